@@ -25,7 +25,7 @@ from mdplan.requests.spellings import op_of, operation_named
 from mdplan.storage.files import visible
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, lines_of, to_lf
-from mdplan.text.visible import nearest_names
+from mdplan.text.visible import longer_than_runs, nearest_names
 
 if TYPE_CHECKING:
     from yaml import MarkedYAMLError
@@ -425,7 +425,6 @@ def _short(text: str) -> str:
 
 DEFAULT: Final = "default"
 _ISO_DATE: Final = "%Y-%m-%d"
-_BACKTICKS: Final = lazy_pattern("`+")
 _LINE_END: Final = "\r\n"
 
 
@@ -470,7 +469,7 @@ def _code(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any J
     text = _text(value, "code")
     if isinstance(text, Diagnostic):
         return text
-    fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(text))])
+    fence = "`" * max(3, longer_than_runs(text))
     return f"{fence}{argument}\n{text.rstrip(_LINE_END)}\n{fence}"
 
 

@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +26,7 @@ from mdplan.bot.manifest import LoadedManifest
 from mdplan.bot.pulls import PullOptions, Split, run_pull_request, run_pull_requests
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
-from mdplan.git.repository import BRANCHES, git_failed, run_git
+from mdplan.git.repository import BRANCHES, git_failed, is_tracked, run_git, without_password
 from mdplan.reports.base import Report
 from mdplan.requests.batch import OnStale
 from mdplan.settings import Settings
@@ -200,8 +202,14 @@ class FleetStates:
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
+        folder = self._path.parent
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            status = folder.stat()
+            if status.st_uid != os.geteuid() or status.st_mode & stat.S_IWOTH or is_tracked(str(folder)):
+                message = f"others can write into the folder `{folder}` of clones and states"
+                hint = "name a folder of your own with `--work`, which is in no repository"
+                raise StorageRefused.of(Code.PERMISSION_DENIED, message, hint)
             with closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as database:
                 database.execute(_TABLE)
                 yield database
@@ -230,6 +238,10 @@ def _reports_failure(task: VisitTask) -> VisitTask:
             return task(fleet, visit)
         except StorageRefused as refused:
             return _failed(visit[1], refused.problems[0])
+        except OSError as error:
+            message = f"its clone cannot be used: {error}"
+            hint = "name another folder with `--work`"
+            return _failed(visit[1], Diagnostic(code=Code.IO_ERROR, message=message, hint=hint))
 
     return visit_repository
 
@@ -343,10 +355,14 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
         clone, busy = folder / "clone.git", folder / _BUSY
         if busy.exists():
             shutil.rmtree(clone, ignore_errors=True)
+        if clone.is_symlink() or not clone.is_dir():
+            clone.unlink(missing_ok=True)
         busy.touch()
-        if not clone.exists():
-            _git(str(folder), "init", "--quiet", "--bare", str(clone))
-            _git(str(clone), "config", "remote.origin.url", member.address)
+        # Whoever put a clone here could have configured programs.
+        for name in ("config", "config.worktree", "commondir"):
+            (clone / name).unlink(missing_ok=True)
+        _git(str(folder), "init", "--quiet", "--bare", str(clone))
+        _git(str(clone), "config", "remote.origin.url", member.address)
         try:
             yield str(clone)
         finally:
@@ -430,7 +446,8 @@ def _member(given: Any, base: str) -> FleetMember | str:  # noqa: ANN401 (any JS
     address = fields.get("address", "")
     if not address or address.startswith("-"):
         return "an entry has no address"
-    name = fields.get("name") or "/".join(re.split(r"[/:]", address.removesuffix(".git").rstrip("/"))[-2:])
+    parts = re.split(r"[/:]", without_password(address).removesuffix(".git").rstrip("/"))
+    name = fields.get("name") or "/".join(parts[-2:])
     return FleetMember(name=name, address=address, base=fields.get("base", base), github=fields.get("github"))
 
 

@@ -1,22 +1,23 @@
 """Forges such as GitHub: pull requests, signed commits, and the remote of a repository."""
 
 import base64
+import http.client
 import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
-from urllib.parse import quote
+from typing import Any, Final, Protocol, TypeVar
+from urllib.parse import quote, urlsplit
 
 from mdplan.bot.commits import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
 from mdplan.git import repository
 from mdplan.git.tree import Objects
 from mdplan.storage.files import visible
-from mdplan.storage.filesystem import storage_errors
+from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
 
 
@@ -74,6 +75,7 @@ class Forge(Protocol):
 _API: Final = "https://api.github.com"
 _SECONDS: Final = 30
 _PAGE: Final = 100
+_MOST_BYTES: Final = 32 << 20
 
 # Comments are looked through so far.
 _MOST_PAGES: Final = 10
@@ -146,23 +148,21 @@ class GitHub:
         }
         # GitHub Enterprise has REST at /api/v3 and GraphQL at /api/graphql.
         address = f"{self.api.removesuffix('/v3')}/graphql"
-        answer = self._send("POST", address, {"query": _COMMIT, "variables": {"input": commit}})
-        try:
-            return str(answer["data"]["createCommitOnBranch"]["commit"]["oid"])
-        except (KeyError, TypeError) as error:
-            said = [str(each.get("message")) for each in answer.get("errors") or ()]
-            raise _refused("POST", "graphql", "; ".join(said)) from error
+        return self._send("POST", address, {"query": _COMMIT, "variables": {"input": commit}}, _commit_of)
 
     def find(self, branch: str) -> PullRequest | None:
         """The open pull request of the branch `branch`; None where there is none."""
         owner = self.name.partition("/")[0]
-        pulls = self._call("GET", f"pulls?state=open&head={quote(f'{owner}:{branch}', safe='')}")
-        return _pull(pulls[0]) if pulls else None
+        query = f"pulls?state=open&head={quote(f'{owner}:{branch}', safe='')}"
+        pulls: list[PullRequest] = self._call(
+            "GET", query, read=lambda answer: list(map(_pull, _list(answer)))
+        )
+        return next(iter(pulls), None)
 
     def open(self, branch: str, base: str, text: PullText) -> PullRequest:
         """Ask for a merge of `branch` into `base`."""
         fields = {"title": text.title, "body": text.body, "head": branch, "base": base}
-        pull = _pull(self._call("POST", "pulls", fields))
+        pull: PullRequest = self._call("POST", "pulls", fields, _pull)
         self._label(pull, text)
         return pull
 
@@ -174,11 +174,16 @@ class GitHub:
     def comment(self, pull: PullRequest, marker: str, text: str) -> None:
         """Write the comment on `pull` that begins with the line `marker`, or write it again."""
         body = {"body": f"{marker}\n{text}"}
+
+        def ids(answer: Any) -> list[int | None]:  # noqa: ANN401 (any JSON)
+            return [int(each["id"]) if _is_own(each, marker) else None for each in _list(answer)]
+
         for page in range(1, _MOST_PAGES + 1):
-            comments = self._call("GET", f"issues/{pull.number}/comments?per_page={_PAGE}&page={page}")
-            own = next((each for each in comments if _is_own(each, marker)), None)
+            query = f"issues/{pull.number}/comments?per_page={_PAGE}&page={page}"
+            comments: list[int | None] = self._call("GET", query, read=ids)
+            own = next((each for each in comments if each is not None), None)
             if own is not None:
-                self._call("PATCH", f"issues/comments/{int(own['id'])}", body)
+                self._call("PATCH", f"issues/comments/{own}", body)
                 return
             if len(comments) < _PAGE:
                 break
@@ -197,10 +202,11 @@ class GitHub:
         if text.labels:
             self._call("POST", f"issues/{pull.number}/labels", {"labels": list(text.labels)})
 
-    def _call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 (any JSON)
-        return self._send(method, f"{self.api}/repos/{self.name}/{path}", body)
+    def _call(self, method: str, path: str, body: object = None, read: Callable[[Any], object] = bool) -> Any:  # noqa: ANN401 (what `read` makes of the answer)
+        return self._send(method, f"{self.api}/repos/{self.name}/{path}", body, read)
 
-    def _send(self, method: str, address: str, body: object) -> Any:  # noqa: ANN401 (any JSON)
+    def _send(self, method: str, address: str, body: object, read: "Callable[[Any], _Read]") -> "_Read":
+        """Return what `read` makes of the answer. Raises `StorageRefused` (IO_ERROR) for any other answer."""
         path = address.removeprefix(f"{self.api}/repos/{self.name}/")
         headers = {
             "Accept": "application/vnd.github+json",
@@ -211,15 +217,47 @@ class GitHub:
         data = None if body is None else json.dumps(body).encode()
         try:
             request = urllib.request.Request(address, data, headers, method=method)  # noqa: S310 (of the user)
-            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-                return json.loads(answer.read() or b"null")
+            with urllib.request.build_opener(_SameServer).open(request, timeout=_SECONDS) as answer:
+                said = answer.read(_MOST_BYTES)
         except urllib.error.HTTPError as error:
-            said = error.read(2000).decode("utf-8", "replace")
-            raise _refused(method, path, f"{error.code} {_message(said)}") from error
-        except (OSError, ValueError) as error:
-            message = f"GitHub cannot be asked at `{self.api}`: {error}"
+            with error:
+                raise _refused(method, path, f"{error.code} {_message(error)}", error.code) from error
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            message = f"GitHub cannot be asked at `{self.api}`: {visible(str(error))}"
             hint = "run the command again, or set GITHUB_API_URL"
             raise repository.repository_error(Code.IO_ERROR, message, hint) from error
+        try:
+            return read(json.loads(said or b"null"))
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+            message = f"GitHub gave no whole answer to {method} {path.partition('?')[0]}"
+            raise repository.repository_error(Code.IO_ERROR, message, "run the command again") from error
+
+
+_Read = TypeVar("_Read")
+
+
+class _SameServer(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect to another server, which would get the token, nor one of what changes something."""
+
+    def redirect_request(self, *given: Any) -> urllib.request.Request | None:  # noqa: ANN401 (those of urllib)
+        """Return the request to send instead; None to take the redirect for a refusal."""
+        request, _, _, _, _, address = given
+        same = urlsplit(address)[:2] == urlsplit(request.full_url)[:2]
+        return super().redirect_request(*given) if same and request.get_method() == "GET" else None
+
+
+def _list(answer: Any) -> list[Any]:  # noqa: ANN401 (any JSON)
+    if not isinstance(answer, list):
+        raise TypeError
+    return answer
+
+
+def _commit_of(answer: Any) -> str:  # noqa: ANN401 (any JSON)
+    errors = answer.get("errors")
+    if errors:
+        said = "; ".join(str(each.get("message")) for each in errors)
+        raise _refused("POST", "graphql", visible(said))
+    return str(answer["data"]["createCommitOnBranch"]["commit"]["oid"])
 
 
 def _pull(answer: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
@@ -228,20 +266,25 @@ def _pull(answer: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
 
 def _is_own(comment: Any, marker: str) -> bool:  # noqa: ANN401 (any JSON)
     """Whether `comment` begins with `marker`, and a program or a member of the project wrote it."""
-    is_trusted = comment.get("author_association") in _MEMBERS or comment["user"]["type"] == "Bot"
+    # An account that was deleted is null.
+    is_bot = (comment["user"] or {}).get("type") == "Bot"
+    is_trusted = is_bot or comment.get("author_association") in _MEMBERS
     return is_trusted and str(comment["body"]).startswith(marker)
 
 
-def _message(said: str) -> str:
+def _message(error: urllib.error.HTTPError) -> str:
+    """Return what GitHub says about its refusal, if that can be read."""
     try:
-        return str(json.loads(said)["message"])
-    except (ValueError, KeyError, TypeError):
+        return visible(str(json.loads(error.read(2000).decode("utf-8", "replace"))["message"]))
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError):
         return ""
 
 
-def _refused(method: str, path: str, reason: str) -> Exception:
+def _refused(method: str, path: str, reason: str, status: int = 0) -> StorageRefused:
     message = f"GitHub refused {method} {path.partition('?')[0]}: {reason}"
     hint = "the token needs write access to contents and pull requests; run the command again"
+    if 300 <= status < 400:
+        hint = "the repository has another name or server: set GITHUB_REPOSITORY, or GITHUB_API_URL"
     return repository.repository_error(Code.IO_ERROR, message, hint)
 
 
@@ -268,6 +311,8 @@ class Remote:
     def fetch(self, *branches: str) -> None:
         """Fetch `branches`, whose commits `tracking` names."""
         refs = [f"+{repository.BRANCHES}{branch}:{tracking(self.name, branch)}" for branch in branches]
+        for ref in self._blocking(*(tracking(self.name, branch) for branch in branches)):
+            self._git("update-ref", "-d", ref)
         self._git("fetch", "--quiet", "--no-tags", "--", self.name, *refs)
 
     def follow(self, base: str, branch: str) -> str | None:
@@ -276,6 +321,10 @@ class Remote:
         tip = self._git("ls-remote", "--", self.name, here).partition("\t")[0]
         self.fetch(base, *([branch] if tip else []))
         if not tip:
+            for old in self._blocking(here):
+                must_be_free(self.place, old)
+                must_be_of_the_bot(self.place, old, old, tracking(self.name, base))
+                self._git("update-ref", "-d", old)
             return None
         must_be_free(self.place, here)
         local = repository.branch_tip(self.place, here)
@@ -292,6 +341,21 @@ class Remote:
         """Delete the remote branch that `put` made, and the ref that follows it."""
         self._git("push", "--quiet", "--", self.name, f":{repository.BRANCHES}{branch}")
         self._git("update-ref", "-d", tracking(self.name, branch))
+
+    def is_at_base(self, commit: str, base: str) -> bool:
+        """Whether all that led to `commit` is in the branch `base`, as it was fetched."""
+        return self.place.is_ancestor(commit, tracking(self.name, base))
+
+    def _blocking(self, *wanted: str) -> list[str]:
+        """Return the refs that keep git from making the refs `wanted`: no ref is in a folder that is one."""
+        folders = [f"{name}/" for name in wanted]
+        known = {f"{ref}/" for ref in self._git("for-each-ref", "--format=%(refname)").splitlines()}
+        related = (
+            ref
+            for ref in known.difference(folders)
+            if any(name.startswith(ref) or ref.startswith(name) for name in folders)
+        )
+        return [ref.rstrip("/") for ref in related]
 
     def move(self, branch: str, commit: str, expected: str) -> None:
         """Let the local branch be at `commit`, if it is still at `expected`."""

@@ -30,6 +30,7 @@ from mdplan.settings import Settings
 from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.visible import code_span
 
 _MOST_FILES: Final = 100
 _CLOSED: Final = "The base has all of this already, so that nothing is left to merge."
@@ -168,7 +169,13 @@ def run_pull_requests(
         place = RepositoryLocation.of(engine.workspace)
         remote = Remote(place, wanted.remote)
         known = remote.branches_of(wanted.branch)
-        remote.fetch(wanted.base)
+        remote.fetch(wanted.base, *(_branch_of_part(wanted, name) for name in known))
+        # Anybody may have made a branch without commits of its own.
+        known = [
+            name
+            for name in known
+            if not remote.is_at_base(tracking(wanted.remote, _branch_of_part(wanted, name)), wanted.base)
+        ]
         base = find_base(place, tracking(wanted.remote, wanted.base))
         with commits.propose_on_commit(engine, loaded, options, base.commit) as proposal:
             report = proposal.report
@@ -205,7 +212,7 @@ def _run_part(
     files: Sequence[str],
 ) -> PullRequestPart:
     """The part `name` with `files`; without files its pull request is closed. No name: the whole branch."""
-    branch = f"{wanted.branch}/{name}" if name else wanted.branch
+    branch = _branch_of_part(wanted, name)
     report = run_pull_request(
         engine,
         loaded,
@@ -222,8 +229,17 @@ def _run_part(
     )
 
 
+def _branch_of_part(wanted: PullOptions, name: str) -> str:
+    return f"{wanted.branch}/{name}" if name else wanted.branch
+
+
 def _close(remote: Remote, forge: Forge | None, wanted: PullOptions, pushed: str | None) -> str | None:
-    """Close the pull request, if one is open, and delete its branch; the address of the pull request."""
+    """Close the pull request, if one is open, and delete its branch; the address of the pull request.
+
+    A branch without commits of its own is left alone: anybody may have made it.
+    """
+    if pushed is not None and remote.is_at_base(pushed, wanted.base):
+        return None
     pull = forge.find(wanted.branch) if forge is not None else None
     if forge is not None and pull is not None:
         forge.close(pull, _CLOSED)
@@ -251,10 +267,10 @@ def _name(loaded: LoadedManifest) -> str:
 def _body(loaded: LoadedManifest, report: BotReport) -> str:
     """What the pull request says: the manifest, the files, and the plan by which it is recognised."""
     files = [file.file for file in report.files if file.changed]
-    shown = [f"- `{visible(file)}`" for file in files[:_MOST_FILES]]
+    shown = [f"- {code_span(visible(file))}" for file in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
         shown.append(f"- and {len(files) - _MOST_FILES} more")
-    lines = [f"`mdplan bot` applied `{_name(loaded)}` to {len(files)} files.", "", *shown, ""]
+    lines = [f"`mdplan bot` applied {code_span(_name(loaded))} to {len(files)} files.", "", *shown, ""]
     if loaded.intent.description:
         lines = [loaded.intent.description, "", *lines]
     return "\n".join([*lines, f"Plan: `{report.plan_id}`. Each run builds this branch again from its base."])
@@ -325,20 +341,15 @@ def _commented(made: BranchMerged, forge: Forge | None, wanted: PullBranch) -> B
 
 
 def _comment(made: BranchMerged, wanted: PullBranch) -> str:
-    base = _code(wanted.base)
+    base = code_span(visible(wanted.base))
     if made.report.ok:
-        listed = [_code(each) for each in made.files] or ["No file was changed on both sides."]
+        listed = [code_span(visible(file)) for file in made.files] or ["No file was changed on both sides."]
         head = f"`mdplan` merged {base} into this branch: {made.report.commit}. Both sides changed:"
     else:
-        listed = [_code(each.message.replace("`", "")) for each in made.report.diagnostics]
+        listed = [code_span(each.message.replace("`", "")) for each in made.report.diagnostics]
         head = f"{base} was not merged into this branch. A person must decide:"
     more = [f"and {len(listed) - _MOST_LISTED} more"] if len(listed) > _MOST_LISTED else []
     return "\n".join([head, "", *(f"- {each}" for each in (*listed[:_MOST_LISTED], *more))]) + "\n"
-
-
-def _code(text: str) -> str:
-    """`text` of others as code, in which nothing has a meaning."""
-    return f"`{visible(' '.join(text.split())).replace('`', '')}`"
 
 
 # --- Splitting the files of a manifest into parts, each with its own branch and pull request

@@ -13,7 +13,7 @@ from mdplan.plan import EditNumbers
 from mdplan.review import plan_review
 from mdplan.review.lines import MarkedText
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.visible import counted, escaped
+from mdplan.text.visible import code_span, counted, escaped, longer_than_runs
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import Proposal
@@ -177,14 +177,13 @@ _FOR_THE_REST: Final = _MOST_NAMES + 400
 # Summary, name, fences and a hunk of one line.
 _LEAST_OF_A_FILE: Final = 300
 _MOST_TOO_LONG: Final = 200
-_BACKTICKS: Final = lazy_pattern("`+")
 
 
 def markdown_comment(
     review: plan_review.PlanReview, file_of: Callable[[int], plan_review.FileReview | Problems]
 ) -> str:
     """The plan of `review` in Markdown; `file_of` gives the text of the file at an index."""
-    blocks = [_title(review), *_description(review), f"Plan {_code(review.plan_id)}"]
+    blocks = [_title(review), *_description(review), f"Plan {code_span(review.plan_id)}"]
     blocks += _within(
         _MOST_BEFORE_DIFF, [*_warnings(review.warnings, review.numbers), *_table(review.changed_files)]
     )
@@ -210,27 +209,27 @@ def _not_shown(left_out: Sequence[str], command: str) -> str:
     listed: list[str] = []
     room = _MOST_NAMES
     for name in left_out:
-        row = f"- {_code(name)}"
+        row = f"- {code_span(name)}"
         room -= _length(row) + 1
         if room < 0:
             listed.append(f"- and {len(left_out) - len(listed)} more")
             break
         listed.append(row)
-    return f"{counted(len(left_out), 'file')} not shown: {_code(command)}\n\n" + "\n".join(listed)
+    return f"{counted(len(left_out), 'file')} not shown: {code_span(command)}\n\n" + "\n".join(listed)
 
 
 def _title(review: plan_review.PlanReview) -> str:
     files, edits = counted(len(review.changed_files), "file"), counted(len(review.edits), "edit")
     size = f"{files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
     title = review.intent.title
-    return f"### {_code(title)}\n\n{size}" if title else f"### {size}"
+    return f"### {code_span(title)}\n\n{size}" if title else f"### {size}"
 
 
 def _description(review: plan_review.PlanReview) -> Iterator[str]:
     """What the author says, in a fence: a pull request of a stranger can say anything."""
     text = escaped(review.intent.description)
     if text:
-        fence = "`" * max(3, _longer_than_runs(text))
+        fence = "`" * max(3, longer_than_runs(text))
         yield f"{fence}text\n{text}\n{fence}"
 
 
@@ -250,7 +249,7 @@ def _warning(warning: Diagnostic, numbers: EditNumbers) -> str:
     index = warning.edit_index
     edit = f" ({_own_name(numbers, index, warning.file)})" if index is not None else ""
     message = warning.message[:_MOST_MESSAGE]
-    return f"- **{warning.code}**{f' {_code(place)}' if place else ''}{edit}: {_code(message)}"
+    return f"- **{warning.code}**{f' {code_span(place)}' if place else ''}{edit}: {code_span(message)}"
 
 
 def _table(files: Sequence[plan_review.ReviewedFile]) -> Iterator[str]:
@@ -280,12 +279,12 @@ def _file(review: plan_review.PlanReview, file: plan_review.FileReview, room: in
     if edits:
         parts.append(edits)
     if file.notes:
-        parts.append("\n".join(f"- {_code(note)}" for note in file.notes))
+        parts.append("\n".join(f"- {code_span(note)}" for note in file.notes))
     left = room - _length("\n\n".join(parts)) - 200
     if left < 0:
         return None
     texts = [_hunk(review, file, hunk) for hunk in file.hunks]
-    fence = "`" * max(3, _longer_than_runs("\n".join(texts)))
+    fence = "`" * max(3, longer_than_runs("\n".join(texts)))
     left -= 2 * len(fence)
     shown: list[str] = []
     for text in texts:
@@ -308,11 +307,12 @@ def _edits(review: plan_review.PlanReview, file: plan_review.FileReview) -> str:
     rows = []
     for edit in review.edits:
         if edit.index in indexes:
-            place = f" {_code(edit.place)}" if edit.place else ""
+            place = f" {code_span(edit.place)}" if edit.place else ""
             count = edit.result.matches_replaced
             matches = f", {counted(count, 'match', 'matches')}" if count is not None else ""
             rows.append(
-                f"- {_own_name(review.numbers, edit.index, file.file.path)}: {_code(edit.op)}{place}{matches}"
+                f"- {_own_name(review.numbers, edit.index, file.file.path)}: "
+                f"{code_span(edit.op)}{place}{matches}"
             )
     more = len(file.file.edits) - len(rows)
     return "\n".join([*rows, *([f"- and {more} more"] if more > 0 and rows else [])])
@@ -338,7 +338,7 @@ def _hunk(
 def _own_name(numbers: EditNumbers, index: int, file: str | None) -> str:
     """An edit as what is said of `file` names it: ``edit 2``, with its own file where that is another."""
     name, of, other = numbers.named(index, within=file).partition(" of ")
-    return f"{name}{of}{_code(other)}" if of else name
+    return f"{name}{of}{code_span(other)}" if of else name
 
 
 def _fenced_line(text: str) -> str:
@@ -350,23 +350,9 @@ def _name(file: plan_review.ReviewedFile) -> str:
     return file.path if file.new_path is None else f"{file.path} -> {file.new_path}"
 
 
-def _code(text: str) -> str:
-    """`text` as a code span on one line."""
-    plain = " ".join(_fenced_line(text).split()) or " "
-    fence = "`" * _longer_than_runs(plain)
-    # A backtick at an edge would join the fence; one blank on both sides belongs to it.
-    padding = " " if plain.startswith("`") or plain.endswith("`") else ""
-    return f"{fence}{padding}{plain}{padding}{fence}"
-
-
-def _longer_than_runs(text: str) -> int:
-    """Return a length that no run of backticks in `text` has."""
-    return 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0)
-
-
 def _cell(text: str) -> str:
     """`text` as a code span in a table cell, where a bar ends the cell even in code."""
-    return _code(text).replace("|", "\\|")
+    return code_span(text).replace("|", "\\|")
 
 
 def _within(room: int, blocks: Iterable[str]) -> Iterator[str]:

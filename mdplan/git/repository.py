@@ -48,12 +48,19 @@ _VARIABLES: Final = {
 }
 # What is written survives a power cut. Bare repositories are checked by `RepositoryLocation.of`.
 _SETTINGS: Final = {
+    "core.alternateRefsCommand": "true",
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.fsync": "objects,reference",
+    "fetch.recurseSubmodules": "false",
+    "push.recurseSubmodules": "no",
     "safe.bareRepository": "all",
 }
-_IMPLICIT_BARE: Final = b"safe.bareRepository"
+# Name and password in an address; a name alone, as that of `ssh://git@host`, is no secret.
+_PASSWORD: Final = lazy_pattern(r"(?<=://)(?!git@)[^\s/]*@")
+_ONLY_EXPLICIT: Final = {"safe.bareRepository": "explicit"}
+# What git says of one that nobody named, before it reads the configuration of it.
+_IMPLICIT_BARE: Final = lazy_pattern(rb"cannot use bare repository '(.+)' \(safe\.bareRepository")
 FSCK: Final = "run `git fsck` if the repository may be damaged"
 _LOOK: Final = "run `git status` in that folder"
 _NAMES: Final = "`git branch --all` and `git tag` list the names"
@@ -133,13 +140,13 @@ class RepositoryLocation:
         if len(workspace.roots) > 1:
             raise repository_error(Code.INVALID_ARGUMENT, "git works on one root", "give one `--root`")
         folder = os.path.realpath(workspace.roots[0].path)
-        explicit = {"safe.bareRepository": "explicit"}
         question = (
             "rev-parse",
             *("--is-bare-repository", "--show-object-format", "--show-prefix", "--absolute-git-dir"),
         )
-        done = run_git(folder, *question, settings=explicit)
-        if _IMPLICIT_BARE in done.stderr:
+        done = run_git(folder, *question, settings=_ONLY_EXPLICIT)
+        if found := _IMPLICIT_BARE.search(done.stderr):
+            _must_not_be_content(os.path.realpath(os.fsdecode(found[1])))
             done = run_git(folder, *question)
         if done.returncode:
             raise _unusable(folder, done)
@@ -152,11 +159,7 @@ class RepositoryLocation:
         if bare != "true":
             return cls(str(Path(folder, "../" * prefix.count("/")).resolve()), prefix.rstrip("/"))
         path = os.path.realpath(control.rstrip("\n"))
-        outer, name = os.path.split(path)
-        # Whoever can write files of a repository must not write the configuration of one.
-        if run_git(outer, "ls-files", "--", f":(literal,icase){name}/HEAD", settings=explicit).stdout:
-            message = f"`{visible(path)}` is a bare repository in the files of another one"
-            raise repository_error(Code.INVALID_ARGUMENT, message, "name the outer repository with `--root`")
+        _must_not_be_content(path)
         return cls(path, "")
 
     def within(self, path: str) -> str:
@@ -387,9 +390,22 @@ def file_history(
     }
 
 
+def is_tracked(path: str) -> bool:
+    """Tell whether `path` is in the files of a repository, so that others may have written it."""
+    outer, name = os.path.split(path)
+    around = run_git(outer, "ls-files", "--", f":(literal,icase){name}", settings=_ONLY_EXPLICIT)
+    return bool(around.stdout or _IMPLICIT_BARE.search(around.stderr))
+
+
 def repository_error(code: Code, message: str, hint: str) -> StorageRefused:
-    """Return the exception that carries this one problem."""
-    return StorageRefused((Diagnostic(code=code, message=message, hint=hint),))
+    """Return the exception that carries this one problem, in which no address has a password."""
+    shown, advice = without_password(message), without_password(hint)
+    return StorageRefused((Diagnostic(code=code, message=shown, hint=advice),))
+
+
+def without_password(text: str) -> str:
+    """Return `text` without the names and passwords that the addresses in it contain."""
+    return _PASSWORD.sub("", text)
 
 
 def _unusable(folder: str, done: "subprocess.CompletedProcess[bytes]") -> StorageRefused:
@@ -403,6 +419,16 @@ def _unusable(folder: str, done: "subprocess.CompletedProcess[bytes]") -> Storag
         message = f"`{shown}` is in no git repository"
         return repository_error(Code.INVALID_ARGUMENT, message, "name one with `--root`, bare or not")
     return git_failed(done, "check it out, and work without `--git`", Code.INVALID_ARGUMENT)
+
+
+def _must_not_be_content(path: str) -> None:
+    """Raise `StorageRefused` (INVALID_ARGUMENT) for a bare repository `path` in the files of another one.
+
+    Whoever can write files of a repository must not write the configuration of one.
+    """
+    if is_tracked(path):
+        message = f"`{visible(path)}` is a bare repository in the files of another one"
+        raise repository_error(Code.INVALID_ARGUMENT, message, "name the outer repository with `--root`")
 
 
 def _refs(place: RepositoryLocation, *names: str) -> dict[str, tuple[str, str]]:

@@ -16,6 +16,7 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 # Letters and marks without width: they look like a space or nothing, whatever their category says.
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 _NOT_ASCII: Final = r"[^\x00-\x7e]"
+_BACKTICKS: Final = lazy_pattern("`+")
 _UNUSUAL: Final = lazy_pattern(r"[^\n\t\x20-\x7e]")
 
 # The sequences that set colours.
@@ -30,6 +31,20 @@ def counted(number: int, noun: str, plural: str = "", *, thousands: str = "") ->
 def escaped(text: str) -> str:
     r"""Return `text` with all that hides or steers as ``\xNN`` or ``\uNNNN``; LF and TAB stay."""
     return _UNUSUAL.sub(lambda match: _escape(match[0]) if is_hidden(match[0]) else match[0], text)
+
+
+def code_span(text: str) -> str:
+    """Return `text` as a code span of Markdown on one line, in which nothing has a meaning."""
+    plain = " ".join(escaped(text).replace("\n", "\\n").split()) or " "
+    fence = "`" * longer_than_runs(plain)
+    # A backtick at an edge would join the fence; one blank on both sides belongs to it.
+    padding = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{fence}{padding}{plain}{padding}{fence}"
+
+
+def longer_than_runs(text: str) -> int:
+    """Return a length that no run of backticks in `text` has."""
+    return 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0)
 
 
 def escaped_but_for_colours(text: str) -> str:

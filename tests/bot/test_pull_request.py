@@ -70,11 +70,11 @@ def test_pull_request_is_opened_updated_and_closed(
 ) -> None:
     first = bot.run("1", labels=["docs"])
     again = bot.run("2", labels=["docs"])
-    people.push({"docs/two.md": b"nightly\n"})
+    people.push({"docs/two.md": b"nightly\n", "docs/`fixes #1`.md": b"nightly\n"})
     renewed = bot.run("3", title="Stable", labels=["chore"])
     merged = remote.files(BRANCH)
     one_commit = remote.git("rev-list", f"main..{BRANCH}").split()
-    people.push({"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
+    people.push({f"docs/{name}.md": b"stable\n" for name in ("one", "two", "`fixes #1`")})
     done = bot.run("4")
 
     (pull,) = forge.pulls
@@ -82,7 +82,7 @@ def test_pull_request_is_opened_updated_and_closed(
     assert first.commit == again.commit
     assert (one_commit, merged["docs/two.md"]) == ([renewed.commit], b"stable\n")
     assert (pull["head"], pull["base"], pull["title"]) == (BRANCH, "main", "Stable")
-    assert "`docs/two.md`" in pull["body"]
+    assert "- ``docs/`fixes #1`.md``\n- `docs/one.md`\n" in pull["body"]
     assert (pull["labels"], pull["state"], len(pull["comments"])) == (["chore", "docs"], "closed", 1)
     assert BRANCH not in remote.git("branch")
 
@@ -319,6 +319,8 @@ def test_pull_request_of_an_empty_part_is_closed(
     people.push(PAGES)
     bot.split("1", "folder")
     people.push({"src/four.md": b"stable\n"})
+    for name in ("new", "main"):
+        remote.git("branch", f"{BRANCH}/of-ada-{name}", "main" if name == "main" else "main~")
     report = bot.split("2", "folder")
 
     assert report.ok, report.error
@@ -330,16 +332,22 @@ def test_pull_request_of_an_empty_part_is_closed(
         "Stable (docs)": "open",
         "Stable (src)": "closed",
     }
-    assert f"{BRANCH}/src" not in remote.git("branch")
+    branches = remote.git("branch", "--format=%(refname:short)").split()
+    assert [name for name in branches if "/" in name] == [
+        f"{BRANCH}/{name}" for name in ("docs", "of-ada-main", "of-ada-new")
+    ]
 
 
 def test_split_pull_requests_replace_the_single_one(bot: Bot, forge: FakeForge, people: Repository) -> None:
     people.push(PAGES)
     bot.run("1", title="Stable")
     report = bot.split("2", "folder")
+    people.git("push", "-q", "origin", "--delete", f"{BRANCH}/docs", f"{BRANCH}/src")
+    again = [bot.run("2"), bot.run("1")]
+    people.git("push", "-q", "origin", "--delete", BRANCH)
 
-    assert report.ok, report.error
-    assert [pull["state"] for pull in forge.pulls] == ["closed", "open", "open"]
+    assert [each.error for each in (report, *again, bot.split("1", "folder"))] == [None] * 4
+    assert [pull["state"] for pull in forge.pulls][:3] == ["closed", "open", "open"]
 
 
 def test_part_with_a_commit_of_a_person_does_not_block_other_parts(

@@ -153,6 +153,25 @@ def test_bare_repository_in_the_files_of_another_is_refused(tmp_path: Path, ran:
     assert not ran.exists()
 
 
+@CASE_TABLES.parametrize("root", "config")
+def test_planted_repository_is_refused_before_it_is_read(
+    tmp_path: Path, ran: Path, root: str, config: str
+) -> None:
+    outer = Repository.make(tmp_path / "outer")
+    outer.commit({"a.md": b"nightly\n"})
+    for folder in ("docs", "docs/inner"):
+        inner = outer.bare(outer.path / folder)
+        (inner.path / "config").write_text(config.replace("RAN", str(ran)))
+    outer.git("add", "-A")
+    (tmp_path / "bot.yml").write_text(STABLE)
+    words = ("bot", "apply", str(tmp_path / "bot.yml"), "--git", "main", "--branch", "bot", "--json")
+    run = mdplan(*words, "--root", str(outer.path / root))
+
+    assert run.json["error"]["code"] == "INVALID_ARGUMENT"
+    assert "is a bare repository in the files of another one" in run.json["error"]["message"]
+    assert not ran.exists()
+
+
 def test_variables_of_a_hook_name_no_other_repository(
     planted: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
