@@ -84,7 +84,7 @@ class Block:
         )
 
 
-def is_done(mark: str) -> bool:
+def is_done(mark: str | None) -> bool:
     """Return True if the task with `mark` in its box is done: others are begun, or put off."""
     return mark in _DONE
 

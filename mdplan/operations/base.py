@@ -125,6 +125,7 @@ class Resolution:
     `data` says which keys `edits` change; made together with those of other edits they may differ.
     `exported` are blocks that go to the file that the operation names besides its own.
     `comes_last` says that what it inserts is after what other edits insert at the same place.
+    `order` are the pieces of the document that `edits` bring into a new order, in that order.
     """
 
     claims: tuple[Claim, ...]
@@ -141,6 +142,7 @@ class Resolution:
     is_evidence: bool = False
     may_change_outline: bool = False
     comes_last: bool = False
+    order: tuple[Span, ...] = ()
 
 
 # What the claims of all edits of keys are parts of.

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.addresses import MAX_LEVEL, find_by_id, find_by_path
+from mdplan.markdown.enclosure_search import find_enclosures
 from mdplan.markdown.headings import (
     canonical_heading,
     canonical_names,
@@ -14,6 +15,7 @@ from mdplan.markdown.headings import (
     shift_levels,
     with_title,
 )
+from mdplan.markdown.links import first_definitions
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import read_content
 from mdplan.markdown.payload import (
@@ -393,7 +395,8 @@ class OrderSections(SectionTargeted):
             if place is not moved
         ]
         edits = _edits(outline, moves)
-        problem = _changed_sections(outline, moves, edits)
+        order = _new_order(outline, moves)
+        problem = _changed_sections(outline, order, edits) or _torn_enclosure(outline, moves)
         if problem is not None:
             return (problem,)
         return Resolution(
@@ -401,6 +404,7 @@ class OrderSections(SectionTargeted):
             edits=edits,
             section=parent,
             may_change_outline=True,
+            order=tuple(span for span in order if any(map(span.overlaps, (edit.span for edit in edits)))),
         )
 
 
@@ -450,8 +454,12 @@ def _edits(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> tuple[
     for (place, _), span, end in zip(moves, old, ends, strict=True):
         stop = outline.members(place).stop
         follower = moved_to.get(stop) or next(iter(outline.sections[stop : stop + 1]), None)
-        gaps.append(_apart(source[span.end : end], follower))
+        gap = source[span.end : end]
+        gaps.append(_blank_line(gap, follower) + gap)
     text = "".join(piece + gap for piece, gap in zip(new, gaps, strict=True))
+    rest = source[ends[-1] :]
+    # Where text is below and no section, definitions are, which would continue a paragraph.
+    text += _blank_line(rest, None) if rest.strip() else ""
     return (TextEdit(Span(old[0].start, ends[-1]), text),)
 
 
@@ -461,38 +469,48 @@ def _below(outline: Outline, last: Section, text: Span) -> Span:
     return outline.sections[stop].span if stop < len(outline.sections) else Span(text.end, text.end)
 
 
-def _apart(gap: str, below: Section | None) -> str:
-    """`gap` with a blank line where the anchor lines of `below` would continue the text above them."""
-    has_lead = below is not None and below.span.start < below.heading_start
+def _blank_line(gap: str, below: Section | None) -> str:
+    """The line end that `gap` needs where what is `below` it would continue the text above.
+
+    Such are definitions at the end of a file, where no section is below, anchor lines and setext headings.
+    """
+    text = below.heading if below is not None and below.span.start == below.heading_start else None
+    is_heading = text is not None and text.markup.startswith("#")
     line_ends = _LINE_END.findall(gap[: len(gap) - len(gap.lstrip())])
-    return line_ends[0] + gap if has_lead and len(line_ends) == 1 else gap
+    return line_ends[0] if len(line_ends) == 1 and not is_heading else ""
 
 
 def _text_span(outline: Outline, section: Section) -> Span:
-    """`section` with its subsections, without the blank lines and the line end after it."""
-    text = outline.text_of(section.span)
-    return Span(section.span.start, section.span.start + len(text.rstrip()))
+    """`section` with its subsections, without closing tags, blank lines and the line end after it."""
+    span = within_enclosures(outline, section.span)
+    return Span(span.start, span.start + len(outline.text_of(span).rstrip()))
 
 
-def _changed_sections(
-    outline: Outline, moves: Sequence[tuple[Section, Section]], edits: Sequence[TextEdit]
-) -> Diagnostic | None:
-    """OUTLINE_CHANGED where the result of `edits` does not parse as the same sections in the new order."""
-    if not edits:
-        return None
-    moved = {place.index: section for place, section in moves}
-    wanted: list[Section] = []
+def _new_order(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> list[Span]:
+    """The sections as `moves` leave them: those that move with their subsections, others by themselves."""
+    moved = {place.index: section.span for place, section in moves}
+    order: list[Span] = []
     at = 0
     while at < len(outline.sections):
         here = outline.sections[at]
-        members = outline.members(moved[at]) if at in moved else range(at, at + 1)
-        wanted += (outline.sections[each] for each in members)
+        order.append(moved.get(at, Span(here.span.start, here.body.end)))
         at = outline.members(here).stop if at in moved else at + 1
+    return order
+
+
+def _changed_sections(
+    outline: Outline, order: Sequence[Span], edits: Sequence[TextEdit]
+) -> Diagnostic | None:
+    """OUTLINE_CHANGED where `edits` do not make the same sections in this order, or lose a definition."""
+    if not edits:
+        return None
+    wanted = [heading for span in order for heading in outline.headings_in(span)]
     made = EditList(tuple(edits))
     result = outline.edited(made, Source.from_text(made.apply(outline.source.text)))
-    if [(each.title, each.level) for each in result.sections] == [
+    is_same = [(each.title, each.level) for each in result.headings] == [
         (each.title, each.level) for each in wanted
-    ]:
+    ]
+    if is_same and first_definitions(result).keys() == first_definitions(outline).keys():
         return None
     return Diagnostic(
         code=Code.OUTLINE_CHANGED,
@@ -500,6 +518,24 @@ def _changed_sections(
         hint="look for a code block or comment in one of them that does not end",
         place=outline.source.lines.position(edits[0].span.start),
     )
+
+
+def _torn_enclosure(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> Diagnostic | None:
+    """OUTLINE_CHANGED where text after the tag of an enclosure that leads out of a section would stay."""
+    lines = outline.source.lines
+    for _, section in moves:
+        rest = Span(within_enclosures(outline, section.span).end, section.span.end)
+        tags = {tag.line for pair in find_enclosures(outline).pairs for tag in pair} if len(rest) else set()
+        for line in range(lines.line_at(rest.start), lines.line_at(rest.end - 1) + 1) if tags else ():
+            if line not in tags and lines.content(line).strip():
+                return Diagnostic(
+                    code=Code.OUTLINE_CHANGED,
+                    message=f"the block that begins or ends at line {lines.line_at(rest.start)} goes on in "
+                    "another section, which would have another place in it",
+                    hint="leave that section where it is, or end the block in the section first",
+                    place=lines.position(rest.start),
+                )
+    return None
 
 
 class DeleteSection(SectionTargeted):

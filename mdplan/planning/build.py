@@ -116,6 +116,16 @@ class BuiltFile:
         """Return the edits from the document that the edit `index` saw to the result."""
         return self.later.get(index, self.edits)
 
+    def moved_headings(
+        self, outline: Outline, spans: Iterable[Span], index: int
+    ) -> Iterator[tuple[Section, Section]]:
+        """Yield the headings in `spans` of `outline`, each with what the edit `index` wrote for it."""
+        old = [heading for span in spans for heading in outline.headings_in(span)]
+        written = self.written.get(index, ())
+        new = [heading for span in written for heading in self.result.headings_in(span)]
+        if len(old) == len(new):
+            yield from zip(old, new, strict=True)
+
     @cached_property
     def base(self) -> Outline:
         """Outline of the base."""

@@ -288,7 +288,14 @@ def retargeted_labels(built: BuiltFile) -> Problems:
         and built.edits.map_offset(was.start, after=True) != after[label].start
         and built.base.text_of(was).strip() != built.result.text_of(after[label]).strip()
     }
-    lines, written = built.result.source.lines, [span for span in built.edits.result_spans if len(span)]
+    lines = built.result.source.lines
+    # Text that moves is not new.
+    written = [
+        span
+        for item in built.resolved
+        if not item.operation.moves_text
+        for span in built.written.get(item.index, ())
+    ]
     return tuple(
         Diagnostic.warning(
             Code.LINK_RETARGETED,
@@ -367,8 +374,9 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     path = built.file.result_path
     places: dict[int, tuple[str, AnchorPlace | None]] = {}
     for section, now in _headings_now(built):
-        if section.anchor and (now is None or now.anchor != section.anchor):
-            place = None if now is None else AnchorPlace(path, now.anchor or "", now.title)
+        is_hidden = now is not None and _is_hidden(built, section, now)
+        if section.anchor and (now is None or now.anchor != section.anchor or is_hidden):
+            place = None if now is None or is_hidden else AnchorPlace(path, now.anchor or "", now.title)
             places[section.heading_start] = (section.anchor, place)
     places |= dict(_moved_away(built, arrived))
     keys = {target_key(anchor) for anchor, _ in places.values()}
@@ -390,6 +398,14 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
         for key, place in changes.items()
         if place is None or place.path != path or target_key(place.anchor) != key
     }
+
+
+def _is_hidden(built: BuiltFile, section: Section, now: Section) -> bool:
+    """Return True if another heading has the ID of `section` in the result, before where that is `now`."""
+    if not section.anchor or now.anchor != section.anchor:
+        return False
+    first = built.result.with_anchor(section.anchor)
+    return built.base.with_anchor(section.anchor) == section and first != now
 
 
 def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
@@ -500,22 +516,13 @@ def _retitled(built: BuiltFile, section: Section) -> Section | None:
 
 def _moved_inside(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
     """Yield the headings that `item` moves inside the file, by where they started."""
-    if item.resolution.destination is None or item.outline is not built.base:
+    if item.outline is not built.base:
         return
-    if item.resolution.section is not None:
-        pairs = _moved_headings(built, item.resolution.section, built, item.index)
-        yield from ((before.heading_start, after) for before, after in pairs)
-
-
-def _moved_headings(
-    built: BuiltFile, section: Section, there: BuiltFile, index: int
-) -> Iterator[tuple[Section, Section]]:
-    """Yield the headings of `section` with those that the edit `index` wrote for them in `there`."""
-    old = built.base.headings_in(section.span)
-    written = there.written.get(index, ())
-    new = [heading for span in written for heading in there.result.headings_in(span)]
-    if len(old) == len(new):
-        yield from zip(old, new, strict=True)
+    section, spans = item.resolution.section, item.resolution.order
+    if item.resolution.destination is not None and section is not None:
+        spans = (section.span,)
+    pairs = built.moved_headings(built.base, spans, item.index) if spans else ()
+    yield from ((before.heading_start, after) for before, after in pairs)
 
 
 def _moved_away(
@@ -527,7 +534,7 @@ def _moved_away(
         if there is None or section is None:
             continue
         path, written = there.file.result_path, there.written.get(item.index, ())
-        for before, after in _moved_headings(built, section, there, item.index):
+        for before, after in there.moved_headings(built.base, (section.span,), item.index):
             place = AnchorPlace(path, after.anchor or "", after.title)
             yield before.heading_start, (before.anchor or "", place)
         now = {anchor for anchor, span in explicit_anchors(there.result) if any(map(span.overlaps, written))}

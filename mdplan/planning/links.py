@@ -606,7 +606,7 @@ def _linked_document(built: BuiltFile, *, may_rewrite: bool) -> LinkedDocument:
     authored = [
         span
         for item in built.resolved
-        if item.resolution.destination is None
+        if item.resolution.destination is None and not item.resolution.order
         for span in built.written.get(item.index, ())
         if len(span)
     ]

@@ -229,6 +229,9 @@ def _moved_headings(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
     """Yield the headings of a section that moved: its text has as many as before, in the same order."""
     (item,) = step.resolved
     section = item.resolution.section
+    if item.resolution.order:
+        pairs = step.moved_headings(step.base, item.resolution.order, item.index)
+        yield from ((before.heading_start, after.heading_start) for before, after in pairs)
     if item.resolution.destination is None or section is None:
         return
     written = [span.start for span in step.written.get(item.index, ()) if len(span)]
