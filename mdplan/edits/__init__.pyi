@@ -892,10 +892,10 @@ class UpdateToc(Edit):
     The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
     second of two equal headings gets ``-1``. Headings before the region, inside it, in quotes and in lists
     are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
-    document is, unless there are several.
+    document is, its first heading where no other has level 1.
 
-    What was in the region is replaced, and nothing needs to guard that. Where the list is right already,
-    nothing changes.
+    What was in the region is replaced, and nothing needs to guard that. Where an entry is right already,
+    it stays as it is written.
     """
     def __init__(
         self,

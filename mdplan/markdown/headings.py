@@ -53,7 +53,8 @@ class SlugStyle:
 
     `prepared` changes the raw inline text of a heading before that is rendered. With `has_images` the
     alternative text of images is a part of the title. `fallback` takes the place of an empty slug.
-    `is_counted_up` says that a suffix is ``_1``, and that one more is added to one that is there.
+    `is_counted_up` says that a suffix is ``_1``, and that one more is added to one that is there; `has_html`
+    that headings in HTML get anchors too.
     """
 
     slug: Callable[[str], str]
@@ -62,6 +63,7 @@ class SlugStyle:
     own_ids: OwnIds = OwnIds.NONE
     fallback: str = ""
     is_counted_up: bool = False
+    has_html: bool = False
 
     def anchors(self, titles: Iterable[str], ids: Iterable[str]) -> Iterator[str]:
         """Yield the anchor of each heading: its own one of `ids` unless that is empty, else a slug.
@@ -153,7 +155,7 @@ def _lowered(title: str) -> str:
     return title.lower() if title.isascii() else "".join(character.lower()[0] for character in title)
 
 
-GITHUB: Final = SlugStyle(heading_slug)
+GITHUB: Final = SlugStyle(heading_slug, has_html=True)
 
 STYLES: Final[Mapping[str, SlugStyle]] = {
     "docfx": SlugStyle(_markdig, has_images=True, fallback="section"),

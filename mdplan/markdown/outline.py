@@ -16,12 +16,13 @@ from mdplan.markdown.headings import (
     GITHUB,
     GITHUB_PREFIX,
     ID_PREFIX,
+    PREAMBLE_ID,
     SlugStyle,
     anchors_in,
     canonical_names,
     composed,
 )
-from mdplan.markdown.sections import Section, SectionNames, read_sections
+from mdplan.markdown.sections import HtmlHeading, Section, SectionNames, html_headings, read_sections
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineHashes, LineIndex, Span
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
@@ -47,7 +48,8 @@ class Outline:
     `sections` starts with the preamble and has every top-level heading in order, `nested` the headings inside
     of quotes and lists; `headings` has both in document order, and `in_order` the preamble before them.
     `content_end` is where the last section ends: the end of the text, or the start of a trailing run of
-    link-reference and footnote definitions, which belongs to no section. After edits, `changed` has the
+    link-reference and footnote definitions, which belongs to no section. `html_anchors` are those of
+    `html_headings`, where GitHub gives these any. After edits, `changed` has the
     pieces of the text before and of this one outside which both have the same blocks; it is None where all
     was parsed.
 
@@ -88,10 +90,15 @@ class Outline:
             self.content_end = self.tree.content_end if is_markdown else len(source.text)
         body = Span(self.body_start, max(self.content_end, self.body_start))
         headings = self.tree.headings
-        self.section_names: SectionNames = (
-            before[0].section_names.of(headings) if before else SectionNames(headings, slugs)
+        self.html_headings: tuple[HtmlHeading, ...] = (
+            html_headings(self.tree, source.text) if slugs.has_html else ()
         )
-        self.in_order = read_sections(headings, self.section_names, source, body)
+        self.section_names: SectionNames = (
+            before[0].section_names.of(headings, self.html_headings)
+            if before
+            else SectionNames(headings, slugs, self.html_headings)
+        )
+        self.in_order, self.html_anchors = read_sections(headings, self.section_names, source, body)
         self.headings = self.in_order[1:]
         self.nested = tuple(section for section in self.headings if section.nested)
         self.sections = tuple(section for section in self.in_order if not section.nested)
@@ -263,6 +270,14 @@ class Outline:
     def anchors(self) -> Collection[str]:
         """Anchors of headings, each once."""
         return self._by_anchor.keys()
+
+    def sections_in_html(self) -> Iterator[Section]:
+        """Yield headings in HTML as nested sections, without what only Markdown has."""
+        for heading, anchor in zip(self.html_headings, self.html_anchors, strict=True):
+            span, line = Span(heading.start, heading.start), self.source.lines.line_at(heading.start)
+            title = " ".join(heading.text.split())
+            names = (heading.level, title, (title,), PREAMBLE_ID, 1, 1, anchor)
+            yield Section(None, 0, *names, span, span, line, line, 0, nested=True)
 
     def parent(self, section: Section) -> Section | None:
         """Return the section around `section`; None for the preamble."""

@@ -4,21 +4,25 @@ A region is the text between two marker comments, which stay as they are.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.block_tree import ends_at_blank_line
 from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.enclosures import Region
-from mdplan.markdown.headings import heading_title, render_text
+from mdplan.markdown.headings import heading_title, render_text, title_span
+from mdplan.markdown.html import unescaped
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import without_attributes
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import prefix_after, with_prefix, without_prefix
+from mdplan.markdown.targets import target_key
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, to_lf
@@ -161,8 +165,10 @@ _MARKUP: Final = lazy_pattern(r"[\\`*_~\[\]<!]|&(?=#?\w+;)")
 # A link in a link: what the parser makes of it others do not.
 _AUTOLINK: Final = lazy_pattern(r"<[A-Za-z][A-Za-z0-9+.-]*:|<[^\s<>]+@")
 _LINE_END: Final = lazy_pattern(r"[ \t]*\n[ \t]*")
-_ITEM: Final = lazy_pattern(r"(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d+[.)])[ \t]")
-_ANCHOR: Final = lazy_pattern(r"\]\(<?#([^)>\s]*)>?\)")
+_ITEM: Final = lazy_pattern(
+    r"(?P<start>(?P<indent>[ \t]*)(?P<bullet>[-*+]|(?P<number>\d+)[.)])[ \t]+)"
+    r"(?P<entry>\[(?P<text>.*)\]\(<?#(?P<anchor>[^)>\s]*)>?\))?"
+)
 
 # How tools are told to leave a heading out: doctoc and markdown-toc, VS Code, AlanWalk's, Kramdown's themes.
 _OMITTED: Final = lazy_pattern(
@@ -170,6 +176,10 @@ _OMITTED: Final = lazy_pattern(
 )
 
 _COMMENT: Final = lazy_pattern(r"[ \t]*<!--.*?-->")
+_NO_TEXT: Final = lazy_pattern(r"<!--|</?a\b|<[^>]*\s(?:id|name)\s*=", re.IGNORECASE)
+_TAG: Final = lazy_pattern(r"</?[A-Za-z][^<>]*>")
+_TAG_NAME: Final = lazy_pattern(r"^<([A-Za-z][\w-]*)")
+_NUMBER: Final = lazy_pattern(r"\d+")
 _ESCAPE: Final = lazy_pattern(r"\\[!-/:-@\[-`{-~]")
 _BRACKET: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)([\[\]])")
 _FEWEST: Final = 2
@@ -177,36 +187,114 @@ _FEWEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ContentsForm:
-    """How contents are written: the `bullet` of every item, the `indent` of a level, the levels listed."""
+    """How contents are written: the `bullet` of every item, the `indent` of a level, the levels listed.
+
+    `listed` are the anchors of headings that the old list names, as `target_key` writes them, and `entries`
+    those of its entries that say what their headings say. `starts` are what is before the entries, by their
+    depth in the list or `by_level` of their headings; `is_counted` says that they have ascending numbers.
+    """
 
     bullet: str
     indent: str
     min_level: int
     max_level: int
+    listed: frozenset[str]
+    entries: Mapping[str, str]
+    is_counted: bool
+    by_level: bool = False
+    starts: Mapping[int, str] = field(default_factory=dict)
+
+    def start(self, depth: int, level: int, number: int) -> str:
+        """Return what is before the entry of the `number`-th heading of `level` at `depth` in the list."""
+        steps = level - self.min_level if self.by_level else depth
+        start = self.starts.get(level if self.by_level else depth) or f"{self.indent * steps}{self.bullet} "
+        return _NUMBER.sub(str(number), start) if self.is_counted else start
 
 
 def form_of(outline: Outline, old: str, sections: Sequence[Section]) -> ContentsForm:
     """Return the form of the contents `old`, which list `sections`; the usual one if they do not show it.
 
-    If they link to two headings or more, they have the levels of these headings. Else they begin with level 1
-    if several headings have it, and end with the deepest level.
+    If they link to two headings or more, they have the levels of these headings. Else they have all levels,
+    but level 1 not if only the first heading of the document has it, which is its title.
     """
     items = [item for line in old.split("\n") if (item := _ITEM.match(line))]
-    listed = [anchor for item in items for anchor in _ANCHOR.findall(item.string)[-1:]]
-    by_anchor = {section.anchor: section for section in sections if section.anchor}
-    linked = [by_anchor[anchor].level for anchor in listed if anchor in by_anchor]
-    titles = sum(section.level == 1 for section in sections)
+    by_anchor = {target_key(section.anchor): section for section in sections if section.anchor}
+    listed = [
+        (section, item)
+        for item in items
+        if item["entry"] and (section := by_anchor.get(target_key(item["anchor"]))) is not None
+    ]
+    levels = [section.level for section, _ in listed]
     bullet = items[0]["bullet"] if items else "-"
+    is_counted = any(int(item["number"] or 1) > 1 for item in items)
     bullet = "1." if bullet[0].isdigit() else bullet
     indents = [item["indent"] for item in items if item["indent"]]
     indent = min(indents, key=len) if indents and not items[0]["indent"] else " " * (len(bullet) + 1)
-    if len(linked) < _FEWEST:
-        return ContentsForm(bullet, indent, 1 if titles > 1 else 2, MAX_LEVEL)
+    entries = {
+        target_key(item["anchor"]): item["entry"] for section, item in listed if _says(item["text"], section)
+    }
+    keys = frozenset(target_key(item["anchor"]) for _, item in listed)
+    if len(listed) < _FEWEST:
+        lowest = 2 if _has_title(outline) and 1 not in levels else 1
+        return ContentsForm(bullet, indent, lowest, MAX_LEVEL, keys, entries, is_counted)
     is_cut = any(
-        section.level > max(linked) and section.anchor not in listed and not is_omitted(outline, section)
+        section.level > max(levels)
+        and not section.nested
+        and target_key(section.anchor or "") not in keys
+        and not is_omitted(outline, section)
         for section in sections
     )
-    return ContentsForm(bullet, indent, min(linked), max(linked) if is_cut else MAX_LEVEL)
+    by_level, starts = _starts_of(listed, min(len(item["indent"]) for item in items))
+    if by_level:
+        indent = indent[: len(indent) // (sorted(starts)[1] - min(starts))]
+    deepest = max(levels) if is_cut else MAX_LEVEL
+    return ContentsForm(bullet, indent, min(levels), deepest, keys, entries, is_counted, by_level, starts)
+
+
+def _has_title(outline: Outline) -> bool:
+    """Return True if the first heading of the document, also in HTML, is the only one of level 1."""
+    every = sorted(
+        (*outline.sections[1:], *outline.sections_in_html()), key=lambda section: section.heading_start
+    )
+    return [section for section in every if section.level == 1] == every[:1]
+
+
+def _starts_of(listed: Sequence[tuple[Section, re.Match[str]]], indent: int) -> tuple[bool, dict[int, str]]:
+    """Return what is before the entries of most items of each depth, or of each level where that fits better.
+
+    None where deeper ones are not indented more, or the highest by more than `indent`: the headings changed.
+    """
+    by_depth, by_level = defaultdict[int, Counter[str]](Counter), defaultdict[int, Counter[str]](Counter)
+    open_levels: list[int] = []
+    for section, item in listed:
+        while open_levels and open_levels[-1] >= section.level:
+            open_levels.pop()
+        start = _NUMBER.sub("1", item["start"])
+        by_depth[len(open_levels)][start] += 1
+        by_level[section.level][start] += 1
+        open_levels.append(section.level)
+    fitting = [sum(max(counts.values()) for counts in by.values()) for by in (by_depth, by_level)]
+    is_by_level = fitting[1] > fitting[0]
+    chosen = by_level if is_by_level else by_depth
+    starts = {key: chosen[key].most_common(1)[0][0] for key in sorted(chosen)}
+    widths = [len(start) - len(start.lstrip(_BLANKS)) for start in starts.values()]
+    if widths[0] != indent or any(below <= above for above, below in pairwise(widths)):
+        return False, {}
+    return is_by_level, starts
+
+
+def _says(text: str, section: Section) -> bool:
+    """Return True if `text` can be that of a link, and reads as the heading of `section`.
+
+    Some tools write the heading as HTML.
+    """
+    if _NO_TEXT.search(text) or _AUTOLINK.search(text) or "[^" in text:
+        return False
+    plain = _TAG.sub("", text)
+    is_html = plain != text and "](" not in text and _are_balanced(plain)
+    if "[" in text and not is_html and render_text(f"[{text}](#)") != render_text(text):
+        return False
+    return section.title in (heading_title(text), " ".join(unescaped(plain).split()))
 
 
 def is_omitted(outline: Outline, section: Section) -> bool:
@@ -234,46 +322,60 @@ def contents_list(outline: Outline, sections: Iterable[Section], form: ContentsF
     """Return one item for each of `sections` that has an anchor, below that of its parent, as lines in LF.
 
     Its text is that of the heading as written, where that is the same inside a link; else what a reader
-    sees of it, with escapes.
+    sees of it, with escapes. An old entry that says the same stays.
     """
     items: list[str] = []
     open_levels: list[int] = []
+    numbers = [0] * (MAX_LEVEL + 1)
     for section in sections:
-        if section.heading is None or not section.anchor:
+        if not section.anchor:
             continue
         while open_levels and open_levels[-1] >= section.level:
             open_levels.pop()
         depth = len(open_levels)
         open_levels.append(section.level)
-        content = _COMMENT.sub("", without_attributes(section.heading.content))
-        links = _links(outline, section)
-        text = _text(content, has_link=bool(links))
-        if links and (plain := _without_links(outline, links, content)) is not None:
-            text = _text(plain, has_link=False)
-        items.append(f"{form.indent * depth}{form.bullet} [{text}](#{section.anchor})")
+        numbers[depth:] = [numbers[depth] + 1, *[0] * (MAX_LEVEL - depth)]
+        entry = form.entries.get(target_key(section.anchor))
+        entry = entry or f"[{_entry_text(outline, section)}](#{section.anchor})"
+        items.append(form.start(depth, section.level, numbers[depth]) + entry)
     return "\n".join(items)
 
 
-def _links(outline: Outline, section: Section) -> list[InlineNode]:
-    """Return the links and images of the heading of `section`."""
-    assert section.heading is not None
-    if "[" not in section.heading.content:
-        return []
-    nodes = outline.inline.nodes_in(section.heading.span)
-    return [node for node in nodes if node.kind in {InlineKind.LINK, InlineKind.IMAGE}]
+def _entry_text(outline: Outline, section: Section) -> str:
+    """Return the text of the heading of `section` without what no link may contain, or what names anchors."""
+    heading = section.heading
+    if heading is None:
+        return _MARKUP.sub(r"\\\g<0>", section.title)
+    content = without_attributes(heading.content)
+    nodes = outline.inline.nodes_in(heading.span) if "[" in content or "<" in content else ()
+    has_image = any(node.kind is InlineKind.IMAGE for node in nodes)
+    span = title_span(outline.source, heading)
+    if span is None or outline.text_of(span) != heading.content:
+        has_link = has_image or any(node.kind is InlineKind.LINK for node in nodes)
+        return _text(_COMMENT.sub("", content), has_link=has_link)
+    at, end, kept = span.start, span.start + len(content), ""
+    for cut in _left_out(outline, nodes, has_image=has_image):
+        kept += outline.text_of(Span(at, max(cut.start, at)))
+        at = max(cut.end, at)
+        if outline.text_of(Span(at, end))[:1] in ("", " ", "\t"):
+            kept = kept.rstrip(_BLANKS)
+    return _text(kept + outline.text_of(Span(at, max(end, at))), has_link=has_image)
 
 
-def _without_links(outline: Outline, links: Sequence[InlineNode], content: str) -> str | None:
-    """Return the raw inline text `content` of a heading with the texts of its `links` in place of these.
-
-    Other brackets stay. None where one is an image, or the heading has several lines.
-    """
-    for node in links:
-        written = outline.text_of(node.span)
-        if node.kind is InlineKind.IMAGE or node.text is None or written not in content:
-            return None
-        content = content.replace(written, outline.text_of(node.text), 1)
-    return content
+def _left_out(outline: Outline, nodes: Iterable[InlineNode], *, has_image: bool) -> list[Span]:
+    """Return what contents leave out of a heading with `nodes`: comments, footnotes, anchors, links."""
+    spans: list[Span] = []
+    named: list[str] = []
+    for node in nodes:
+        tag = outline.text_of(node.span) if node.kind is InlineKind.HTML else ""
+        if node.kind is InlineKind.FOOTNOTE_REFERENCE or (
+            tag and (_NO_TEXT.match(tag) or tag[2:-1] in named)
+        ):
+            spans.append(node.span)
+            named += _TAG_NAME.findall(tag)
+        elif node.kind is InlineKind.LINK and node.text is not None and not has_image:
+            spans += (Span(node.span.start, node.text.start), Span(node.text.end, node.span.end))
+    return sorted(spans)
 
 
 def _text(content: str, *, has_link: bool) -> str:

@@ -1,12 +1,16 @@
 """The sections of a document, made of its headings."""
 
+import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
+from typing import Final, NamedTuple
 
-from mdplan.markdown.blocks import Block, check_deadline
+from mdplan.markdown.block_tree import BlockTree
+from mdplan.markdown.blocks import Block, BlockKind, check_deadline
 from mdplan.markdown.headings import (
     PREAMBLE_ID,
     SectionId,
@@ -20,8 +24,17 @@ from mdplan.markdown.headings import (
     text_for_anchor,
 )
 from mdplan.markdown.parser import HeadingContent, attribute_lines, id_of_attributes, read_content
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+
+# An opening tag of a heading; what no tag is read in comes first.
+_HTML_HEADING: Final = lazy_pattern(
+    r"""<!--.*?(?:-->|\Z)|<[hH](?P<level>[1-6])\b(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.DOTALL
+)
+_TAG: Final = lazy_pattern(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+_BLANK_LINE: Final = lazy_pattern(r"\n[ \t\r]*\n|\r[ \t]*\r")
+_LONGEST: Final = 2_000
 
 
 # Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
@@ -80,17 +93,48 @@ class Section:
         return tuple(canonical_heading(title) for title in self.path)
 
 
+class HtmlHeading(NamedTuple):
+    """A heading that HTML makes: where it starts, what a reader sees of it, and its level."""
+
+    start: int
+    text: str
+    level: int
+
+
+def html_headings(tree: BlockTree, text: str) -> tuple[HtmlHeading, ...]:
+    """Return the headings in blocks of HTML of `text`, in order; between the tags there may be Markdown."""
+    if not _HTML_HEADING.search(text):
+        return ()
+    # Loaded where there is one.
+    from mdplan.markdown.html import unescaped
+
+    found = []
+    for block in tree.of_kinds(BlockKind.HTML):
+        for opening in _HTML_HEADING.finditer(text, block.span.start, block.span.end):
+            closing = re.compile(rf"</h{opening['level']}\s*>", re.IGNORECASE) if opening["level"] else None
+            end = closing.search(text, opening.end(), opening.end() + _LONGEST) if closing else None
+            if end is not None:
+                inside = text[opening.end() : end.start()]
+                shown = render_text(inside) if _BLANK_LINE.search(inside) else unescaped(_TAG.sub("", inside))
+                found.append(HtmlHeading(opening.start(), shown, int(opening["level"])))
+    return tuple(found)
+
+
 class SectionNames:
     """Titles, paths, IDs and anchors of headings, by the index of a heading.
 
-    They depend on the level, depth and content of each heading alone, so that an edit of other text keeps
-    them. Never changes.
+    They depend on the level, depth and content of each heading alone, and on headings `in_html`, so that an
+    edit of other text keeps them. Never changes.
     """
 
-    def __init__(self, headings: Sequence[Block], slugs: SlugStyle) -> None:
+    def __init__(self, headings: Sequence[Block], slugs: SlugStyle, in_html: Sequence[HtmlHeading]) -> None:
         """Name `headings`, which are all of a document, in order; their anchors are in the style `slugs`."""
-        self._key = _key(headings)
+        self._key = _key(headings, in_html)
         self._slugs = slugs
+        self._in_html = [heading.text for heading in in_html]
+        # By the index of a heading, its place among all, those in HTML too.
+        before = [bisect_left(in_html, (heading.span.start, "", 0)) for heading in headings]
+        self._places = [number + count for number, count in enumerate(before)]
         self._contents = [read_content(heading.content) for heading in headings]
         self.titles = [heading_title(content.text) for content in self._contents]
         self.tree = _Tree(headings, self.titles)
@@ -98,21 +142,32 @@ class SectionNames:
         for title, parent in zip(self.titles, self.tree.parents, strict=True):
             self.paths.append((title,) if parent is None else (*self.paths[parent], title))
 
-    def of(self, headings: Sequence[Block]) -> "SectionNames":
-        """Return the names of other `headings`: these, if nothing differs that they depend on."""
-        return self if _key(headings) == self._key else SectionNames(headings, self._slugs)
+    def of(self, headings: Sequence[Block], in_html: Sequence[HtmlHeading]) -> "SectionNames":
+        """Return the names of other headings: these, if nothing differs that they depend on."""
+        is_same = _key(headings, in_html) == self._key
+        return self if is_same else SectionNames(headings, self._slugs, in_html)
 
-    def anchors(self, below: Mapping[int, str]) -> Sequence[str]:
-        """Return anchors; `below` are IDs that attributes on the lines below headings name."""
+    def anchors(self, below: Mapping[int, str]) -> tuple[Sequence[str], Sequence[str]]:
+        """Return anchors, and those of headings in HTML; `below` are IDs that lines below headings name."""
         return self._make_anchors(below) if below else self._anchors
 
     @cached_property
-    def _anchors(self) -> Sequence[str]:
+    def _anchors(self) -> tuple[Sequence[str], Sequence[str]]:
         return self._make_anchors({})
 
-    def _make_anchors(self, below: Mapping[int, str]) -> Sequence[str]:
-        own_ids = (below.get(number) or content.id for number, content in enumerate(self._contents))
-        return list(self._slugs.anchors(map(self._text, self._contents), own_ids))
+    def _make_anchors(self, below: Mapping[int, str]) -> tuple[Sequence[str], Sequence[str]]:
+        own_ids = [below.get(number) or content.id for number, content in enumerate(self._contents)]
+        titles = list(map(self._text, self._contents))
+        if not self._in_html:
+            return list(self._slugs.anchors(titles, own_ids)), ()
+        named = dict(zip(self._places, zip(titles, own_ids, strict=True), strict=True))
+        html = iter(self._in_html)
+        count = len(titles) + len(self._in_html)
+        every = [named.get(place) or (next(html), "") for place in range(count)]
+        anchors = list(self._slugs.anchors(*zip(*every, strict=True)))
+        return [anchors[place] for place in self._places], [
+            anchor for place, anchor in enumerate(anchors) if place not in named
+        ]
 
     def _text(self, content: HeadingContent) -> str:
         """Return the text of a heading that its anchor is made of.
@@ -125,13 +180,13 @@ class SectionNames:
 
 def read_sections(
     headings: Sequence[Block], names: SectionNames, source: Source, body: Span
-) -> tuple[Section, ...]:
-    """Return the preamble, and the sections of `headings`, which have `names`, in document order.
+) -> tuple[tuple[Section, ...], Sequence[str]]:
+    """Return the preamble and the sections of `headings`, which have `names`; and the anchors of HTML.
 
-    `body` reaches from the end of the front matter to where the last section ends.
+    All are in document order. `body` reaches from the end of the front matter to where the last section ends.
     """
     reader = _SectionReader(headings, names, source, body)
-    return (reader.preamble(), *reader.sections())
+    return (reader.preamble(), *reader.sections()), reader.anchors_of_html
 
 
 class _SectionReader:
@@ -145,7 +200,7 @@ class _SectionReader:
         # By the number of a top-level heading, where the line of attributes below it ends.
         self._tails = attribute_lines([heading.depth for heading in headings], ends, text)
         below = {number: id_of_attributes(text[ends[number] : end]) for number, end in self._tails.items()}
-        self._anchors = names.anchors(below)
+        self._anchors, self.anchors_of_html = names.anchors(below)
         # Where sections start, and their first lines; after them, where the last section ends.
         last_line = self._lines.line_at(body.end - 1) if body.end else 0
         self._starts = [*(heading.span.start for heading in headings), body.end]
@@ -240,5 +295,6 @@ class _Tree:
         self.ids = [id_of_name(name, ordinal) for name, ordinal in zip(names, self.ordinals, strict=True)]
 
 
-def _key(headings: Sequence[Block]) -> list[tuple[int, int, str]]:
-    return [(heading.level, heading.depth, heading.content) for heading in headings]
+def _key(headings: Sequence[Block], in_html: Sequence[HtmlHeading]) -> list[Sequence[object]]:
+    named = [(heading.span.start, heading.level, heading.depth, heading.content) for heading in headings]
+    return [names[1:] for names in (sorted((*named, *in_html)) if in_html else named)]

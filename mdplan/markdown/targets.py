@@ -34,7 +34,7 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
     lines = outline.source.lines
     anchors = [
         (section.heading_start, Anchor(section.anchor, section.heading_line, explicit=False))
-        for section in outline.every_section()
+        for section in (*outline.every_section(), *outline.sections_in_html())
         if section.anchor
     ]
     anchors += (

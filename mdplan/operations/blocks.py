@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
@@ -16,6 +17,7 @@ from mdplan.markdown.formatting import FencedCode, read_fence, replace_code
 from mdplan.markdown.outline import Outline, fence_language, has_language
 from mdplan.markdown.payload import Payload, read_payload
 from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import target_key
 from mdplan.operations.base import Claim, CodeBlockField, Operation, Resolution, SectionTargeted
 from mdplan.operations.matches import text_in_line, with_nearest_lines
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -128,10 +130,10 @@ class UpdateToc(Operation):
     The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
     second of two equal headings gets ``-1``. Headings before the region, inside it, in quotes and in lists
     are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
-    document is, unless there are several.
+    document is, its first heading where no other has level 1.
 
-    What was in the region is replaced, and nothing needs to guard that. Where the list is right already,
-    nothing changes.
+    What was in the region is replaced, and nothing needs to guard that. Where an entry is right already,
+    it stays as it is written.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "update_toc", "maxLevel": 3}
@@ -181,17 +183,22 @@ class UpdateToc(Operation):
 
     def _contents(self, outline: Outline, found: region_edits.RegionText) -> str:
         behind = found.region.end.span.end
-        sections = [section for section in outline.sections if section.heading_start >= behind]
+        headings = (*outline.headings, *outline.sections_in_html())
+        below = (section for section in headings if section.heading_start >= behind)
+        sections = sorted(below, key=lambda section: section.heading_start)
         form = region_edits.form_of(outline, found.content, sections)
-        form = region_edits.ContentsForm(
-            self.bullet or form.bullet,
-            form.indent if self.bullet in (None, form.bullet) else " " * (len(self.bullet) + 1),
-            self.min_level or form.min_level,
-            self.max_level or form.max_level,
-        )
-        levels = range(form.min_level, form.max_level + 1)
+        lowest, deepest = self.min_level or form.min_level, self.max_level or form.max_level
+        if lowest != form.min_level:
+            form = replace(form, by_level=False, starts={})
+        if self.bullet is not None and self.bullet != form.bullet:
+            indent = " " * (len(self.bullet) + 1)
+            form = replace(form, bullet=self.bullet, indent=indent, starts={}, is_counted=False)
         listed = (
-            each for each in sections if each.level in levels and not region_edits.is_omitted(outline, each)
+            section
+            for section in sections
+            if lowest <= section.level <= deepest
+            and (not section.nested or target_key(section.anchor or "") in form.listed)
+            and not region_edits.is_omitted(outline, section)
         )
         return region_edits.head_of(found.content) + region_edits.contents_list(outline, listed, form)
 
