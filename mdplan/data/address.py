@@ -8,7 +8,7 @@ the file decide.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -78,6 +78,23 @@ def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found | Diagn
         if isinstance(around, dict) and any(str(name).startswith(f"{first}.") for name in around):
             return _ambiguous([(*found.path, ".".join(found.missing)), found.whole])
     return found
+
+
+def counted_paths(values: Any, given: GivenKey) -> Sequence[Path]:  # noqa: ANN401 (any value)
+    """Return all paths that `given` can mean with any number of an item in place of each of its own.
+
+    None where it counts no items. A name that is missing may follow.
+    """
+    found = find(values, given, is_new=True)
+    if isinstance(found, Diagnostic):
+        return ()
+    steps = steps_of(given)
+    steps = steps[: len(steps) - len(found.missing)]
+    joins = isinstance(given, str) and not given.startswith("/")
+    if any(_readings(values, steps, (), joins=joins, numbers=lambda _: ())) or not steps:
+        return ()
+    paths = _readings(values, steps, (), joins=joins, numbers=range)
+    return [(*path, *found.missing) for path in paths]
 
 
 def _ambiguous(paths: Sequence[Path]) -> Diagnostic:
@@ -164,18 +181,28 @@ def _selector(text: str) -> Item:
     return Item(key=key, value=value) if key else Item(value=value)
 
 
-def _readings(values: Any, steps: Sequence[Step], path: Path, *, joins: bool) -> Iterator[Path]:  # noqa: ANN401
-    """Yield all paths in `values` that `steps` can mean."""
+def _readings(
+    values: Any,  # noqa: ANN401
+    steps: Sequence[Step],
+    path: Path,
+    *,
+    joins: bool,
+    numbers: Callable[[int], Iterable[int]] | None = None,
+) -> Iterator[Path]:
+    """Yield all paths in `values` that `steps` can mean.
+
+    `numbers` gives the items that any number means in a list of a length, in place of its own one.
+    """
     if not steps:
         yield path
         return
     step = steps[0]
     if isinstance(values, list):
-        for index in _items(values, step):
+        is_counted = numbers is not None and _number_of(step) is not None
+        for index in numbers(len(values)) if numbers is not None and is_counted else _items(values, step):
             # A name means a key in the item, so the step remains.
-            is_name = isinstance(step, str) and not _INDEX.fullmatch(step)
-            rest = steps if is_name else steps[1:]
-            yield from _readings(values[index], rest, (*path, index), joins=joins)
+            rest = steps if isinstance(step, str) and _number_of(step) is None else steps[1:]
+            yield from _readings(values[index], rest, (*path, index), joins=joins, numbers=numbers)
     elif isinstance(values, dict) and isinstance(step, str):
         names = [step]
         for following in steps[1:] if joins else ():
@@ -185,27 +212,33 @@ def _readings(values: Any, steps: Sequence[Step], path: Path, *, joins: bool) ->
         for length in range(1, len(names) + 1):
             name = ".".join(names[:length])
             if name in values:
-                yield from _readings(values[name], steps[length:], (*path, name), joins=joins)
+                yield from _readings(
+                    values[name], steps[length:], (*path, name), joins=joins, numbers=numbers
+                )
 
 
 def _items(values: Sequence[Any], step: Step) -> Iterator[int]:
     """Yield the indexes of the items that `step` means."""
-    if isinstance(step, str):
-        if _INDEX.fullmatch(step):
-            step = Item(number=int(step))
-        else:
-            yield from (index for index, each in enumerate(values) if isinstance(each, dict) and step in each)
-            return
-    if step.number is not None:
-        index = step.number if step.number >= 0 else len(values) + step.number
+    number = _number_of(step)
+    if number is not None:
+        index = number if number >= 0 else len(values) + number
         if 0 <= index < len(values):
             yield index
+    elif isinstance(step, str):
+        yield from (index for index, each in enumerate(values) if isinstance(each, dict) and step in each)
     elif step.key is not None:
         for index, each in enumerate(values):
             if isinstance(each, dict) and step.key in each and _is_same(each[step.key], step.value):
                 yield index
     else:
         yield from (index for index, each in enumerate(values) if _is_same(each, step.value))
+
+
+def _number_of(step: Step) -> int | None:
+    """Return the number by which `step` counts the items of a list; a name of digits is one."""
+    if isinstance(step, str):
+        return int(step) if _INDEX.fullmatch(step) else None
+    return step.number
 
 
 def _is_same(value: object, wanted: object) -> bool:
@@ -223,7 +256,7 @@ def _as_far_as(values: Any, steps: Sequence[Step]) -> Found | Diagnostic:  # noq
         if isinstance(values, dict) and isinstance(step, str) and step in values:
             path, inner = (*path, step), values[step]
         elif isinstance(values, list) and len(at := list(_items(values, step))) == 1:
-            is_name = isinstance(step, str) and not _INDEX.fullmatch(step)
+            is_name = isinstance(step, str) and _number_of(step) is None
             path, inner = (*path, at[0]), values[at[0]]
             if is_name:
                 path, inner = (*path, str(step)), inner[step]

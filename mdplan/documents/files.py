@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from time import thread_time
 from typing import Any, Final, Self, TypeVar
+from zlib import crc32
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import unknown_fields
@@ -36,8 +37,7 @@ class OutlineCache:
     The outline of a short document is many times as large as its bytes.
 
     An outline never changes. A key shows everything that it is made from besides the bytes of its document:
-    threads may share both. Of documents of one key and of equal length the last one is kept, so that bytes
-    are compared with those of one document, which costs less than a hash of them.
+    threads may share both. Of documents of one key and of one checksum the last one is kept.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_outlines: int = MAX_OUTLINES) -> None:
@@ -48,7 +48,7 @@ class OutlineCache:
 
     def get(self, key: Hashable, data: bytes) -> Outline | None:
         """Return the outline of `data` that was kept under `key`, if it still is."""
-        entry = (key, len(data))
+        entry = (key, crc32(data))
         with self._lock:
             outline = self._outlines.get(entry)
             if outline is None or outline.source.data != data:
@@ -56,14 +56,21 @@ class OutlineCache:
             self._outlines.move_to_end(entry)
             return outline
 
+    def version(self, key: Hashable, sha256: str) -> Outline | None:
+        """Return the outline that was kept under `key` of a document whose hash begins with `sha256`."""
+        with self._lock:
+            kept = [outline for (name, _), outline in self._outlines.items() if name == key]
+        return next((each for each in kept if each.source.sha256.startswith(sha256)), None)
+
     def keep(self, key: Hashable, outline: Outline) -> None:
         """Keep `outline`, unless it is too big; those that were asked for longest ago make room for it."""
         size = len(outline.source.data)
-        entry = (key, size)
+        entry = (key, crc32(outline.source.data))
         with self._lock:
             if size > self._max_bytes:
                 return
-            self._bytes += 0 if entry in self._outlines else size
+            replaced = self._outlines.get(entry)
+            self._bytes += size - (0 if replaced is None else len(replaced.source.data))
             self._outlines[entry] = outline
             self._outlines.move_to_end(entry)
             while self._bytes > self._max_bytes or len(self._outlines) > self._max_outlines:
@@ -117,6 +124,12 @@ class OutlinedFiles:
         outline = self.outline(name, source, given_format)
         self.outlines.keep(key, outline)
         return outline
+
+    def version(
+        self, name: FileName, encoding: str | None, given_format: str | None, sha256: str
+    ) -> Outline | None:
+        """Return a version of a file that was parsed not long ago, by the first digits of its hash."""
+        return self.outlines.version((str(name), encoding, given_format, self._slugs_of(name)), sha256)
 
     def prime_cache(
         self, path: str, outline: Outline, encoding: str | None, given_format: str | None

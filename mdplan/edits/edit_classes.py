@@ -54,8 +54,8 @@ _NO_LIMITS: Final = Limits(files=sys.maxsize, edits=sys.maxsize, payload_charact
 # Arguments that take a `Section`, and what begins the names of the fields that it stands for.
 _SECTIONS: Final = {"section": "", "to": "to"}
 
-# The argument of which None is a value. Of all others it is as if they were not given.
-_NULLABLE: Final = "value"
+# The arguments of which None is a value. Of all others it is as if they were not given.
+_NULLABLE: Final = frozenset({"value", "expected_value"})
 
 _ADDRESS_NAMES: Final = {
     "": frozenset({"heading", "heading_path", "section_id", "anchor", "occurrence", "section_sha256"}),
@@ -172,7 +172,7 @@ def _fields(kind: type[Value], given: Mapping[str, object]) -> dict[str, Any]:
         fields["op"] = snake_case(kind.__name__[0].lower() + kind.__name__[1:])
     sections = _sections(kind)
     for name, value in given.items():
-        if value is None and name != _NULLABLE:
+        if value is None and name not in _NULLABLE:
             continue
         if name in sections:
             section = value if isinstance(value, SectionAddress) else SectionAddress(str(value))

@@ -63,10 +63,13 @@ class Committer:
             if repeated is not None:
                 return repeated
             if seen is None:
-                planned = replan.replan_with_preconditions(plan, batch)
+                planned = replan.replan_with_preconditions(plan, batch, self.merging.past_outline)
             else:
                 planned = replan.replan_with_guards(
-                    plan, batch, lambda batch, free: with_seen_bases(batch, workspace, seen, free)
+                    plan,
+                    batch,
+                    lambda batch, free: with_seen_bases(batch, workspace, seen, free),
+                    self.merging.past_outline,
                 )
             if not isinstance(planned, PlannedBatch):
                 return planned
@@ -198,7 +201,7 @@ class Committer:
             return ()
         if on_stale == "merge":
             return self.merging.of_plan(plan, current_files)
-        return replan.plan_on_new_base(self.planner.plan, plan, self.settings.batch)
+        return self.merging.on_new_base(plan)
 
     def _commit_undo(self, lock: RootLock, transaction: str, on_stale: OnStale) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""

@@ -230,9 +230,7 @@ class Engine(EngineServices):
             report = self.undo(undone, dry_run=True, on_stale="rebase")
             self.library.derive(report.plan_id, *loaded)
             return report
-        from mdplan.planning.replan import plan_on_new_base
-
-        planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
+        planned = self.merging.on_new_base(loaded[0])
         if not isinstance(planned, PlannedBatch):
             return refusal(PlanReport, planned)
         stored = self.library.save(planned, origin=loaded[0])

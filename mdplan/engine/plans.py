@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from threading import Lock
 from time import time
 from types import MappingProxyType
@@ -15,13 +16,14 @@ from mdplan.documents.schema import schema_problems
 from mdplan.engine.history import History, PastTransaction, library_client
 from mdplan.field_names import camel_case, fold_names, unknown_fields
 from mdplan.limits import Limits
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base import Count
 from mdplan.plan import PREFIX, FileChange, Plan
 from mdplan.planning.batch import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.plan_document import document_parts, is_document, read_document, untitled_id
-from mdplan.planning.replan import is_same_request, may_repeat, result_id, state_id
+from mdplan.planning.replan import is_same_request, may_repeat, plan_on_new_base, result_id, state_id
 from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, stale_file
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
@@ -476,6 +478,26 @@ class MergeService:
         if not isinstance(base, Source) or theirs is None:
             return not_kept(change.path)
         return Sides.of(change, base, ours, theirs)
+
+    def on_new_base(self, stale: Plan) -> PlannedBatch | Problems:
+        """The edits of `stale` on its files as they are now, if they still do the same.
+
+        Errors: those of `plan_on_new_base`.
+        """
+        kept = self.library.bases_of(stale.plan_id)
+        return plan_on_new_base(self.planner.plan, stale, self.limits, partial(self.past_outline, kept=kept))
+
+    def past_outline(
+        self, file: SnapshotFile, sha256: str, kept: Mapping[str, bytes] = MappingProxyType({})
+    ) -> Outline | None:
+        """The `file` of a batch when its hash began with `sha256`; None where that is not `kept`."""
+        name, requested = self.documents.workspace.locate(file.path), file.requested
+        if isinstance(name, Diagnostic):
+            return None
+        known = self.documents.version(name, requested.encoding, requested.format, sha256)
+        data = self.past(name, sha256, kept) if known is None else None
+        source = None if data is None else self.documents.decode(name, data, requested.encoding)
+        return self.documents.outline(name, source, requested.format) if isinstance(source, Source) else known
 
     def past(self, name: FileName, sha256: str, kept: Mapping[str, bytes]) -> bytes | None:
         """What the file `name` contained when its hash began with `sha256`.

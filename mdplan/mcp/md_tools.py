@@ -294,6 +294,11 @@ _UNDO: Final = """\
  action undo takes a whole one back (by default your last), unless a file changed since; undo the \
 undo to redo."""
 
+_READ_ONLY: Final = Diagnostic.invalid(
+    "this server only reads, and undoes nothing",
+    "leave action out to list the commits; whoever runs the server can undo one with `mdplan undo`",
+)
+
 
 class HistoryRequest(WireModel):
     """Arguments of `md_history`."""
@@ -354,7 +359,9 @@ def _call_history(engine: Engine, arguments: Arguments, *, may_undo: bool, full:
     request = answers.read_arguments(HistoryRequest, fold_names(arguments, {}))
     if isinstance(request, tuple):
         report = refusal(HistoryReport, request)
-    elif request.action == "undo" and may_undo:
+    elif request.action == "undo" and not may_undo:
+        report = refusal(HistoryReport, (_READ_ONLY,))
+    elif request.action == "undo":
         undone = engine.undo(request.transaction, dry_run=request.dry_run, on_stale=request.on_stale)
         record_written(engine, undone)
         return _plan_answer(engine, undone, full=full)

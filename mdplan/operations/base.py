@@ -1,11 +1,11 @@
 """Base classes of all operations: targets, guards and resolutions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic.alias_generators import to_camel
@@ -218,11 +218,28 @@ class Operation(WireModel, ABC):
     # The edit as its caller wrote it, where that is another spelling of it.
     _written: Mapping[str, Any] | None = PrivateAttr(default=None)
 
+    # Whether hashes of lines prove where it is.
+    _is_located: bool = PrivateAttr(default=False)
+
+    @property
+    def is_located(self) -> bool:
+        """Whether hashes of lines prove its place."""
+        return self._is_located
+
+    def located_at(self, place: dict[str, Any], *, is_proven: bool) -> Self:
+        """The same edit at a `place`, fields by name, that hashes of lines say; these may prove it."""
+        located = self.model_copy(update=place)
+        # The attribute of another object, and of the same class.
+        located._is_located = is_proven  # noqa: SLF001
+        return located
+
     def written_as(self, edit: Mapping[str, Any]) -> "Operation":
         """Return this operation by the name that it has in `edit`, which is another spelling of it."""
         named = self.model_copy(update={"op": edit["op"]})
         # The attribute of another object, and of the same class.
-        named._written = {name: value for name, value in edit.items() if value is not None}  # noqa: SLF001
+        named._written = {  # noqa: SLF001
+            name: value for name, value in edit.items() if value is not None or name == "expectedValue"
+        }
         return named
 
     @property
@@ -298,6 +315,25 @@ class Operation(WireModel, ABC):
         del outline
         return problem.code in self.satisfied_by
 
+    @property
+    def hashed_lines(self) -> "LinesField | None":
+        """The lines that it names by their hashes as well; None where it names none."""
+        lines = getattr(self, "lines", None)
+        return lines if isinstance(lines, LinesField) and lines.start_hash and lines.end_hash else None
+
+    def counted_fields(self, outline: Outline) -> tuple[str, ...]:
+        """The fields, by wire names, whose numbers may mean another place in a later version of `outline`.
+
+        Lines whose hashes no other lines of `outline` have are found again.
+        """
+        lines = self.hashed_lines
+        is_found = lines is not None and len(lines.places_in(outline)) == 1
+        return tuple(
+            str(field.alias)
+            for name, field in type(self).model_fields.items()
+            if _counts(name, getattr(self, name)) and not (is_found and name in _LINES_FIELDS)
+        )
+
     def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
         """Fields of guards that are true in `base`, with the values that they have in `current`.
 
@@ -320,6 +356,24 @@ class Operation(WireModel, ABC):
     def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution | Problems:
         """Text edits against the base `outline` of `other_file`, to which the blocks `exported` go."""
         raise NotImplementedError
+
+
+# Fields that name a place by numbers.
+_LINES_FIELDS: Final = frozenset({"line", "lines", "range"})
+_COUNTED: Final = _LINES_FIELDS | {"occurrence", "item_occurrence"}
+
+
+def _counts(name: str, value: object) -> bool:
+    if name == "match_selection":
+        return value not in (None, "all")
+    is_index = isinstance(value, WireModel) and getattr(value, "index", None) is not None
+    return is_index or (name in _COUNTED and value is not None)
+
+
+def occurs_once(text: str, wanted: str) -> bool:
+    """Whether `wanted` is in `text`, and in one place of it."""
+    first = text.find(wanted)
+    return first >= 0 and text.find(wanted, first + 1) < 0
 
 
 _SECTION_TARGETS = ("section_id", "heading_path", "heading", "anchor")
@@ -398,6 +452,18 @@ class SectionTargeted(Operation):
             return find_by_anchor(outline, self.anchor)
         path = self.heading_path if self.heading_path is not None else (self.heading or "",)
         return find_by_path(outline, path, self.occurrence)
+
+    def counted_fields(self, outline: Outline) -> tuple[str, ...]:
+        """Those of the base class, without `occurrence` where one section alone has the expected hash."""
+        counted = super().counted_fields(outline)
+        is_sole = "occurrence" in counted and self.has_sole_hash(outline)
+        return tuple(name for name in counted if not (is_sole and name == "occurrence"))
+
+    def has_sole_hash(self, outline: Outline) -> bool:
+        """Whether the hash that it expects is that of one section of `outline`."""
+        expected = self.section_sha256 or ""
+        parts = (outline.hashed_part(section, expected) for section in outline.in_order if expected)
+        return sum(part is not None for part in parts) == 1
 
     def needs_precondition(self, resolution: Resolution) -> bool:
         """Return True if the address counts equal headings, so that an edit elsewhere could shift it.
@@ -497,6 +563,10 @@ class LinesField(WireModel):
             )
             raise ValueError(msg)
         return self
+
+    def places_in(self, outline: Outline) -> Sequence[int]:
+        """The lines of `outline` at which those with these hashes begin."""
+        return outline.line_hashes.places(self.start_hash or "", self.end_hash or "", self.end - self.start)
 
     def outside(self, count: int) -> Diagnostic:
         """Return RANGE_OUT_OF_BOUNDS for lines that a file of `count` lines does not have."""

@@ -264,8 +264,15 @@ class ReplaceCodeBlock(SectionTargeted):
             claims=(Claim(span=span, owner=outline.section_at(span.start).index),),
             edits=replace_code(outline, fence, lines_of(to_lf(self.markdown))),
             section=section or outline.section_at(span.start),
-            is_evidence=bool(self.expected_text),
+            is_evidence=bool(self.expected_text) and self._is_sole(outline, fence),
         )
+
+    def _is_sole(self, outline: Outline, fence: FencedCode) -> bool:
+        """Whether a language names the block, or no other one of the file has its code."""
+        if self.code_block.index is None:
+            return True
+        fences = (read_fence(outline, block) for block in outline.tree.fences)
+        return sum(each is not None and each.code == fence.code for each in fences) == 1
 
     def _fence(self, outline: Outline, section: Section | None) -> FencedCode | Diagnostic:
         scope = outline.tree.fences if section is None else outline.tree.fences_in(section.span)

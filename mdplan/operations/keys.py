@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from mdplan.data import tree
-from mdplan.data.address import Found, GivenKey, find, key_missing, shown, steps_of
+from mdplan.data.address import Found, GivenKey, counted_paths, find, key_missing, shown, steps_of
 from mdplan.data.content import (
     DataContent,
     as_json,
@@ -64,7 +64,8 @@ class DataOperation(Operation):
         "key in it, [=text] one by its value."
     )
     expected_value: Any = Field(
-        default=None, description="Value that the key has now: JSON, a date as it is written."
+        default_factory=lambda: tree.REMOVED,
+        description="Value that the key has now: JSON, a date as it is written.",
     )
 
     occurrence: Ordinal | None = Field(
@@ -85,6 +86,11 @@ class DataOperation(Operation):
     def _check_expected_value(cls, given: object) -> object:
         return checked(given)
 
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it says what value the key has now, be it null."""
+        return self.expected_value is not tree.REMOVED
+
     @model_validator(mode="after")
     def _check_section(self) -> "DataOperation":
         if self.section is not None and not isinstance(self.key, str | None):
@@ -97,9 +103,14 @@ class DataOperation(Operation):
         return any(each is not None for each in (self.section, self.occurrence, self.section_sha256))
 
     @property
+    def keys(self) -> Sequence[GivenKey]:
+        """The keys that it names; none where it is about a section, or all front matter."""
+        return () if self.key is None else (self.key,)
+
+    @property
     def guarded_key(self) -> GivenKey | None:
         """The key that `expected_value` is of; None where it is a section."""
-        return self.key
+        return next(iter(self.keys), None)
 
     def read(self, outline: Outline) -> Target | Diagnostic:
         """What the file says. Errors: INVALID_ARGUMENT, FRONT_MATTER_NOT_FOUND, and those of `unreadable`."""
@@ -114,7 +125,7 @@ class DataOperation(Operation):
                 f"{self.op} needs YAML, JSON, TOML, INI or front matter, and this file counts as plain text",
                 'send `"format": "yaml"` next to `file` if it is YAML',
             )
-        if creates is not None and self.expected_value is None:
+        if creates is not None and not self.is_guarded:
             return Target(empty_content(creates).data, creates)
         return front_matter_edits.no_block(
             may_create=creates is None and "create_if_missing" in type(self).model_fields
@@ -133,7 +144,7 @@ class DataOperation(Operation):
         SECTION_CHANGED.
         """
         values = target.content.values
-        is_new = is_new and self.expected_value is None
+        is_new = is_new and not self.is_guarded
         if target.is_ini:
             from mdplan.data.ini_edits import IniAddress, find_in_ini
 
@@ -153,12 +164,7 @@ class DataOperation(Operation):
     def _guard_problem(self, outline: Outline, target: Target, found: Found) -> Diagnostic | None:
         """TEXT_MISMATCH or SECTION_CHANGED where what was `found` is not what the caller expects."""
         value = tree.value_at(target.content.values, found.path)
-        if target.is_ini:
-            # A key without a sign after it has no value.
-            value = "" if value is None else value
-        if self.expected_value is not None and not value_matches(
-            target.content.language, value, self.expected_value
-        ):
+        if self.is_guarded and not _is_expected(target, value, self.expected_value):
             return Diagnostic(
                 code=Code.TEXT_MISMATCH,
                 message=other_value(f"`{shown(found.path)}`", value, self.expected_value),
@@ -196,18 +202,36 @@ class DataOperation(Operation):
             splices = front_matter_edits.data_splices(outline, changes, target.creates)
         except tree.DataError as error:
             return (front_matter_edits.cannot_change(outline, error),)
-        edits = tuple(splice.edit for splice in splices)
-        # The value of a key says nothing of a comment that goes with it.
-        takes_comment = any(
-            sign in outline.text_of(edit.span) for edit in edits for sign in ("#", "//", "/*", ";")
-        )
-        is_guarded = self.expected_value is not None and self.occurrence is None and not takes_comment
         return Resolution(
             claims=tuple(_claims(outline, target, parts, splices)),
-            edits=edits,
-            is_evidence=is_guarded or self.section_sha256 is not None,
+            edits=tuple(splice.edit for splice in splices),
+            is_evidence=self._is_proven(outline, target, splices) or self.section_sha256 is not None,
             data=DataChanges(changes=tuple(changes), creates=target.creates),
         )
+
+    def _is_proven(self, outline: Outline, target: Target, splices: Sequence[tree.Splice]) -> bool:
+        """Tell whether the expected value proves the place and all that goes.
+
+        An item that is counted must be the only one of that value.
+        """
+        key = self.guarded_key
+        if not self.is_guarded or self.occurrence is not None or key is None:
+            return False
+        values = target.content.values
+        alike = () if target.is_ini else counted_paths(values, key)
+        same = [
+            path for path in alike if _is_expected(target, tree.value_at(values, path), self.expected_value)
+        ]
+        is_sole = not alike or len(same) == 1
+        return is_sole and not any(_takes_comment(outline, target, each.edit.span) for each in splices)
+
+    def counted_fields(self, outline: Outline) -> tuple[str, ...]:
+        """Those of the base class, and `key`, or a neighbour, where it counts the items of a list."""
+        content = front_matter_edits.data_content(outline)
+        values = content.values if isinstance(content, DataContent) else None
+        neighbours = (name for name in ("before", "after") if isinstance(getattr(self, name, None), int))
+        is_counted = any(counted_paths(values, key) for key in self.keys)
+        return (*super().counted_fields(outline), *neighbours, *(("key",) if is_counted else ()))
 
     def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
         """`expected_value` as the value that the key has in `current`, and the hash of its section there."""
@@ -216,8 +240,8 @@ class DataOperation(Operation):
         if not isinstance(content, DataContent):
             return guards
         before, now = self._value_in(base), self._value_in(current)
-        if self.expected_value is not None and tree.REMOVED not in (before, now):
-            holds = value_matches(content.language, before, self.expected_value)
+        if self.is_guarded and tree.REMOVED not in (before, now):
+            holds = _is_expected(Target(content), before, self.expected_value)
             guards["expected_value"] = as_json(now) if holds else self.expected_value
         if self.section_sha256 is not None and base.format is DocumentFormat.INI:
             from mdplan.data.ini_edits import IniAddress
@@ -233,12 +257,11 @@ class DataOperation(Operation):
         if not isinstance(content, DataContent) or self.guarded_key is None:
             return tree.REMOVED
         target = Target(content)
-        unguarded = self.model_copy(update={"expected_value": None, "section_sha256": None})
+        unguarded = self.model_copy(update={"expected_value": tree.REMOVED, "section_sha256": None})
         found = unguarded.find(outline, target, self.guarded_key)
         if isinstance(found, Diagnostic):
             return tree.REMOVED
-        value = tree.value_at(content.values, found.path)
-        return "" if value is None and target.is_ini else value
+        return tree.value_at(content.values, found.path)
 
 
 class CreatingOperation(DataOperation):
@@ -321,6 +344,38 @@ def order_text(entry: object) -> str:
     while isinstance(entry, dict) and entry:
         entry = next(iter(entry))
     return str(entry).casefold()
+
+
+def _is_expected(target: Target, value: object, expected: object) -> bool:
+    """Tell whether `value` is the `expected` one; a key of an INI file without a sign is null, or empty."""
+    if target.is_ini and value is None and expected == "":
+        return True
+    return value_matches(target.content.language, value, written_in(target.content.language, expected))
+
+
+def _takes_comment(outline: Outline, target: Target, removed: Span) -> bool:
+    """Tell whether a comment, of which no value says anything, goes with what is `removed`."""
+    first = outline.front_matter.content.start if outline.front_matter else 0
+    at, rest = removed.start - first, ""
+    for span in _value_spans(target.content):
+        if at < span.end and span.start < removed.end - first:
+            rest += target.content.text[at : max(at, span.start)]
+            at = span.end
+    rest += target.content.text[at : removed.end - first]
+    return any(sign in rest for sign in ("#", "//", "/*", ";"))
+
+
+def _value_spans(content: DataContent) -> Iterator[Span]:
+    """Yield the spans of keys with values, or of items, that have none inside, in text order."""
+    if content.language is tree.Language.INI:
+        for key in content.ini.outline.every_key():
+            end = key.assignment.value.end if key.has_comment else content.lines.content_end(key.last_line)
+            yield Span(key.assignment.name.start, end)
+        return
+    ranges = content.ranges
+    for index, (path, span) in enumerate(ranges):
+        if index + 1 == len(ranges) or ranges[index + 1][0][: len(path)] != path:
+            yield span
 
 
 def readable_key(given: object) -> object:
@@ -449,7 +504,8 @@ class SetValue(PlacedOperation, CreatingOperation):
         default=None, description=str(PlacedOperation.model_fields["key"].description)
     )
     value: Any = Field(
-        default=None, description="New value: any JSON. An array or object as it is, not as a string."
+        default_factory=lambda: tree.REMOVED,
+        description="New value: any JSON. An array or object as it is, not as a string.",
     )
     values: dict[str, Any] | None = Field(
         default=None, min_length=1, description="New values by key; instead of key and value."
@@ -479,13 +535,13 @@ class SetValue(PlacedOperation, CreatingOperation):
 
     @model_validator(mode="after")
     def _check_choice(self) -> "SetValue":
-        is_one = "value" in self.model_fields_set
+        is_one = self.value is not tree.REMOVED
         ways = is_one + (self.values is not None) + (self.markdown is not None)
         if ways != 1 or (self.key is not None) != is_one:
             raise ValueError("give key and value, or values")
-        if self.markdown is not None and (self.section is None or self.expected_value is not None):
+        if self.markdown is not None and (self.section is None or self.is_guarded):
             raise ValueError("markdown goes with section, and sectionSha256 guards it")
-        if self.expected_value is not None and len(self._wanted) != 1:
+        if self.is_guarded and len(self._wanted) != 1:
             raise ValueError("expectedValue requires one key")
         strange = [name for name in self.dates or () if name not in dict(self._wanted)]
         if strange:
@@ -498,15 +554,9 @@ class SetValue(PlacedOperation, CreatingOperation):
         return [(self.key, self.value)] if self.key is not None else list((self.values or {}).items())
 
     @property
-    def guarded_key(self) -> GivenKey | None:
-        """The one key, or the first of several."""
-        return self.key if self.key is not None else next(iter(self.values or {}), None)
-
-    @property
-    def wire_form(self) -> dict[str, Any]:
-        """The edit with its value, be it null."""
-        is_null = self.value is None and "value" in self.model_fields_set and self._written is None
-        return super().wire_form | ({"value": None} if is_null else {})
+    def keys(self) -> Sequence[GivenKey]:
+        """The keys that get values."""
+        return [key for key, _ in self._wanted]
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Replacements and insertions.
@@ -671,7 +721,7 @@ class DeleteValue(DataOperation):
     def _check_choice(self) -> "DeleteValue":
         if (self.key is None) == (not self.whole_block):
             raise ValueError("give a key, or `wholeBlock: true`")
-        if self.whole_block and self.expected_value is not None:
+        if self.whole_block and self.is_guarded:
             raise ValueError("expectedValue requires key")
         return self
 
@@ -768,6 +818,11 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
     }
 
     op: Literal["add_to_list"]
+
+    def counted_fields(self, outline: Outline) -> tuple[str, ...]:
+        """Those of the base class, without a neighbour in a list that is expected as a whole."""
+        neighbours = ("before", "after") if self.is_guarded else ()
+        return tuple(name for name in super().counted_fields(outline) if name not in neighbours)
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Insertions; none where the list has all items. Errors: those of `read`, `find` and `place_in`."""

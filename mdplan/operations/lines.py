@@ -1,6 +1,6 @@
 """Operations on whole lines, and replace_range for the text between two places."""
 
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -23,13 +23,23 @@ class LineOperation(base.Operation):
         default=None, description="What these lines contain now; the last line end is optional."
     )
 
-    def guard_of(self, outline: Outline, lines: base.LinesField) -> dict[str, Any]:
-        """The text of `lines` as the field that guards it, unless the edit has that."""
-        if self.expected_text is not None:
-            return {}
-        table = outline.source.lines
-        text = outline.text_of(Span(table.start(lines.start), table.content_end(lines.end)))
-        return {"expected_text": to_lf(text)}
+    def at(self, outline: Outline, lines: base.LinesField, place: dict[str, Any], *, is_proven: bool) -> Self:
+        """The edit at a `place` that hashes say; if it `is_proven`, the text of `lines` guards it."""
+        if is_proven and self.expected_text is None:
+            table = outline.source.lines
+            text = outline.text_of(Span(table.start(lines.start), table.content_end(lines.end)))
+            place = {**place, "expected_text": to_lf(text)}
+        return self.located_at(place, is_proven=is_proven)
+
+    def is_evidence(self, outline: Outline) -> bool:
+        """Whether the expected text proves the place: hashes of lines did, or it is once in the file."""
+        if self.expected_text is None or self.is_located:
+            return self.is_located
+        whole, wanted = (
+            text if text.endswith("\n") else f"{text}\n"
+            for text in (outline.view.text, to_lf(self.expected_text))
+        )
+        return base.occurs_once(f"\n{whole}", f"\n{wanted}")
 
     def guarded(self, outline: Outline, lines: base.LinesField) -> Span | Diagnostic:
         """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
@@ -79,16 +89,34 @@ class InsertLines(LineOperation):
     def _split_line(cls, given: object) -> object:
         return base.with_line_hash(given)
 
+    @property
+    def hashed_lines(self) -> base.LinesField | None:
+        """The lines that `line_hash` is of; one that is the first or last line is not counted."""
+        if self.line_hash is None:
+            return None
+        hashes = self.line_hash.removeprefix(base.START).removesuffix(base.END).split(",")
+        end = self.line + len(hashes) - 1
+        return base.LinesField(start=self.line, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
+
+    @property
+    def _edges(self) -> tuple[bool, bool]:
+        """Whether the line must be the first, and whether it must be the last."""
+        given = self.line_hash or ""
+        return given.startswith(base.START), given.endswith(base.END)
+
+    def counted_fields(self, outline: Outline) -> tuple[str, ...]:
+        """Those of the base class; only one line is the first, and one the last."""
+        return () if any(self._edges) else super().counted_fields(outline)
+
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
         """The edit with a line number instead of line hashes. Errors: TEXT_MISMATCH."""
-        if self.line_hash is None:
+        hashed = self.hashed_lines
+        if hashed is None:
             return self
-        hashes = self.line_hash.removeprefix(base.START).removesuffix(base.END).split(",")
-        is_first, is_last = self.line_hash.startswith(base.START), self.line_hash.endswith(base.END)
+        is_first, is_last = self._edges
         first = outline.source.lines.count if is_last else self.line
-        end = first + len(hashes) - 1
         found = located_lines(
-            outline, base.LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
+            outline, hashed.model_copy(update={"start": first, "end": first + hashed.end - hashed.start})
         )
         if isinstance(found, Diagnostic):
             return found
@@ -98,8 +126,7 @@ class InsertLines(LineOperation):
         # Only one line is the first, and one the last.
         is_proven = is_proven or is_first or is_last
         line = lines.end if self.position == "before" else lines.start
-        guard = self.guard_of(outline, base.LinesField(start=line, end=line)) if is_proven else {}
-        return self.model_copy(update={"line": line, **guard})
+        return self.at(outline, base.LinesField(start=line, end=line), {"line": line}, is_proven=is_proven)
 
     def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
@@ -123,7 +150,7 @@ class InsertLines(LineOperation):
             claims=(base.Claim(span=Span(offset, offset), owner=section.index),),
             edits=(TextEdit.insert(offset, text),),
             section=section,
-            is_evidence=self.expected_text is not None,
+            is_evidence=self.is_evidence(outline),
         )
 
 
@@ -160,8 +187,7 @@ class WholeLinesOperation(LineOperation):
         if isinstance(located, Diagnostic):
             return located
         numbers, is_proven = located
-        guard = self.guard_of(outline, numbers) if is_proven else {}
-        return self.model_copy(update={"lines": numbers, **guard})
+        return self.at(outline, numbers, {"lines": numbers}, is_proven=is_proven)
 
 
 class ReplaceLines(WholeLinesOperation):
@@ -202,7 +228,7 @@ class ReplaceLines(WholeLinesOperation):
             claims=(base.Claim(span=span, owner=section.index),),
             edits=() if unchanged else (TextEdit(content, new_text),),
             section=section,
-            is_evidence=self.expected_text is not None,
+            is_evidence=self.is_evidence(outline),
         )
 
 
@@ -236,7 +262,7 @@ class DeleteLines(WholeLinesOperation):
             claims=(base.Claim(span=span, owner=section.index),),
             edits=(TextEdit.delete(span),),
             section=section,
-            is_evidence=self.expected_text is not None,
+            is_evidence=self.is_evidence(outline),
         )
 
 
@@ -273,6 +299,16 @@ class ReplaceRange(base.Operation):
             raise ValueError("expectedText is required: give the text of the range as it is now")
         return self
 
+    @property
+    def hashed_lines(self) -> base.LinesField | None:
+        """The lines of its edges, if both have hashes."""
+        start, end = self.range.start, self.range.end
+        if not (start.line_hash and end.line_hash) or end.line < start.line:
+            return None
+        return base.LinesField(
+            start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash
+        )
+
     def located(self, outline: Outline) -> "ReplaceRange | Diagnostic":
         """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         start, end = self.range.start, self.range.end
@@ -291,9 +327,10 @@ class ReplaceRange(base.Operation):
         )
         here = self.model_copy(update={"range": moved})
         span = here.span_in(outline)
-        if self.expected_text is not None or not is_proven or isinstance(span, Diagnostic):
+        if isinstance(span, Diagnostic):
             return here
-        return here.model_copy(update={"expected_text": outline.text_of(span)})
+        expected = outline.text_of(span) if is_proven and self.expected_text is None else self.expected_text
+        return here.located_at({"expected_text": expected}, is_proven=is_proven)
 
     def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One replacement.
@@ -315,7 +352,8 @@ class ReplaceRange(base.Operation):
             claims=(base.Claim(span=span, owner=outline.section_at(span.start).index),),
             edits=(TextEdit(span, new_text),) if new_text != current else (),
             section=outline.section_at(span.start),
-            is_evidence=bool(self.expected_text),
+            is_evidence=bool(self.expected_text)
+            and (self.is_located or base.occurs_once(outline.view.text, to_lf(self.expected_text or ""))),
         )
 
     def span_in(self, outline: Outline) -> Span | Diagnostic:

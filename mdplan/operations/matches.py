@@ -213,8 +213,14 @@ class ReplaceMatch(SectionTargeted):
             section=selection.section,
             matches=selection.report(replaced=len(replaced)),
             warnings=selection.warnings,
-            is_evidence=self.preview or self.is_evidence,
+            is_evidence=self.preview or (self.is_evidence and self._is_sole(outline, selection)),
         )
+
+    def _is_sole(self, outline: Outline, selection: MatchSelection) -> bool:
+        """Whether the lines that it names have all that the file has of its pattern."""
+        if self.lines is None:
+            return True
+        return outline.view.text.count(self.compiled().text) <= len(selection.matches.eligible)
 
     def _edits(self, outline: Outline, replaced: Sequence[Eligible]) -> tuple[TextEdit, ...] | Diagnostic:
         expand = self.compiled().expander(to_lf(self.replacement))

@@ -4,7 +4,7 @@ A `Planner` turns a batch into its plan; functions here call it once or twice.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -12,7 +12,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.limits import Limits
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base import SectionTargeted
+from mdplan.operations.base import Operation, Resolution, SectionTargeted
 from mdplan.plan import PREFIX, UNDO, EditNumbers, EditResult, FileChange, Plan, Range, canonical_json
 from mdplan.planning import replay
 from mdplan.planning.build import BuildResult, BuiltFile, ResolvedEdit, SnapshotFile
@@ -29,8 +29,13 @@ Planner: TypeAlias = Callable[[Batch], replay.PlannedBatch | Problems]
 # Adds guards to a batch, except for the files of some paths.
 AddGuards: TypeAlias = Callable[[Batch, Collection[str | None]], Batch]
 
+# Gives a file as it was when its hash began with these digits; None where that is not kept.
+PastOutline: TypeAlias = Callable[[SnapshotFile, str], Outline | None]
 
-def replan_with_preconditions(plan: Planner, batch: Batch) -> replay.PlannedBatch | Problems:
+
+def replan_with_preconditions(
+    plan: Planner, batch: Batch, past: PastOutline
+) -> replay.PlannedBatch | Problems:
     """Plan a batch that is guarded by base hashes or by the evidence of its edits.
 
     If a base hash does not match and the batch allows a rebase, evidence alone can guard it: it fixes what
@@ -44,18 +49,21 @@ def replan_with_preconditions(plan: Planner, batch: Batch) -> replay.PlannedBatc
     rebased = plan(batch.without_bases())
     if not isinstance(rebased, replay.PlannedBatch):
         return (*planned, *rebased)
-    unguarded_edits = missing_preconditions(rebased.files)
+    bases = [file.base_sha256 for file in batch.files]
+    unguarded_edits = missing_preconditions(rebased.files) or counted_places(rebased.files, bases, past)
     return (*planned, *unguarded_edits) if unguarded_edits else replace(rebased, rebased=True)
 
 
-def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> replay.PlannedBatch | Problems:
+def replan_with_guards(
+    plan: Planner, batch: Batch, add_guards: AddGuards, past: PastOutline
+) -> replay.PlannedBatch | Problems:
     """Plan a batch to which `add_guards` adds base hashes that its caller did not send.
 
     A file with another hash needs no guard if the evidence of its edits suffices: they were made for a part
     of it, and another part may have changed. Errors: as `replan_with_preconditions`.
     """
     guarded = add_guards(batch, ())
-    planned = replan_with_preconditions(plan, guarded)
+    planned = replan_with_preconditions(plan, guarded, past)
     if isinstance(planned, replay.PlannedBatch) or any(
         problem.code is not Code.STALE_BASE for problem in planned
     ):
@@ -63,8 +71,11 @@ def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> re
     proven = add_guards(batch, {problem.file for problem in planned})
     if proven == guarded:
         return planned
-    replanned = replan_with_preconditions(plan, proven)
-    return replanned if isinstance(replanned, replay.PlannedBatch) else planned
+    replanned = replan_with_preconditions(plan, proven, past)
+    if not isinstance(replanned, replay.PlannedBatch):
+        return planned
+    bases = [file.base_sha256 for file in guarded.files]
+    return counted_places(replanned.files, bases, past) or replanned
 
 
 def plan_part(
@@ -79,18 +90,18 @@ def plan_part(
     return replay.other_bases(whole, planned.plan) or planned
 
 
-def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> replay.PlannedBatch | Problems:
+def plan_on_new_base(
+    plan: Planner, stale: Plan, limits: Limits, past: PastOutline
+) -> replay.PlannedBatch | Problems:
     """Plan the edits of `stale` again on its files as they are now, if they still do the same.
 
     Errors: those of planning; STALE_BASE.
     """
-    numeric = replay.numeric_addresses(stale)
-    if numeric:
-        return numeric
     planned = _plan_request(plan, replay.request_of(stale, with_bases=False), limits)
     if not isinstance(planned, replay.PlannedBatch):
         return planned
-    return replay.other_effects(stale, planned.files) or planned
+    bases = [change.base_sha256 for change, edits in zip(stale.files, stale.requested, strict=True) if edits]
+    return counted_places(planned.files, bases, past) or replay.other_effects(stale, planned.files) or planned
 
 
 def _plan_request(plan: Planner, request: dict[str, Any], limits: Limits) -> replay.PlannedBatch | Problems:
@@ -110,24 +121,81 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
         if unguarded_edits:
             field = "baseSha256" if built.resolved else "toBaseSha256"
             unguarded = "the edit" if len(unguarded_edits) == 1 else f"{len(unguarded_edits)} edits"
-            why = unguarded_edits[0].operation.why_unguarded
-            guard = (
-                "a literal `pattern` of exact case, which guards itself: by default it must match once"
-                if why
-                else "the text that the edit replaces as `expectedText`"
-            )
+            why, guard = _why_unguarded(unguarded_edits[0])
             problems.append(
                 Diagnostic(
                     code=Code.PRECONDITION_REQUIRED,
                     message=f"`{built.file.path}` could have changed since you read it: "
                     f"nothing guards {unguarded}{f': {why}' if why else ''}",
-                    hint=f"look at the file, and send its hash as `{field}`, or {guard}; "
+                    hint=f"look at the file, and send its hash as `{field}`{guard}; "
                     "or plan the batch first, and apply its planId",
                     file=built.file.path,
                     edit_index=unguarded_edits[0].index,
                 )
             )
     return tuple(problems)
+
+
+def _why_unguarded(item: ResolvedEdit) -> tuple[str, str]:
+    """Return why what an edit expects is no guard, if it expects something, and what would be one."""
+    operation = item.operation
+    if operation.why_unguarded:
+        guard = "a literal `pattern` of exact case, which guards itself: by default it must match once"
+        return operation.why_unguarded, f", or {guard}"
+    if not (getattr(operation, "expected_text", None) or getattr(operation, "is_guarded", False)):
+        return "", ", or the text that the edit replaces as `expectedText`"
+    if operation.counted_fields(item.outline):
+        return "what it expects is in several places of the file", ""
+    return "what it expects is not all that goes", ""
+
+
+# Of numbers, those that the text or value at the place can prove.
+_PROVABLE: Final = frozenset({"lines", "line", "range", "key", "codeBlock"})
+
+
+def counted_places(
+    built_files: Sequence[BuiltFile], bases: Sequence[str | None], past: PastOutline
+) -> Problems:
+    """Return STALE_BASE for edits of changed files that name a place by a number, which may be another now.
+
+    The first files of `built_files` are those of the batch, and `bases` are the hashes that they had, None
+    where that is not known. A number is taken where text or value that the edit expects there is in
+    one place alone, in the base and now.
+    """
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"{built.file.numbers.named(index)} names its place by {field}, which may be another "
+            "place of the changed file",
+            hint="look at the file as it is now, and send the edit again",
+            file=built.file.path,
+            edit_index=index,
+        )
+        for built, base in zip(built_files, bases, strict=False)
+        if base is not None and not built.base.source.sha256.startswith(base.lower())
+        for index, field in _counted(built.file, past(built.file, base.lower()))
+    )
+
+
+def _counted(file: SnapshotFile, base: Outline | None) -> Iterator[tuple[int, str]]:
+    """Yield the edits of `file`, by their index, whose numbers nothing proves, with one of the fields."""
+    for index, operation in enumerate(file.requested.edits, start=file.first_edit):
+        for outline in (file.outline, base or file.outline):
+            fields = operation.counted_fields(outline)
+            loose = [field for field in fields if field not in _PROVABLE or base is None]
+            if fields and (loose or not _is_proven(index, operation, outline)):
+                yield index, (loose or fields)[0]
+                break
+
+
+def _is_proven(index: int, operation: Operation, outline: Outline) -> bool:
+    located = operation.located(outline)
+    resolution = located if isinstance(located, Diagnostic) else located.resolve(outline)
+    if not isinstance(resolution, Resolution):
+        return False
+    return _has_evidence(
+        ResolvedEdit(index=index, operation=operation, resolution=resolution, outline=outline)
+    )
 
 
 def _has_evidence(item: ResolvedEdit) -> bool:
@@ -140,6 +208,9 @@ def _has_evidence(item: ResolvedEdit) -> bool:
     if item.resolution.is_evidence or item.resolution.destination is not None:
         return item.resolution.is_evidence
     if not isinstance(operation, SectionTargeted) or operation.section_sha256 is None or section is None:
+        return False
+    # Of equal sections, which are counted, one could have taken the place of another.
+    if section.repeats > 1 and not operation.has_sole_hash(item.outline):
         return False
     part = item.outline.hashed_part(section, operation.section_sha256)
     spans = (*(edit.span for edit in item.resolution.edits), *item.resolution.deletions)

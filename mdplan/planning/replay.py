@@ -1,6 +1,6 @@
 """Apply a plan to files as they are now, or say which of them changed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, overload
 
@@ -270,14 +270,6 @@ class PlanResult:
 
 # --- The same edits on a base that changed, if they still do the same to the same text
 
-_NUMERIC: Final = ("lines", "line", "range", "occurrence", "table", "list", "itemOccurrence")
-
-# Of these, the ones that have hashes of their first and last lines.
-_HASHED: Final = frozenset({"lines", "range"})
-
-# Targets that name the n-th block of a kind.
-_COUNTED: Final = ("codeBlock",)
-
 
 def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
     """Return the batch that `plan` was made of, as decoded JSON.
@@ -298,41 +290,6 @@ def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
         pins = with_bases and change.base_sha256 is not None
         files.append(file | ({"baseSha256": change.base_sha256} if pins else {}))
     return {"files": files, **plan.options, **plan.intent.fields}
-
-
-def numeric_addresses(plan: Plan) -> Problems:
-    """Return STALE_BASE for edits that name places by numbers, which mean nothing on another base."""
-    edits = [edit for file in plan.requested for edit in file]
-    numbers = plan.edit_numbers
-    return tuple(
-        Diagnostic(
-            code=Code.STALE_BASE,
-            message=f"{numbers.named(index)} names its place by {name}, "
-            "which cannot be carried to the changed file",
-            hint="plan it again on the file as it is now",
-            edit_index=index,
-        )
-        for index, edit in enumerate(edits)
-        for name in _numbers_in(edit)
-    )
-
-
-def _numbers_in(edit: Mapping[str, Any]) -> Iterator[str]:
-    yield from (field for field in _NUMERIC if field in edit and not _has_hashes(field, edit))
-    if edit.get("matchSelection", "all") != "all":
-        yield "matchSelection"
-    yield from (field for field in _COUNTED if "index" in (edit.get(field) or {}))
-
-
-def _has_hashes(name: str, edit: Mapping[str, Any]) -> bool:
-    """Return True if lines are named by their hashes as well, so that they are found again."""
-    if name == "line":
-        return "lineHash" in edit
-    if name not in _HASHED:
-        return False
-    address = edit[name]
-    ends = (address.get("startHash"), address.get("endHash"))
-    return all(ends) or (name == "range" and all(address[end].get("lineHash") for end in ("start", "end")))
 
 
 def other_bases(whole: Plan, part: Plan) -> Problems:

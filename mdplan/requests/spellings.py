@@ -33,8 +33,8 @@ class Spelling:
 
 
 def _of_front_matter(fields: Fields) -> dict[str, Any]:
-    """Return `fields` with keys in which only dots count; a null is absent."""
-    made = {name: value for name, value in fields.items() if value is not None}
+    """Return `fields` with keys in which only dots count; a null is absent, but for the expected value."""
+    made = _without_nulls(fields)
     if isinstance(key := made.get("key"), str):
         made["key"] = _escaped(key)
     if isinstance(values := made.get("values"), Mapping):
@@ -49,8 +49,12 @@ def _escaped(key: str) -> str:
 
 
 def _of_ini(fields: Fields) -> dict[str, Any]:
-    """Return `fields` with the section, where none is what is before the first one; a null is absent."""
-    return {"section": "", **{name: value for name, value in fields.items() if value is not None}}
+    """Return `fields` with the section, where none is what is before the first one; nulls as above."""
+    return {"section": "", **_without_nulls(fields)}
+
+
+def _without_nulls(fields: Fields) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None or name == "expectedValue"}
 
 
 SPELLINGS: Final[Mapping[str, Spelling]] = {

@@ -307,10 +307,12 @@ def test_read_only_server_has_no_tool_that_writes(engine: Engine, root: Path, mo
         preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
         with pytest.raises(MCPError, match="Unknown tool: md_apply"):
             calls.call("md_apply", {"planId": preview.data["planId"]})
+        undo = calls.call("md_history", {"action": "undo"})
 
         assert list(fields) == ["md_stat", "md_read", "md_search", "md_validate", "md_history"]
         assert "action" not in fields["md_history"], "it only lists"
         assert "read-only" in calls.client.instructions
+        assert undo.data["error"]["code"] == "INVALID_ARGUMENT"
         assert (root / "guide.md").read_text() == GUIDE
 
 

@@ -444,22 +444,21 @@ def test_plan_is_refused_when_its_text_moved_to_another_section(engine: Engine, 
 @pytest.mark.parametrize(
     "edit",
     [
-        {"op": "replace_lines", "lines": {"start": 7, "end": 7}, "markdown": "x", "expectedText": "Run it."},
+        {"op": "replace_lines", "lines": {"start": 7, "end": 7}, "markdown": "x"},
         {"op": "insert_lines", "line": 7, "position": "after", "markdown": "x"},
         {"op": "delete_lines", "lines": {"start": 7, "end": 7}},
         {
             "op": "replace_range",
             "range": {"start": {"line": 7, "col": 1}, "end": {"line": 7, "col": 4}},
-            "expectedText": "Run",
+            "allowInsecureRange": True,
             "replacement": "x",
         },
-        {"op": "replace_match", "pattern": "Run", "replacement": "x", "lines": {"start": 7, "end": 7}},
         {"op": "replace_match", "pattern": "it", "replacement": "x", "matchSelection": "1"},
         {**APPEND, "occurrence": 1},
     ],
     ids=lambda edit: f"{edit['op']}-{max(edit)}",
 )
-def test_numeric_address_is_refused_even_when_its_lines_are_the_same(
+def test_number_without_expected_text_is_refused_even_when_its_lines_are_the_same(
     engine: Engine, folder: Path, edit: Edit
 ) -> None:
     check_refused(engine, folder, edit, swapped(GUIDE, IN_OTHER_SECTION))
