@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from mdplan.data.address import shown
+from mdplan.data.tree import strings_of
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
@@ -27,7 +28,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.sections import Section
 from mdplan.markdown.targets import resolvable_targets, target_key, whole
-from mdplan.planning.navigation_entries import read_navigation, strings_of
+from mdplan.planning.navigation_entries import read_navigation
 from mdplan.planning.results import overlong_rows, unreadable_front_matter
 from mdplan.reading.broken_tree_links import broken_in_tree
 from mdplan.reports.history import CheckReport

@@ -574,6 +574,9 @@ class _NoOtherFiles:
         del path
         return None
 
+    def anchors(self, path: str) -> None:
+        del path
+
     @property
     def rules(self) -> SiteRules:
         return NO_RULES

@@ -26,7 +26,6 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents, LinkIndex
 from mdplan.documents.files import OutlineCache
 from mdplan.engine.plans import Planner
-from mdplan.markdown.paths import page_key
 from mdplan.plan import EditResult, Effect, FileChange
 from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import LinkChanges, linked_places, text_of_bytes
@@ -194,13 +193,7 @@ class FilePlanner:
 
     def _changed_places(self, planned: PlannedBatch) -> ChangedPlaces:
         """Where links may lead that must change, or that lead elsewhere afterwards."""
-        changes = LinkChanges.of(planned.files, self._link_index(planned.files[0].file))
-        made = (
-            built.file.result_path
-            for built in planned.files
-            if not built.file.exists or built.file.new_path is not None
-        )
-        return {**changes.places, **dict.fromkeys(map(page_key, made))}
+        return LinkChanges.of(planned.files, self._link_index(planned.files[0].file)).places
 
     def _link_index(self, file: SnapshotFile) -> LinkIndex:
         """The other files of the root of `file`; each of their folders is listed once."""

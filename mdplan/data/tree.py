@@ -421,6 +421,19 @@ def value_at(values: Any, key: Path) -> Any:  # noqa: ANN401 (any value)
     return values
 
 
+def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield all strings in `values`, which has maps and lists, in their order, with their paths."""
+    if isinstance(values, str):
+        yield path, values
+    elif isinstance(values, dict):
+        for name, value in values.items():
+            if not isinstance(name, Unnamed):
+                yield from strings_of(value, (*path, name))
+    elif isinstance(values, list):
+        for index, value in enumerate(values):
+            yield from strings_of(value, (*path, index))
+
+
 def depth_of(value: object) -> int:
     """Return how deep maps and lists are nested in `value`, without recursion, since it may be deep."""
     depth, level = 0, [value]

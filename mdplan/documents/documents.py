@@ -14,7 +14,7 @@ from mdplan.limits import Limits
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import decode_document
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, folder_of, page_key
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, folder_of, has_page_name, page_key
 from mdplan.markdown.targets import resolvable_targets
 from mdplan.operations.base import Operation
 from mdplan.plan import EditNumbers, Plan
@@ -562,7 +562,7 @@ class LinkIndex:
         return TargetKind.NOTHING if folder and self.at(folder) is not TargetKind.OTHER else TargetKind.OTHER
 
     def pages(self, key: str) -> Sequence[str]:
-        """Return the Markdown files whose `page_key` is `key`, sorted."""
+        """Return the files with a page name whose `page_key` is `key`, sorted."""
         return self._pages.get(key, ())
 
     def spelled(self, path: str) -> str | None:
@@ -666,16 +666,12 @@ class LinkIndex:
         names = self._documents.workspace.iter_files(everything, respect_gitignore=True)
         if isinstance(names, Diagnostic):
             return []
-        return [
-            name.path
-            for name in names
-            if name.path.lower().endswith(MARKDOWN_SUFFIXES) or is_navigation(name.path)
-        ]
+        return [name.path for name in names]
 
     @cached_property
     def _pages(self) -> dict[str, list[str]]:
         pages: defaultdict[str, list[str]] = defaultdict(list)
-        for path in self._markdown:
+        for path in filter(has_page_name, self._files):
             pages[page_key(path)].append(path)
         return dict(pages)
 

@@ -5,24 +5,24 @@ has a scheme and never names a file, so it is none of them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import accumulate, chain
 from typing import Final, Protocol
 from urllib.parse import quote, unquote
 
+from mdplan.data.tree import strings_of
 from mdplan.markdown import paths
-from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
+from mdplan.markdown.blocks import INLINE_KINDS
 from mdplan.markdown.headings import GITHUB_PREFIX, heading_slug
 from mdplan.markdown.html import HtmlAttribute, unescaped
-from mdplan.markdown.inline_node import InlineKind, unescape
+from mdplan.markdown.inline_node import WIKI_LINK, InlineKind, unescape
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, is_resolved, leaves_containing, nodes_near, percent_decoded
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
-from mdplan.text.source import Source
 
 ANY_LINK: Final = lazy_pattern(r"\]\(|\]:|\[\[|\{\{[<%]")
 
@@ -57,6 +57,7 @@ class Destination:
     query, and `fragment_span` the fragment without ``#``, None where there is none. `path` and `fragment`
     are these as the parser understood them, the path also percent-decoded. The path of this document is
     empty. `is_shown` says that a reader sees what is there and does not follow it: an image, a video.
+    `parents` are the headings above the one that a wiki link names: `[[page#Part#Chapter]]`.
     """
 
     span: Span
@@ -66,11 +67,13 @@ class Destination:
     path_span: Span
     fragment_span: Span | None
     is_shown: bool
+    parents: tuple[str, ...] = ()
 
     @property
     def is_page_name(self) -> bool:
         """Whether the site looks for its page in all folders: only the site knows that there is none."""
-        return self.form in {DestinationForm.WIKI, DestinationForm.SHORTCODE}
+        is_wiki_name = self.form is DestinationForm.WIKI and not self.path.startswith(("./", "../"))
+        return is_wiki_name or self.form is DestinationForm.SHORTCODE
 
     @property
     def is_from_root(self) -> bool:
@@ -84,12 +87,15 @@ def destinations(
     """Return the destinations that share a code point with one of `areas`, in document order, each once.
 
     Only blocks that hold `mark` are examined for those that are not HTML. What cannot be split into its
-    parts beyond doubt is omitted, and so is a wiki link in a heading, whose text it would change.
+    parts beyond doubt is omitted.
     """
     by_span: dict[Span, Destination] = {}
     for area in areas:
         for destination in chain(
-            _of_nodes(outline, area, mark), _of_attributes(outline, area), _of_shortcodes(outline, area)
+            _of_nodes(outline, area, mark),
+            _of_attributes(outline, area),
+            _of_shortcodes(outline, area),
+            _of_properties(outline, area),
         ):
             if destination.span.overlaps(area):
                 by_span[destination.span] = destination
@@ -118,9 +124,6 @@ def _of_nodes(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[D
         if node.kind not in _KINDS or node.destination is None or is_reference:
             continue
         if node.kind is InlineKind.WIKI_LINK:
-            block = outline.tree.leaf_at(node.span.start)
-            if block is not None and block.kind is BlockKind.HEADING:
-                continue
             split = _split(outline, node.destination, node.href, DestinationForm.WIKI, is_shown=False)
         else:
             in_angles = outline.source.text.startswith("<", node.destination.start)
@@ -161,6 +164,24 @@ def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
                 yield split
 
 
+def _of_properties(outline: Outline, area: Span) -> Iterator[Destination]:
+    """Yield the wiki links in strings of the front matter, as notes have them."""
+    front_matter = outline.front_matter
+    if front_matter is None or not front_matter.span.overlaps(area):
+        return
+    span = front_matter.content
+    matches = list(WIKI_LINK.finditer(outline.source.text, span.start, span.end))
+    values = getattr(outline.front_matter_content, "values", None) if matches else None
+    # Without quotes it is a list of lists, and in a comment nothing.
+    strings = [text for _, text in strings_of(values)]
+    for match in matches:
+        if any(match[0] in text for text in strings):
+            target = Span(*match.span("target"))
+            split = _split(outline, target, match["target"], DestinationForm.WIKI, is_shown=False)
+            if split is not None:
+                yield split
+
+
 def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination]:
     """Yield the images of a `srcset` (HTML standard, section 4.8.4.2.1), each before a blank or a comma."""
     written = outline.text_of(attribute.value_span)
@@ -187,14 +208,14 @@ def _split(
     if not written or is_external(href) or (form is not DestinationForm.WIKI and is_external(written)):
         return None
     head, fragment_at = _cut(written, href, form)
-    if fragment_at is not None and form is DestinationForm.WIKI:
-        # `page#Part#Chapter` names a heading below another one; the last of them is the place.
-        fragment_at = written.rindex("#") + 1
     if fragment_at is None and "#" in href:
         return None
     path_end = head if form is DestinationForm.WIKI else len(written[:head].partition("?")[0])
     path = unescaped_destination(written[:path_end], form)
     fragment = None if fragment_at is None else unescaped_destination(written[fragment_at:], form)
+    parents: list[str] = []
+    if fragment is not None and form is DestinationForm.WIKI:
+        *parents, fragment = fragment.split("#")
     return Destination(
         span=span,
         form=form,
@@ -203,6 +224,7 @@ def _split(
         path_span=Span(span.start, span.start + path_end),
         fragment_span=None if fragment_at is None else Span(span.start + fragment_at, span.end),
         is_shown=is_shown,
+        parents=tuple(filter(None, parents)),
     )
 
 
@@ -231,6 +253,7 @@ _NOT_IN_WIKI: Final = lazy_pattern(r"[\[\]|#^\\\r\n]")
 
 # At the end of a path the sign of a fragment may follow.
 _ENTITY: Final = lazy_pattern(r"&(?=[A-Za-z#]|\Z)")
+_HYPHENS: Final = lazy_pattern(r"-+")
 _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
 
 
@@ -241,7 +264,7 @@ def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
     """
     written = outline.text_of(old.path_span)
     if old.form is DestinationForm.WIKI:
-        return TextEdit(old.path_span, path) if _fits_wiki_link(path, outline.source) else None
+        return TextEdit(old.path_span, path) if _fits_wiki_link(path, outline, old) else None
     if ":" in path.partition("/")[0]:
         # Else the first component would be read as a scheme.
         path = "./" + path
@@ -251,19 +274,17 @@ def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
     return TextEdit(old.path_span, new)
 
 
-def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | None) -> TextEdit | None:
+def with_fragment(outline: Outline, old: Destination, anchor: str) -> TextEdit | None:
     """Return an edit that makes the fragment of `old` name `anchor`; None if it cannot.
 
-    `title` is that of its heading, if it is one: a wiki link that names headings by their text goes on so.
+    Of a wiki link that is the text of a heading, after those of headings above it, or the ID of a block.
     """
     assert old.fragment_span is not None
     assert old.fragment is not None
     written = outline.text_of(old.fragment_span)
     if old.form is DestinationForm.WIKI:
-        is_slug = old.fragment == old.fragment.lower() and " " not in old.fragment
-        names = [anchor] if title is None or is_slug else [title, anchor]
-        fitting = (name for name in names if _fits_wiki_link(name, outline.source))
-        return next((TextEdit(old.fragment_span, name) for name in fitting), None)
+        fits = _fits_wiki_link(anchor.removeprefix("^").replace("#", ""), outline, old)
+        return TextEdit(old.fragment_span, anchor) if fits else None
     prefix = GITHUB_PREFIX if old.fragment.lower().startswith(GITHUB_PREFIX) else ""
     new = _encoded(prefix + anchor, written, old.form, outline)
     if unquote(unescaped_destination(new, old.form), errors="surrogateescape") != prefix + anchor:
@@ -271,20 +292,28 @@ def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | 
     return TextEdit(old.fragment_span, new)
 
 
-def wiki_page(written: str, path: str, *, is_path: bool) -> str:
-    """Return how a wiki link that was `written` names the page `path`: as a path or by its name."""
+def wiki_page(written: str, old_path: str, path: str, *, is_path: bool) -> str:
+    """Return how a wiki link that was `written` for `old_path` names the page `path`: as a path or by name.
+
+    Blanks are written for hyphens where the link had them so.
+    """
     page = path if is_path else path.rpartition("/")[2]
     name = written.rpartition("/")[2]
     if paths.without_suffix(name, (".md",)) == name:
         page = paths.without_suffix(page, paths.MARKDOWN_SUFFIXES)
-    if " " in name and "-" not in name and paths.page_key(name) != name.lower():
+    old_name = paths.without_suffix(old_path.rpartition("/")[2], paths.MARKDOWN_SUFFIXES)
+    if " " in name and "-" not in name and " " not in old_name:
         page = page.replace("-", " ")
     return page
 
 
-def _fits_wiki_link(text: str, source: Source) -> bool:
-    """Return True if a wiki link in `source` can hold `text`: it has no way to encode characters."""
-    if _NOT_IN_WIKI.search(text):
+def _fits_wiki_link(text: str, outline: Outline, old: Destination) -> bool:
+    """Return True if the wiki link `old` can hold `text`: it has no way to encode characters."""
+    source = outline.source
+    before = source.text[: old.span.start].rpartition("\n")[2] if old.span.start < outline.body_start else ""
+    # A string of front matter must not end there.
+    is_end = before and (": " in text or '"' in text or ("'" in text and "'" in before))
+    if _NOT_IN_WIKI.search(text) or is_end:
         return False
     try:
         text.encode("ascii" if source.invalid_bytes else source.encoding)
@@ -340,7 +369,7 @@ class FileTree(Protocol):
         """Return what is at `path`."""
 
     def pages(self, key: str) -> Sequence[str]:
-        """Return the Markdown files whose `page_key` is `key`, sorted."""
+        """Return the files with a page name whose `page_key` is `key`, sorted."""
 
     def spelled(self, path: str) -> str | None:
         """Return the one path that is `path` but for case; None where there is none, or there are several."""
@@ -363,7 +392,7 @@ def find_target(tree: FileTree, document: str, destination: Destination) -> Link
     """Return what `destination` names in the file `document`; None if several files could be meant."""
     if not destination.path:
         return LinkedPath(document, TargetKind.FILE)
-    if destination.form is DestinationForm.WIKI:
+    if destination.form is DestinationForm.WIKI and destination.is_page_name:
         return _find_page(tree, document, destination.path)
     linked = _find_path(tree, document, destination.path)
     if linked.kind is TargetKind.FILE or not destination.is_page_name or destination.is_from_root:
@@ -420,22 +449,31 @@ def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.Sit
 def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
     """Return True if `anchors` have the fragment of `destination`, or it has none; see `target_key`.
 
-    A wiki link may name a heading by its text, or a block (``^id``), which only notes know.
+    A wiki link may name a heading by its text.
     """
     fragment = destination.fragment
     if fragment is None or is_resolved(fragment, anchors):
         return True
-    is_wiki = destination.form is DestinationForm.WIKI
-    return is_wiki and (fragment.startswith("^") or heading_slug(fragment) in anchors)
+    if destination.form is not DestinationForm.WIKI or fragment.startswith("^"):
+        return False
+    slug = heading_slug(fragment)
+    # Obsidian writes one blank for several signs of a heading that no link can hold.
+    return slug in anchors or _HYPHENS.sub("-", slug) in {_HYPHENS.sub("-", anchor) for anchor in anchors}
 
 
-def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None:
+def pages_named(tree: FileTree, written: str) -> Mapping[str, str]:
+    """Return the pages that `written` may name, each with the form in which such names are compared."""
     form_of_link = "/" + _wiki_form(written.strip("/"))
-    fitting = {
+    return {
         page: form
         for page in tree.pages(paths.page_key(written))
         if (form := "/" + _wiki_form(page)).endswith(form_of_link)
     }
+
+
+def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None:
+    form_of_link = "/" + _wiki_form(written.strip("/"))
+    fitting = pages_named(tree, written)
     if len(fitting) > 1:
         # The page next to the document is meant, else the one at the root, else no one knows.
         beside = "/" + _wiki_form(paths.folder_of(document) + form_of_link).lstrip("/")

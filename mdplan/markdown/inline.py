@@ -766,11 +766,6 @@ def _is_letter_or_digit(character: str) -> bool:
 
 # --- Wiki links, ``[[page#anchor|text]]``: no part of CommonMark, but wikis and notes use them
 
-# In a table the pipe is written with a backslash, which some programs write everywhere.
-_WIKI_LINK: Final = lazy_pattern(
-    r"\[\[(?P<target>[^\s\[\]|\\][^\[\]|\\\r\n]*)(?:\\?\|(?P<text>[^\[\]\r\n]*))?\]\]"
-)
-
 
 def wiki_links(
     text: str,
@@ -786,7 +781,7 @@ def wiki_links(
     taken = sorted([*undecided, *(span for node in nodes for span in _outside_of_text(node))])
     last = 0
     for start, stop in openings:
-        match = _WIKI_LINK.match(text, start, stop) if start >= last else None
+        match = inline_node.WIKI_LINK.match(text, start, stop) if start >= last else None
         if match is None:
             continue
         span = Span(*match.span())

@@ -8,6 +8,11 @@ from typing import Final, NamedTuple
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
+# ``[[page#anchor|text]]``. In a table the pipe has a backslash, which some programs write everywhere.
+WIKI_LINK: Final = lazy_pattern(
+    r"\[\[(?P<target>[^\s\[\]|\\][^\[\]|\\\r\n]*)(?:\\?\|(?P<text>[^\[\]\r\n]*))?\]\]"
+)
+
 
 class InlineKind(StrEnum):
     """Kinds of inline nodes (CommonMark 0.31.2, section 6; GFM; wiki links as in GitHub's wikis).

@@ -83,6 +83,12 @@ def page_key(path: str) -> str:
     return without_suffix(name, MARKDOWN_SUFFIXES + _PAGE_SUFFIXES).replace(" ", "-")
 
 
+def has_page_name(path: str) -> bool:
+    """Return True if notes can name the file `path` alone: a page, or a file with its suffix."""
+    name = path.rpartition("/")[2].lower()
+    return name.endswith(MARKDOWN_SUFFIXES) or ("." in name and not _page_suffix(name))
+
+
 def without_suffix(path: str, suffixes: tuple[str, ...]) -> str:
     """Return `path` without the one of `suffixes` that it ends in; a name that is nothing else keeps it."""
     for suffix in suffixes:
@@ -176,8 +182,8 @@ class SiteRules:
             below_page = (followed(self.page_folder(document), written), FROM_PAGE)
             # With a suffix it mostly names a file, and not a page.
             is_file = "." in written.rpartition("/")[2].strip(".")
-            forms = (beside, below_page) if is_file else (below_page, beside)
-            yield from forms if self.has_page_folders else (beside,)
+            pair = (beside, below_page) if is_file else (below_page, beside)
+            yield from pair if self.has_page_folders else (beside,)
             return
         locale, _, below = written[1:].partition("/")
         forms = [(written, ""), *([(f"/{below}", locale)] if locale in self.locales else [])]

@@ -1,13 +1,16 @@
 """Places of a document that links can point to, and how GitHub compares a link with them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.headings import GITHUB_PREFIX, Anchor, anchors_without_html, title_span
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import marks_behind
+from mdplan.markdown.sections import Section
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
@@ -64,8 +67,49 @@ def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:
-    """Return every anchor of the document, as `target_key` writes it."""
-    return frozenset(target_key(anchor.id) for anchor in find_anchors(outline))
+    """Return every anchor of the document, as `target_key` writes it, and IDs of blocks with their ``^``."""
+    return frozenset(target_key(anchor.id) for anchor in find_anchors(outline)) | block_ids(outline)
+
+
+# --- Places that notes link to: headings by their text, and blocks by an ID at their end (Obsidian help,
+# "Internal links")
+
+_BLOCK_ID: Final = lazy_pattern(r"(?m)(?:^|[ \t])(\^[A-Za-z0-9-]+)[ \t]*(?=\r?$)")
+_NOT_COMPARED: Final = lazy_pattern(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n]")
+_NOT_IN_LINK: Final = lazy_pattern(r"[:#|^\\\r\n\[\]]|%%")
+
+
+def block_ids(outline: Outline) -> frozenset[str]:
+    """Return the IDs of blocks, each with its ``^``, in lower case."""
+    return outline.derived(_block_ids)
+
+
+def _block_ids(outline: Outline) -> frozenset[str]:
+    text, tree = outline.source.text, outline.tree
+    matches = _BLOCK_ID.finditer(text) if "^" in text else ()
+    blocks = ((match[1].lower(), tree.leaf_at(match.start(1))) for match in matches)
+    return frozenset(block_id for block_id, block in blocks if block is None or block.kind in INLINE_KINDS)
+
+
+def heading_named(outline: Outline, names: Sequence[str]) -> Section | None:
+    """Return the first heading with the text of the last of `names`, below headings of those before it."""
+    *above, own = map(_compared, names)
+    for section in outline.headings:
+        parents = map(_compared, section.path[:-1])
+        # Each search goes on after the one before.
+        if _compared(section.title) == own and all(name in parents for name in above):
+            return section
+    return None
+
+
+def name_of_heading(title: str) -> str:
+    """Return `title` as a wiki link can hold it: blanks take the place of signs that would end the name."""
+    return " ".join(_NOT_IN_LINK.sub(" ", title.removesuffix(marks_behind(title))).split())
+
+
+@lru_cache(maxsize=4096)
+def _compared(title: str) -> str:
+    return " ".join(_NOT_COMPARED.sub(" ", title.removesuffix(marks_behind(title))).lower().split()) or title
 
 
 def target_key(fragment: str) -> str:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import unescape
 from typing import Final
@@ -30,9 +30,9 @@ from mdplan.markdown.links import (
     reference_uses,
 )
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NEAR, PLAIN, SiteRules, folder_of, page_key
+from mdplan.markdown.paths import NEAR, PLAIN, SiteRules, folder_of, has_page_name, page_key
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import TAG_WITH_ANCHOR, explicit_anchors, target_key
+from mdplan.markdown.targets import TAG_WITH_ANCHOR, block_ids, explicit_anchors, heading_named, target_key
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -95,24 +95,22 @@ class ResultTree:
 
     def at(self, path: str) -> destinations.TargetKind:
         """Return what is at `path`."""
-        if path in self._new:
+        if path in self.new_paths:
             return destinations.TargetKind.FILE
         if path in self._folders:
             return destinations.TargetKind.OTHER
         return destinations.TargetKind.NOTHING if path in self.paths else self.base.at(path)
 
     def pages(self, key: str) -> Sequence[str]:
-        """Return the Markdown files whose `page_key` is `key`, sorted."""
+        """Return the files with a page name whose `page_key` is `key`, sorted."""
         stay = (path for path in self.base.pages(key) if path not in self.paths)
-        new = (
-            path for path in self._new if page_key(path) == key and path.lower().endswith(MARKDOWN_SUFFIXES)
-        )
+        new = (path for path in self.new_paths if page_key(path) == key and has_page_name(path))
         return sorted({*stay, *new})
 
     def spelled(self, path: str) -> str | None:
         """Return the only path that equals `path` apart from case; None if there is none, or several."""
         folded = path.casefold()
-        new = {each for each in self._new if each.casefold() == folded}
+        new = {each for each in self.new_paths if each.casefold() == folded}
         old = self.base.spelled(path)
         paths = new if old is None or old in self.paths else {*new, old}
         return next(iter(paths)) if len(paths) == 1 else None
@@ -123,23 +121,29 @@ class ResultTree:
         return self.base.rules
 
     @cached_property
-    def _new(self) -> frozenset[str]:
+    def new_paths(self) -> frozenset[str]:
+        """Paths where a file is now, and none was, or another one."""
         return self.created | {path for path in self.paths.values() if path is not None}
 
     @cached_property
     def _folders(self) -> frozenset[str]:
         """Folders of the new files, which may be new too."""
-        components = (path.split("/") for path in self._new)
+        components = (path.split("/") for path in self.new_paths)
         return frozenset("/".join(each[:depth]) for each in components for depth in range(1, len(each)))
 
 
 @dataclass(frozen=True)
 class LinkChanges:
-    """Files and anchors that a batch changes; paths are from the root, those of files as they were."""
+    """Files and anchors that a batch changes; paths are from the root, those of files as they were.
+
+    `outlines` are those of the base of files whose anchors change, `results` of the result, by new paths.
+    """
 
     before: destinations.FileTree
     after: ResultTree
     anchors: Mapping[str, AnchorChanges]
+    outlines: Mapping[str, Outline] = field(default_factory=dict)
+    results: Mapping[str, Outline] = field(default_factory=dict)
 
     @classmethod
     def of(cls, built_files: Sequence[BuiltFile], tree: destinations.FileTree) -> "LinkChanges":
@@ -150,6 +154,8 @@ class LinkChanges:
             tree,
             ResultTree.of(tree, built_files),
             {path: changes for path, changes in anchors.items() if changes},
+            {built.file.relative: built.base for built in built_files if anchors[built.file.relative]},
+            {built.file.result_path: built.result for built in built_files},
         )
 
     @cached_property
@@ -159,12 +165,15 @@ class LinkChanges:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The `page_key` of each affected file."""
+        """The `page_key` of each affected file, as it was and as it is."""
         return frozenset(self.places)
 
     @cached_property
     def places(self) -> Mapping[str, frozenset[str] | None]:
-        """Keys of changed anchors by the `page_key` of their file; None where the path changed."""
+        """Keys of changed anchors by the `page_key` of their file; None where the path changed.
+
+        A file with a new path may make the names of other pages ambiguous.
+        """
         indexes = {name.lower() for name in (*self.before.rules.index_names, *NEAR.index_names)}
         places: dict[str, frozenset[str] | None] = {}
         for path in self.affected:
@@ -173,7 +182,7 @@ class LinkChanges:
             for key in (name, page_key(folder)) if name in indexes and folder else (name,):
                 known = places.get(key, frozenset())
                 places[key] = None if keys is None or known is None else keys | known
-        return places
+        return {**places, **dict.fromkeys(map(page_key, self.after.new_paths))}
 
     def target(self, document: str, destination: destinations.Destination) -> destinations.LinkedPath | None:
         """Return what `destination` named in the file `document` of the base; None if unknown.
@@ -182,7 +191,8 @@ class LinkChanges:
         """
         if not destination.path:
             return destinations.LinkedPath(document, destinations.TargetKind.FILE)
-        if destination.form is destinations.DestinationForm.WIKI:
+        is_wiki = destination.form is destinations.DestinationForm.WIKI
+        if is_wiki and destination.is_page_name:
             is_affected = page_key(destination.path) in self.names
             return destinations.find_target(self.before, document, destination) if is_affected else None
         if destination.is_page_name or self.before.rules.has_page_folders:
@@ -202,8 +212,14 @@ class LinkChanges:
         The file moves or goes, or the anchor that `destination` names in it changes. A destination that
         names a file as it is written means that file.
         """
-        if not destination.path or destination.is_page_name or not self.affected:
+        if not destination.path or not self.affected:
             return None
+        if destination.is_page_name:
+            is_unclear = page_key(destination.path) in self.names and (
+                destinations.find_target(self.before, document, destination) is None
+            )
+            pages = destinations.pages_named(self.before, destination.path) if is_unclear else ()
+            return next((page for page in pages if page in self.affected), None)
         near = destinations.find_near(self.before, document, destination.path)
         if near is None or (
             near not in self.after.paths and self.key(destination, self.anchors.get(near, {})) is None
@@ -227,6 +243,17 @@ class LinkChanges:
         path = self.after.paths.get(target.path, target.path)
         changes = self.anchors.get(target.path, {})
         key = self.key(destination, changes)
+        if destination.form is destinations.DestinationForm.WIKI and destination.fragment and changes:
+            section = heading_named(self.outlines[target.path], (*destination.parents, destination.fragment))
+            if section is not None and section.anchor:
+                # It names the heading by its text, which may change while its anchor stays.
+                same = AnchorPlace(path or "", section.anchor, section.title)
+                place = changes.get(target_key(section.anchor), same)
+                if place is None or path is None:
+                    return CurrentTarget(path, is_removed=True)
+                return CurrentTarget(place.path, place)
+            if key is not None and (place := changes[key]) is not None:
+                return CurrentTarget(place.path, replace(place, title=None))
         if key is None:
             return CurrentTarget(path, is_removed=path is None)
         anchor = changes[key]
@@ -389,7 +416,7 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     for (anchor, span), anchor_now in zip(explicit, _explicit_now(built, explicit), strict=True):
         if anchor_now is not None or span.start not in places:
             places[span.start] = (anchor, None if anchor_now is None else AnchorPlace(path, anchor_now))
-    changes: dict[str, AnchorPlace | None] = {}
+    changes: dict[str, AnchorPlace | None] = dict(_moved_blocks(built, arrived))
     for start in sorted(places):
         anchor, place = places[start]
         changes.setdefault(target_key(anchor), place)
@@ -406,6 +433,16 @@ def _is_hidden(built: BuiltFile, section: Section, now: Section) -> bool:
         return False
     first = built.result.with_anchor(section.anchor)
     return built.base.with_anchor(section.anchor) == section and first != now
+
+
+def _moved_blocks(
+    built: BuiltFile, arrived: Mapping[int, BuiltFile]
+) -> Iterator[tuple[str, AnchorPlace | None]]:
+    """Yield the IDs of blocks that are no longer in the file, with where they went, None for nowhere."""
+    others = [arrived[item.index] for item in built.resolved if item.index in arrived]
+    for block_id in block_ids(built.base) - block_ids(built.result):
+        there = (other.file.result_path for other in others if block_id in block_ids(other.result))
+        yield block_id, next((AnchorPlace(path, block_id) for path in there), None)
 
 
 def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
@@ -854,8 +891,8 @@ def _named(match: re.Match[str]) -> Iterator[tuple[str, str]]:
 def _fragments(written: str) -> Iterator[str]:
     """Yield keys of the fragment of `written`, whichever form of link it is."""
     for text in (written, unescape(_ESCAPE.sub(r"\1", written))):
-        # A heading path of a wiki link ends with the heading.
-        for fragment in (text.partition("#")[2], text.rpartition("#")[2]):
+        # A wiki link names headings above that of its place, too.
+        for fragment in (text.partition("#")[2], *text.split("#")[1:]):
             yield target_key(fragment)
             yield heading_slug(fragment)
 
@@ -871,7 +908,8 @@ def _readings(match: re.Match[str]) -> Iterator[str]:
 
 
 def _page_name(written: str) -> str:
-    path = _END_OF_PATH.split(unescape(_ESCAPE.sub(r"\1", written)), maxsplit=1)[0]
+    # In a table, the pipe of a wiki link has a backslash before it.
+    path = _END_OF_PATH.split(unescape(_ESCAPE.sub(r"\1", written.rstrip("\\"))), maxsplit=1)[0]
     return page_key(unquote(path, errors="surrogateescape").rstrip())
 
 

@@ -30,7 +30,7 @@ from mdplan.markdown.destinations import (
 )
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import folder_of, followed, link_between
-from mdplan.markdown.targets import resolvable_targets, target_key, whole
+from mdplan.markdown.targets import heading_named, name_of_heading, resolvable_targets, target_key, whole
 from mdplan.planning import link_changes
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.navigation import is_navigation, is_summary
@@ -42,6 +42,7 @@ from mdplan.text.lines import BY_PLACE, Position, Span
 from mdplan.text.source import DocumentFormat, visible
 
 _LINK_OR_ATTRIBUTE: Final = lazy_pattern(rf"{ANY_LINK.pattern}|=")
+_WIKI_IN_HEADING: Final = lazy_pattern(r"(?m)^[ >\t]*#{1,6}[ \t].*\[\[|\[\[.*\n[=-]+[ \t]*\r?$")
 Anchors = Callable[[str], frozenset[str] | None]
 
 
@@ -178,12 +179,10 @@ class _LinkChecker:
         moved = _overlapping(self._moved, destination.span)
         origin = self.document.old_path if moved is None else self.document.moved[moved]
         target = self.changes.target(origin, destination)
-        if target is None:
-            return _UNCHANGED
-        if target.kind is not TargetKind.FILE and moved is None:
-            near = self.changes.near(origin, destination)
-            if near is not None:
-                return _Outcome(near=near)
+        is_certain = target is not None and target.kind is TargetKind.FILE
+        near = self.changes.near(origin, destination) if not is_certain and moved is None else None
+        if target is None or near is not None:
+            return _Outcome(near=near)
         target_now = self.changes.now(target, destination)
         edits = self._edits(destination, target, target_now)
         # What nobody found stays as it is written: only the site knows what it means.
@@ -191,10 +190,11 @@ class _LinkChecker:
             return _UNCHANGED
         may_rewrite = self.document.may_rewrite or moved is not None
         if may_rewrite and edits is not None:
-            is_broken = target_now.is_removed and not self._has_place(destination, target_now)
+            is_there = self._has_place(destination, target_now) or self._names_a_place(destination)
+            is_broken = target_now.is_removed and not is_there
             return _Outcome(
                 edits,
-                is_broken=is_broken and not destination.is_shown,
+                is_broken=is_broken,
                 is_retargeted=target_now.is_removed and not is_broken and self._names_a_place(destination),
                 now=target_now,
             )
@@ -220,7 +220,9 @@ class _LinkChecker:
             return f"there is no file `{short_name(destination.path)}`"
         if target.kind is not TargetKind.FILE:
             return f"there is no file `{visible(target.path)}`"
-        return f"`{target.path}` has no heading with the anchor `{short_name(destination.fragment or '')}`"
+        fragment = destination.fragment or ""
+        kind = "block with the ID" if fragment.startswith("^") else "heading with the anchor"
+        return f"`{target.path}` has no {kind} `{short_name(fragment)}`"
 
     def _hint(self, destination: Destination, outcome: _Outcome) -> str:
         """Return what to do about a link whose target is somewhere else now, or nowhere."""
@@ -287,7 +289,9 @@ class _LinkChecker:
         return _Outcome(is_broken=True, now=now)
 
     def _is_in_form_of_a_site(self, destination: Destination) -> bool:
-        """Return True if `destination` omits the suffix, index name or first folder of a file."""
+        """Return True if `destination` names no file, but omits suffix, index name or first folder of one."""
+        if self.changes.file_now(self.document.path, destination) is not None:
+            return False
         near = find_near(self.changes.after, self.document.path, destination.path)
         meant = followed(folder_of(self.document.path), destination.path)
         return near not in {None, self.document.path} and near.casefold() != meant.casefold()
@@ -350,18 +354,45 @@ class _LinkChecker:
             path = self._new_path(old, target, now.path)
             edits.append(None if path is None else with_path(self._outline, old, path))
         place = now.place if old.fragment is not None else None
-        if place is not None and not has_anchor(old, frozenset({place.anchor.lower()})):
-            edits.append(with_fragment(self._outline, old, place.anchor, place.title))
+        if place is not None and not self._names(old, place):
+            edits.append(self._with_place(old, place))
         if None in edits:
             return None
         return tuple(edit for edit in edits if edit is not None)
+
+    def _names(self, old: Destination, place: link_changes.AnchorPlace) -> bool:
+        """Return True if the fragment of `old` names `place` as it is written."""
+        if old.form is DestinationForm.WIKI and place.title is not None:
+            return self._is_heading_at(place, (*old.parents, old.fragment or ""))
+        return target_key(old.fragment or "") == target_key(place.anchor)
+
+    def _is_heading_at(self, place: link_changes.AnchorPlace, names: Sequence[str]) -> bool:
+        result = self.changes.results[place.path]
+        section = heading_named(result, names)
+        return section is not None and section == result.with_anchor(target_key(place.anchor))
+
+    def _with_place(self, old: Destination, place: link_changes.AnchorPlace) -> TextEdit | None:
+        """Return an edit that makes the fragment of `old` name `place`; None if it cannot.
+
+        A wiki link that names headings by their text goes on so, with headings above where one text is not
+        enough.
+        """
+        if old.form is not DestinationForm.WIKI or place.title is None:
+            return with_fragment(self._outline, old, place.anchor)
+        section = self.changes.results[place.path].with_anchor(target_key(place.anchor))
+        path = [name_of_heading(title) for title in (section.path if section else (place.title,))]
+        forms = ([*old.parents, path[-1]], path[-1 - len(old.parents) :], path[-2:], path)
+        names = next((names for names in forms if self._is_heading_at(place, names)), None)
+        return None if names is None else with_fragment(self._outline, old, "#".join(names))
 
     def _leads_elsewhere(self, old: Destination, target: LinkedPath, path: str) -> bool:
         """Return True if the path of `old` must change to name `path`, which was that of `target`."""
         here, rules = self.document.path, self.changes.before.rules
         if not old.path and not target.style.is_name:
             return path != here
-        if target.style.is_name or target.style.prefix is not None:
+        if target.style.is_name:
+            return self.changes.file_now(here, old) != path
+        if target.style.prefix is not None:
             return path != target.path
         new_path = rules.written(path, target.style, old.path)
         leads = followed(self._start(target), old.path)
@@ -370,14 +401,19 @@ class _LinkChecker:
     def _new_path(self, old: Destination, target: LinkedPath, path: str) -> str | None:
         """Return what must be written in place of the path of `old`; None if the site has no path for it."""
         here = self.document.path
-        if old.form is DestinationForm.WIKI or target.style.is_name:
-            return wiki_page(old.path, path, is_path="/" in old.path)
+        if target.style.is_name or (old.form is DestinationForm.WIKI and not old.path):
+            # By its name alone, unless other pages have that too.
+            forms = (wiki_page(old.path, target.path, path, is_path=full) for full in ("/" in old.path, True))
+            return next((page for page in forms if self._names_page(old, page, path)), None)
         if not old.path:
             return link_between(folder_of(here), path)
         new_path = self.changes.before.rules.written(path, target.style, old.path)
         if new_path is None or target.style.prefix is not None:
             return new_path
         return self._as_before(old, target, new_path)
+
+    def _names_page(self, old: Destination, page: str, path: str) -> bool:
+        return self.changes.file_now(self.document.path, replace(old, path=page)) == path
 
     def _start(self, target: LinkedPath) -> str:
         """Return the folder from which a relative link to `target` leads."""
@@ -416,6 +452,9 @@ def _blocks_with_links(outline: Outline, spans: Sequence[Span]) -> list[Span]:
 class LinkSource(FileTree, Protocol):
     """The files of a root next to those of a batch: the second pass of the snapshot."""
 
+    def anchors(self, path: str) -> frozenset[str] | None:
+        """Return anchors of the file `path`, as `target_key` writes them; None if they are not known."""
+
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """Markdown files that may link to a file of one of `names` (as `page_key` writes them), sorted.
 
@@ -449,7 +488,29 @@ def derive_link_edits(
     Errors: those of `LinkSource.refusal`.
     """
     changes = link_changes.LinkChanges.of(built_files, linked)
-    anchors = _Anchors(built_files)
+    outcome = _derived(built_files, built_files, changes, scope, linked)
+    if not isinstance(outcome, BuildResult) or not any(map(_has_wiki_heading, outcome.files)):
+        return outcome
+    # A link in a heading is a part of its text, so that links to the heading may have to follow too.
+    again = link_changes.LinkChanges.of(outcome.files, linked)
+    if again.anchors == changes.anchors:
+        return outcome
+    return _derived(built_files, outcome.files, again, scope, linked)
+
+
+def _has_wiki_heading(built: BuiltFile) -> bool:
+    return _WIKI_IN_HEADING.search(built.result.source.text) is not None
+
+
+def _derived(
+    built_files: Sequence[BuiltFile],
+    results: Sequence[BuiltFile],
+    changes: link_changes.LinkChanges,
+    scope: ReferenceScope,
+    linked: LinkSource,
+) -> BuildResult | Problems:
+    """Return `built_files` and others with links that follow `changes`, which lead to `results`."""
+    anchors = _Anchors(results, linked)
     uncertain: _Uncertain = defaultdict(list)
     files = [
         _updated(built, changes, anchors, uncertain, may_rewrite=scope != "none") for built in built_files
@@ -505,17 +566,21 @@ def _what_changes(changes: link_changes.LinkChanges, path: str) -> str:
 
 
 class _Anchors:
-    """Anchors of the files of a batch in their results; of other files nothing is known."""
+    """Anchors of the files of a batch in their results, and of the files `others`."""
 
-    def __init__(self, built_files: Iterable[BuiltFile]) -> None:
+    def __init__(self, built_files: Iterable[BuiltFile], others: LinkSource) -> None:
         self._results = {built.file.result_path: built.result for built in built_files}
+        self._others = others
         self._known: dict[str, frozenset[str] | None] = {}
 
     def __call__(self, path: str) -> frozenset[str] | None:
         if path not in self._known:
             result = self._results.get(path)
-            is_markdown = result is not None and result.format is DocumentFormat.MARKDOWN
-            self._known[path] = resolvable_targets(result) if result is not None and is_markdown else None
+            if result is None:
+                self._known[path] = self._others.anchors(path)
+            else:
+                is_markdown = result.format is DocumentFormat.MARKDOWN
+                self._known[path] = resolvable_targets(result) if is_markdown else None
         return self._known[path]
 
 
@@ -549,7 +614,7 @@ def _updated(
     edits = EditList.of(updates.edits)
     assert not isinstance(edits, Overlap), "destinations do not overlap"
     updated = with_post_edits(built, edits)
-    if updated is None or (edits and _heading_anchors(updated.result) != _heading_anchors(built.result)):
+    if updated is None or (edits and _levels(updated.result) != _levels(built.result)):
         # The document would not stay what it is: then all its links stay as they are.
         updated, edits = built, EditList()
         updates = replace(
@@ -598,8 +663,8 @@ def _place(updated: BuiltFile, offset: int, edits: EditList) -> Position:
     return updated.result.source.lines.position(offset if moved is None else moved)
 
 
-def _heading_anchors(outline: Outline) -> list[tuple[int, bool, str | None]]:
-    return [(section.level, section.nested, section.anchor) for section in outline.headings]
+def _levels(outline: Outline) -> list[tuple[int, bool]]:
+    return [(section.level, section.nested) for section in outline.headings]
 
 
 def _linked_document(built: BuiltFile, *, may_rewrite: bool) -> LinkedDocument:

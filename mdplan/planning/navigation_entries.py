@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent
-from mdplan.data.tree import REMOVED, DataError, KeyChange, Path, Unnamed, value_at
+from mdplan.data.tree import REMOVED, DataError, KeyChange, Path, strings_of, value_at
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.destinations import FileTree, destinations
 from mdplan.markdown.front_matter_edits import data_content, data_splices, verify_splices
@@ -121,19 +121,6 @@ def _affected_pages(
             continue
         written = navigation.written(now, value)
         yield AffectedPage(path, page, now, KeyChange(path, written) if written else None)
-
-
-def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield all strings in `values`, which has maps and lists, in their order, with their paths."""
-    if isinstance(values, str):
-        yield path, values
-    elif isinstance(values, dict):
-        for name, value in values.items():
-            if not isinstance(name, Unnamed):
-                yield from strings_of(value, (*path, name))
-    elif isinstance(values, list):
-        for index, value in enumerate(values):
-            yield from strings_of(value, (*path, index))
 
 
 def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any value)

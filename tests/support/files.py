@@ -93,6 +93,10 @@ class NoOtherFiles:
         del path
         return TargetKind.NOTHING
 
+    def anchors(self, path: str) -> None:
+        """Nothing is known of any `path`."""
+        del path
+
     def pages(self, key: str) -> Sequence[str]:
         """There is no page for any `key`."""
         del key

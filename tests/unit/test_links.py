@@ -423,7 +423,7 @@ def test_rewritten_fragment_parses_back(place: str, anchor: str) -> None:
     text = place.format("old.md#x") + "\n"
     old = only(text, "old.md")
 
-    result = edited(text, with_fragment(destinations_outline(text), old, anchor, None))
+    result = edited(text, with_fragment(destinations_outline(text), old, anchor))
     new = only(result, "old.md")
 
     assert new.fragment is not None
