@@ -583,10 +583,10 @@ class RenameFile(Edit):
 class RenameHeading(Edit):
     r"""Change the text of a heading; its level, its section and everything below stay.
 
-    `newTitle` is one line of Markdown, taken as it is, without leading marks; an ID such as `{#id}` or
-    `<a id="id"></a>` stays where it has none. Links to the old anchor follow
-    with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings. The
-    section gets a new ID, and so do its subsections: see `newSectionId` in the result.
+    `newTitle` is one line of Markdown, taken as it is, without leading marks. What readers do not see stays
+    where it has none: `{#id}`, `{.class}`, ` ^id`, comments, `<a id="id"></a>`. Links to the old anchor
+    follow with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings.
+    The section gets a new ID, and so do its subsections: see `newSectionId` in the result.
     """
     def __init__(
         self,

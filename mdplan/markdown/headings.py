@@ -351,6 +351,12 @@ def reader_names(content: str) -> tuple[str, ...]:
     return names if marks else names[:1]
 
 
+def with_marks_of(content: str, old: str) -> str:
+    """Return the inline text `content` with the marks behind the heading text `old`, unless it has some."""
+    marks, own = marks_behind(old), marks_behind(content)
+    return content if "{" in own or (own and "{" not in marks) else content + marks.rstrip()
+
+
 def canonical_names(title: str) -> tuple[str, ...]:
     """Return the canonical forms of the rendered heading `title`, with and without such marks."""
     marks = marks_behind(title)

@@ -13,6 +13,7 @@ from mdplan.markdown.headings import (
     canonical_names,
     heading_title,
     shift_levels,
+    with_marks_of,
     with_title,
 )
 from mdplan.markdown.links import first_definitions
@@ -42,10 +43,10 @@ _MARKS: Final = lazy_pattern(r"#{1,6}[ \t]")
 class RenameHeading(SectionTargeted):
     """Change the text of a heading; its level, its section and everything below stay.
 
-    `newTitle` is one line of Markdown, taken as it is, without leading marks; an ID such as `{#id}` or
-    `<a id="id"></a>` stays where it has none. Links to the old anchor follow
-    with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings. The
-    section gets a new ID, and so do its subsections: see `newSectionId` in the result.
+    `newTitle` is one line of Markdown, taken as it is, without leading marks. What readers do not see stays
+    where it has none: `{#id}`, `{.class}`, ` ^id`, comments, `<a id="id"></a>`. Links to the old anchor
+    follow with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings.
+    The section gets a new ID, and so do its subsections: see `newSectionId` in the result.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -71,10 +72,10 @@ class RenameHeading(SectionTargeted):
         if isinstance(section, Diagnostic) or problems:
             return problems
         assert section.heading is not None
-        # The IDs that a heading gives itself outlive its title.
-        attributes = "" if read_content(title).id else read_content(section.heading.content).attributes
+        # What readers do not see in a heading outlives its title.
         title = title if read_content(title).id else with_kept_anchors(outline, section.heading, title)
-        edit = with_title(outline.source, section.heading, f"{title} {attributes}" if attributes else title)
+        title = with_marks_of(title, section.heading.content)
+        edit = with_title(outline.source, section.heading, title)
         if edit is None:
             return (
                 Diagnostic.invalid(

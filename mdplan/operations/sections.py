@@ -11,7 +11,7 @@ from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.block_tree import is_left_open
 from mdplan.markdown.blocks import Block
 from mdplan.markdown.enclosure_search import find_enclosures
-from mdplan.markdown.headings import PREAMBLE_ID, atx_heading, folded, render_text, with_title
+from mdplan.markdown.headings import PREAMBLE_ID, atx_heading, folded, render_text, with_marks_of, with_title
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import attribute_lines, marks_behind, without_attributes
 from mdplan.markdown.payload import (
@@ -647,14 +647,14 @@ def _with_id_of(outline: Outline, section: Section, payload: Payload) -> Payload
     """`payload` whose heading has the attributes and marks of that of `section`, unless it brings its own."""
     heading, text = payload.headings[0], payload.text
     assert section.heading is not None
-    marks, own_marks = marks_behind(section.heading.content), marks_behind(heading.content)
     below = outline.source.text[section.heading_end : section.body.start]
-    if attribute_lines([0], [heading.span.end], text) or "{" in own_marks or (own_marks and "{" not in marks):
+    if attribute_lines([0], [heading.span.end], text):
         return payload
-    if marks:
-        edit = with_title(Source.from_text(text), heading, heading.content + marks.rstrip())
+    content = with_marks_of(heading.content, section.heading.content)
+    if content != heading.content:
+        edit = with_title(Source.from_text(text), heading, content)
         text = text if edit is None else EditList((edit,)).apply(text)
-    elif below:
+    elif below and "{" not in marks_behind(heading.content):
         head = text[: heading.span.end].removesuffix("\n")
         text = f"{head}\n{below.rstrip()}\n{text[heading.span.end :]}"
     return read_payload(text)
