@@ -24,6 +24,7 @@ NodeKind: TypeAlias = Literal[
     "templates",
     "math",
     "mdx",
+    "markup",
 ]
 
 class AddListItem(Edit):

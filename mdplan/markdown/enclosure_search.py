@@ -15,6 +15,7 @@ from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.enclosures import Enclosures, Region, RegionMarker, Regions, Tag
 from mdplan.markdown.inline_node import InlineKind
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import BRACES
 from mdplan.markdown.tables import NodeKind
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
@@ -227,13 +228,47 @@ def _is_comment(text: str, block: Span, span: Span) -> bool:
 
 # --- Text that site generators and browsers read as code, and Markdown as text: templates, math, MDX.
 
-SITE_KINDS: Final = frozenset({NodeKind.TEMPLATES, NodeKind.MATH, NodeKind.MDX})
+SITE_KINDS: Final = frozenset({NodeKind.TEMPLATES, NodeKind.MATH, NodeKind.MDX, NodeKind.MARKUP})
 
 _MARKUP_SIGNS: Final = {
     NodeKind.TEMPLATES: lazy_pattern(r"\{\{|\{%"),
     NodeKind.MATH: lazy_pattern(r"\$"),
     NodeKind.MDX: lazy_pattern(r"\{|^(?:import|export)\b", re.MULTILINE),
+    NodeKind.MARKUP: lazy_pattern(r"[{&^:@]|\)=|\[!|!!!|\?\?\?|///|8<|<<<|%%|\[\[?_?TOC_?\]", re.IGNORECASE),
 }
+
+# Names and paths in the syntax of sites and notes, which readers do not see as words.
+_MARKUP: Final = lazy_pattern(
+    rf"""
+    ^[ \t>]*+(?:[-+*][ \t]+)?(?:
+        (?P<alert>\[![\w-]+\])
+        | (?P<kind>(?:!!!|\?\?\?\+?)[ \t]*[\w-]+|///[ \t]*[\w-]+)
+        | (?P<path>:{{3,}}[ \t]*\{{(?:[\w-]*figure|image|(?:literal)?include|embed|code[\w-]*)\}}[^\n\r]*)
+        | (?P<directive>:{{2,}}[ \t]*(?:\{{[\w:.+-]+\}}|[\w-]+))
+        | (?P<label>\([^()\s]+\)=(?=[ \t]*\r?$))
+        | (?P<contents>\[\[?_?TOC_?\]\]?(?=[ \t]*\r?$))
+        | (?P<snippet>(?:[;]?-+8<-+|<<<[ \t])[^\n\r]*)
+    )
+    | (?P<reference>{BRACES}|\{{:[^{{}}\n\r]*\}})
+    | (?P<role>\{{[A-Za-z][\w:+.-]*\}}(?=`))
+    | (?P<entity>&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);)
+    | (?<![^\s])(?P<block>\^[A-Za-z0-9-]+)(?=[ \t]*\r?$)
+    | (?P<footnote>\[\^[^\]\s]+\])
+    | (?P<citation>(?<=\[)-?@[\w:./-]+)(?=[^\]\n\r]*\](?!\())
+    | (?<![\w:])(?P<emoji>:[A-Za-z][\w+-]*:)(?![\w:])
+    | (?<![\w:])(?P<text>:[A-Za-z][\w-]*(?=[\[{{]))
+    | (?P<comment>%%(?s:.*?)%%)
+    """,
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+
+# What directives of MyST have on the lines below the first; some of it readers see.
+_OPTIONS: Final = lazy_pattern(
+    r"[ \t>]*+:{3,}\{[^\n\r]*(?:\r\n?|\n)(?P<options>(?:[ \t>]*:[\w-]+:[^\n\r]*(?:\r\n?|\n)?)+)"
+)
+_OPTION: Final = lazy_pattern(
+    r"^[ \t>]*(?P<option>:(?:caption|alt|(?:sub)?title):|:[\w-]+:[^\n\r]*)", re.MULTILINE
+)
 
 _CLOSING: Final = {"{{": "}}", "{%": "%}"}
 
@@ -283,9 +318,25 @@ def _templates(outline: Outline, block: Block) -> Iterator[Span]:
 
 
 def _math(outline: Outline, block: Block) -> Iterator[Span]:
+    pieces = (Span(*match.span()) for match in _MATH.finditer(outline.source.text, *_bounds(block)))
+    return _outside_code(outline, block, pieces)
+
+
+def _markup(outline: Outline, block: Block) -> Iterator[Span]:
+    text, (start, end) = outline.source.text, _bounds(block)
+    options = _OPTIONS.match(text, start, end)
+    first, stop = options.span("options") if options else (start, start)
+    matches = chain(
+        _MARKUP.finditer(text, start, first),
+        _OPTION.finditer(text, first, stop),
+        _MARKUP.finditer(text, stop, end),
+    )
+    return _outside_code(outline, block, (Span(*match.span(match.lastgroup or 0)) for match in matches))
+
+
+def _outside_code(outline: Outline, block: Block, pieces: Iterable[Span]) -> Iterator[Span]:
     code = [node.span for node in outline.inline.nodes_in(block.span) if node.kind is InlineKind.CODE]
-    for match in _MATH.finditer(outline.source.text, block.span.start, block.span.end):
-        piece = Span(*match.span())
+    for piece in pieces:
         if not any(span.overlaps(piece) and not piece.contains(span) for span in code):
             yield piece
 
@@ -316,4 +367,9 @@ def _is_mdx(outline: Outline) -> bool:
     )
 
 
-_PIECES: Final = {NodeKind.TEMPLATES: _templates, NodeKind.MATH: _math, NodeKind.MDX: _mdx}
+_PIECES: Final = {
+    NodeKind.TEMPLATES: _templates,
+    NodeKind.MATH: _math,
+    NodeKind.MDX: _mdx,
+    NodeKind.MARKUP: _markup,
+}

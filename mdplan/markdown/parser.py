@@ -677,10 +677,10 @@ _PART: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
 _LIST: Final = rf":?[ \t]*+{_PART}(?:[ \t]++{_PART})*+[ \t]*+"
 
 # Compiled when a document has attributes, as few have. The last form is that of Docusaurus in MDX.
-_BRACES: Final = rf"\{{(?:{_LIST}|/\*[ \t]*+#[^\s{{}}*]++[ \t]*+\*/)\}}"
-_BEHIND: Final = rf"[ \t]+(?P<attributes>{_BRACES})\Z"
+BRACES: Final = rf"\{{(?:{_LIST}|/\*[ \t]*+[#][^\s{{}}*]++[ \t]*+\*/)\}}"
+_BEHIND: Final = rf"[ \t]+(?P<attributes>{BRACES})\Z"
 _MARK: Final = (
-    rf"(?:[ \t]++|(?<=[\])*_`])){_BRACES}",
+    rf"(?:[ \t]++|(?<=[\])*_`])){BRACES}",
     r"[ \t]++\^[A-Za-z0-9-]++",
     r"[ \t]*+<!--(?:(?!-->).)*+-->",
 )

@@ -337,6 +337,7 @@ class NodeKind(StrEnum):
     TEMPLATES = "templates"
     MATH = "math"
     MDX = "mdx"
+    MARKUP = "markup"
 
     @classmethod
     def _missing_(cls, value: object) -> "NodeKind | None":

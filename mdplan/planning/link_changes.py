@@ -295,7 +295,7 @@ def broken_labels(built: BuiltFile) -> Problems:
     if not built.edits or built.base.format is not DocumentFormat.MARKDOWN:
         return ()
     broken = {link.span.start: link for link in _in_written_text(built)}
-    if any(_FOOTNOTE in built.base.text_of(edit.span) for edit in built.edits):
+    if any(_touches_footnote(built.base, edit.span) for edit in built.edits):
         broken |= {link.span.start: link for link in _no_longer_resolved(built)}
     return (*(_footnote_warning(built, broken[start]) for start in sorted(broken)), *undefined_labels(built))
 
@@ -343,9 +343,19 @@ def _touches_labels(built: BuiltFile) -> bool:
     return removed or any(_LABEL_END in edit.new_text for edit in built.edits)
 
 
+def _touches_footnote(outline: Outline, span: Span) -> bool:
+    """Return True if `span` has a footnote, or a part of the label of one."""
+    text, lines = outline.source.text, outline.source.lines
+    label = text.rfind(_FOOTNOTE, lines.start(lines.line_at(span.start)), span.end)
+    return label >= 0 and text.find("]", label, span.start) < 0
+
+
 def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
     written = list(_near_footnotes(built.result, [span for span in built.edits.result_spans if len(span)]))
-    for link in footnote_links(built.result, written) if written else ():
+    lines = built.result.source.lines
+    # An edit may write a part of a label.
+    areas = [lines.span(lines.line_at(span.start), lines.line_at(span.end)) for span in written]
+    for link in footnote_links(built.result, areas) if written else ():
         before = bisect_left(written, link.span.end, key=lambda span: span.start)
         if not link.resolves and before and written[before - 1].overlaps(link.span):
             yield link
