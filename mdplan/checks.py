@@ -21,7 +21,7 @@ from mdplan.git.tree import CommitTree
 from mdplan.markdown.block_tree import is_left_open
 from mdplan.markdown.blocks import BOX, Block, BlockKind
 from mdplan.markdown.destinations import TargetKind, destinations, find_target
-from mdplan.markdown.enclosure_search import find_enclosures, find_regions
+from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
 from mdplan.markdown.links import all_definitions, label_uses, local_links
 from mdplan.markdown.outline import Outline
@@ -291,8 +291,8 @@ def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
 
 
 def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    known = Counter(tag.name for tag in find_enclosures(old).unbalanced) if old is not None else None
-    for tag in _unknown(known, find_enclosures(new).unbalanced, lambda tag: tag.name):
+    known = Counter(tag.name for tag in old.enclosures.unbalanced) if old is not None else None
+    for tag in _unknown(known, new.enclosures.unbalanced, lambda tag: tag.name):
         half = "closing" if tag.opens else "opening"
         yield Diagnostic.warning(
             Code.UNBALANCED_TAG,

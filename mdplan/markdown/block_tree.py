@@ -104,15 +104,25 @@ class BlockTree:
 
     @property
     def content_end(self) -> int:
-        """Start of the trailing run of definitions, or the end of the text."""
+        """Start of the trailing run of definitions, with their comments, or the end of the text."""
         end = len(self.text)
         # A heading begins the last part: without a label in it no definition is at the end.
         if "]:" not in self.text[self.part_starts[-1] :]:
             return end
+        below: Block | None = None
         for root in self.roots_backwards():
-            if root.kind not in {BlockKind.DEFINITION, BlockKind.FOOTNOTE}:
+            if root.kind in {BlockKind.DEFINITION, BlockKind.FOOTNOTE}:
+                end, below = root.span.start, root
+                continue
+            comment = _COMMENT.fullmatch(self.text, root.span.start, root.span.end)
+            if root.kind is not BlockKind.HTML or comment is None:
                 break
-            end = root.span.start
+            if below is not None and (
+                _ABOUT_LINKS.search(comment[0]) or below.first_line == root.last_line + 1
+            ):
+                end, below = root.span.start, root
+            elif below is not None and below.kind is BlockKind.HTML:
+                break
         return end
 
     @property
@@ -305,6 +315,14 @@ def _headings_before(tree: BlockTree, offset: int) -> int:
     return bisect_left(tree.headings, offset, key=lambda heading: heading.span.start)
 
 
+# One comment, but for a marker of a region; and what one is about that belongs to definitions further down.
+_COMMENT: Final = lazy_pattern(
+    r" {0,3}<!--(?!(?:(?!-->)[^\n])*(?::(?:start|end)\b|\b(?:toc|doctoc)\b|[ \t]/))(?:(?!-->).)*+-->\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ABOUT_LINKS: Final = lazy_pattern(
+    r"\b(?:link|ref|reference|url|definition|footnote|image|badge)s?\b", re.IGNORECASE
+)
 _FENCE_MARK: Final = lazy_pattern(r"`{3,}|~{3,}")
 
 # Most commands never ask for these, so they are compiled when one does.

@@ -1,145 +1,19 @@
-"""Enclosures: text between an opening and a closing line that sites know and Markdown does not.
-
-`:::` blocks, `<details>` and other HTML around Markdown, JSX-like components, Liquid blocks and shortcodes of
-Hugo. Tags count at the start of a line, and closing ones also at its end; not in code.
-"""
+"""Searches for regions, and for text that site generators and browsers read as code."""
 
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
-from typing import Final, TypeVar
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
 
 from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
-from mdplan.markdown.enclosures import Enclosures, Region, RegionMarker, Regions, Tag
+from mdplan.markdown.enclosures import Region, RegionMarker, Regions, pair_up
 from mdplan.markdown.inline_node import InlineKind
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import BRACES
 from mdplan.markdown.tables import NodeKind
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
-from mdplan.text.source import DocumentFormat
-
-_ENCLOSURE_SIGNS: Final = (":::", "</", "{%", "{{<", "{{%")
-
-_ELEMENT: Final = (
-    r"(?:[A-Z][\w.]*+|(?:details|div|section|article|aside|center|figure)\b(?!-)|[a-z]+-[\w-]++)"
-)
-
-_LINE: Final = lazy_pattern(
-    rf"""^[ \t]*+(?:
-    (?P<colons>:{{3,}})[ \t]*+(?P<directive>[\w-]*)[^\n\r]*
-    |<(?P<close>/)?(?P<element>{_ELEMENT})(?P<rest>(?:[^<>"'{{\n\r]|"[^"\n\r]*"|'[^'\n\r]*'|\{{[^{{}}\n\r]*+\}})*+)(?P<end>>)?
-    |\{{%-?[ \t]*+(?P<liquid>\w+)\b[^\n\r]*
-    |\{{\{{[<%]-?[ \t]*+(?P<endcode>/)?[ \t]*+(?P<shortcode>[\w/.-]+)[^\n\r]*
-    )""",
-    re.MULTILINE | re.VERBOSE,
-)
-
-_OPENING: Final = lazy_pattern(rf"^[ \t]*+<{_ELEMENT}", re.MULTILINE)
-_CLOSED_AT_END: Final = lazy_pattern(rf"</(?P<element>{_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
-_CODE: Final = frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE})
-_Edge = TypeVar("_Edge")
-
-
-def may_have_tags(text: str) -> bool:
-    """Return True if `text` may hold a tag of an enclosure."""
-    return "<" in text or any(sign in text for sign in _ENCLOSURE_SIGNS)
-
-
-def find_enclosures(outline: Outline) -> Enclosures:
-    """Return the enclosures of `outline`, found once."""
-    text = outline.source.text
-    # A tag that lost the only closing tag has none of the signs.
-    has_tags = any(sign in text for sign in _ENCLOSURE_SIGNS) or ("<" in text and _OPENING.search(text))
-    if outline.format is not DocumentFormat.MARKDOWN or not has_tags:
-        return Enclosures()
-    return outline.derived(_enclosures)
-
-
-def _enclosures(outline: Outline) -> Enclosures:
-    pairs, lone = _pair_up((tag.name, tag.opens, tag) for tag in _tags(outline))
-    return Enclosures(tuple(pairs), tuple(sorted(lone, key=lambda tag: tag.start)))
-
-
-def _pair_up(edges: Iterable[tuple[str, bool, _Edge]]) -> tuple[list[tuple[_Edge, _Edge]], list[_Edge]]:
-    """Return the pairs among `edges`, in the order of their ends, and the edges without another half.
-
-    Each edge has a name and opens or closes. Where two pairs cross, the one that ends first is a pair.
-    """
-    pairs: list[tuple[_Edge, _Edge]] = []
-    lone: list[_Edge] = []
-    opened: list[tuple[str, _Edge]] = []
-    open_names: Counter[str] = Counter()
-    for name, opens, edge in edges:
-        if opens:
-            opened.append((name, edge))
-            open_names[name] += 1
-        elif not open_names[name]:
-            lone.append(edge)
-        else:
-            while (last := opened.pop())[0] != name:
-                open_names[last[0]] -= 1
-                lone.append(last[1])
-            open_names[name] -= 1
-            pairs.append((last[1], edge))
-    return pairs, [*lone, *(edge for _, edge in opened)]
-
-
-def _tags(outline: Outline) -> Iterator[Tag]:
-    text, lines, tree = outline.source.text, outline.source.lines, outline.tree
-    matches = chain(
-        _LINE.finditer(text, outline.body_start), _CLOSED_AT_END.finditer(text, outline.body_start)
-    )
-    seen: set[tuple[int, str]] = set()
-    for match in sorted(matches, key=re.Match.start):
-        tag = _read_tag(match, lines.line_at(match.start()))
-        leaf = tree.leaf_at(match.end() - 1)
-        if tag is None or (leaf is not None and leaf.kind in _CODE) or (tag.line, tag.name) in seen:
-            continue
-        # What opens and closes in one line is no enclosure of lines.
-        if tag.opens and tag.name.startswith("<") and f"</{tag.name[1:]}" in lines.content(tag.line):
-            seen.add((tag.line, tag.name))
-            continue
-        seen.add((tag.line, tag.name))
-        yield Tag(tag.name, lines.start(tag.line), tag.line, tag.opens, tag.needs_other)
-
-
-def _read_tag(match: re.Match[str], line: int) -> Tag | None:
-    start = match.start()
-    if match.re.pattern == _CLOSED_AT_END.pattern:
-        return Tag(f"<{match['element']}", start, line, opens=False, needs_other=True)
-    if match["colons"]:
-        return _read_directive(match, line)
-    if match["element"]:
-        if not match["end"] or match["rest"].rstrip().endswith("/"):
-            return None
-        return Tag(f"<{match['element']}", start, line, opens=not match["close"], needs_other=True)
-    return _read_template_tag(match, line)
-
-
-def _read_template_tag(match: re.Match[str], line: int) -> Tag | None:
-    start = match.start()
-    if match["liquid"]:
-        closes = match["liquid"].startswith("end")
-        return Tag("{%" + match["liquid"].removeprefix("end"), start, line, not closes, needs_other=closes)
-    closes = match["endcode"] is not None
-    if match[0].rstrip().endswith(("/>}}", "/%}}")):
-        return None
-    return Tag("{{" + match["shortcode"], start, line, not closes, needs_other=closes)
-
-
-def _read_directive(match: re.Match[str], line: int) -> Tag:
-    """Read a line of colons: with a name it opens, alone it closes; Microsoft's are `:::name-end:::`."""
-    name, colons = match["directive"], match["colons"]
-    if name.endswith("-end"):
-        return Tag(f"{colons}{name.removesuffix('-end')}", match.start(), line, opens=False, needs_other=True)
-    is_microsoft = match[0].rstrip().endswith(":::") and len(match[0].strip()) > len(colons)
-    if is_microsoft or name in {"zone", "moniker"}:
-        return Tag(f"{colons}{name}", match.start(), line, opens=True, needs_other=False)
-    return Tag(colons, match.start(), line, opens=len(match[0].strip()) > len(colons), needs_other=True)
-
 
 # --- Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``, which tools replace.
 
@@ -168,7 +42,7 @@ def find_regions(outline: Outline) -> Regions:
 
 
 def _regions(outline: Outline) -> Regions:
-    pairs, lone = _pair_up((marker.name, marker.is_start, marker) for marker in _markers(outline))
+    pairs, lone = pair_up((marker.name, marker.is_start, marker) for marker in _markers(outline))
     regions = (Region(name=start.name, start=start, end=end) for start, end in pairs)
     # A mark without another one is for a tool that puts the contents there itself.
     unpaired = (marker for marker in lone if _MARKER.match(outline.source.text, marker.span.start))

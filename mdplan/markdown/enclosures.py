@@ -1,9 +1,24 @@
-"""An enclosure as a value: text between two tags around Markdown, and the tags."""
+"""Enclosures: text between an opening and a closing line that sites know and Markdown does not.
 
+Sites leave out comments and typeset formulas: what looks like a heading there is none. Regions are the text
+between two marker comments.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from typing import Final, TypeVar
 
-from mdplan.text.lines import Span
+from mdplan.markdown.block_tree import BlockTree
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.lines import LineIndex, Span
+
+_Edge = TypeVar("_Edge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +35,16 @@ class Tag:
     needs_other: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Enclosures:
-    """The pairs of opening and closing tags, in the order of their ends, and the `lone` tags, in order."""
+    """The pairs of opening and closing tags, in the order of their ends, and the `lone` tags, in order.
+
+    `attribute_lines` are those that say something about the block above: attributes, block IDs, breaks.
+    """
 
     pairs: tuple[tuple[Tag, Tag], ...] = ()
     lone: tuple[Tag, ...] = ()
+    attribute_lines: frozenset[int] = frozenset()
 
     @property
     def unbalanced(self) -> list[Tag]:
@@ -41,6 +60,280 @@ class Enclosures:
             if span.start <= tag.start < span.end and not span.start <= other.start < span.end
         ]
         return min(crossing, default=None)
+
+    def last_line_within(
+        self, first: int, last: int, is_outside: Callable[[int], bool], *, may_have_attributes: bool = True
+    ) -> int:
+        """Return the last line of the block in lines `first` to `last` that is no mark of what is around it.
+
+        To Markdown a line right below an item or a row continues it, also one that closes an enclosure or, at
+        the end of a list or table, has its attributes. `is_outside` is asked about a line that may be part of
+        the block by itself.
+        """
+        at = bisect_right(self._ends, first, key=lambda end: end[0])
+        for line, other in self._ends[at:]:
+            if line > last:
+                break
+            if is_outside(line) if other is None else not first <= other <= last:
+                last = line - 1
+                break
+        while may_have_attributes and last > first and last in self.attribute_lines and is_outside(last):
+            last -= 1
+        return last
+
+    def has_mark_at(self, line: int) -> bool:
+        """Return True if `line` has attributes, or a tag that has its other half."""
+        return line in self.attribute_lines or any(tag.line == line for pair in self.pairs for tag in pair)
+
+    @cached_property
+    def _ends(self) -> list[tuple[int, int | None]]:
+        """Lines at which a block may end, in order, with the line of the other half."""
+        halves = [(tag.line, other.line) for pair in self.pairs for tag, other in (pair, pair[::-1])]
+        lone = [(tag.line, None) for tag in self.lone if not tag.opens]
+        return sorted((*halves, *lone), key=lambda end: end[0])
+
+
+NO_ENCLOSURES: Final = Enclosures()
+
+
+# --- Comments and formulas of several lines: Obsidian, MDX, Hugo, Liquid, TeX; and code in components of MDX.
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenText:
+    """Whole lines of a comment, a formula or code, which begins with `sign`."""
+
+    sign: str
+    span: Span
+
+
+_CODE: Final = frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE})
+_HIDING_SIGNS: Final = ("%%", "*/", "$$", "\\]", "\\end{", "endcomment", "/comment")
+_FORMULAS: Final = (
+    r"\\begin\{(?:align|alignat|displaymath|eqnarray|equation|flalign|gather|math|multline)\*?\}"
+)
+_HIDING: Final = lazy_pattern(
+    r"^[ \t>]*+(?P<sign>%%(?!%)|\{/\*|\{\{-?[ ]*/\*|\{\{[<%][ ]*comment\b|\{%-?[ ]*comment\b"
+    rf"|\$\$|\\\[[ \t]*\r?$|{_FORMULAS}|<[A-Z][^\n]*>[ \t]*\r?\n[ \t]*(?:`{{3}}|~{{3}}))",
+    re.MULTILINE,
+)
+
+# What comes next, the end or another sign, so that there is no pair. No formula has a heading in it.
+_NO_HEADING: Final = r"^ {0,3}#{1,6}[ \t]"
+_HIDDEN_ENDS: Final = {
+    "<": lazy_pattern(r"^[ \t]*(?P<end>`{3,}|~{3,})[ \t]*\r?$", re.MULTILINE),
+    "%%": lazy_pattern(r"%%(?P<end>[ \t]*\r?$)?", re.MULTILINE),
+    "{/*": lazy_pattern(r"\{/\*|\*/[ \t]*(?P<end>\})?"),
+    "{{<": lazy_pattern(r"\{\{<[ ]*(?:comment|(?P<end>/comment))\b"),
+    "{{%": lazy_pattern(r"\{\{%[ ]*(?:comment|(?P<end>/comment))\b"),
+    "{{": lazy_pattern(r"\{\{-?[ ]*/\*|\*/[ \t]*-?(?P<end>\}\})?"),
+    "{%": lazy_pattern(r"\{%-?[ ]*(?:comment|(?P<end>endcomment))\b"),
+    "$$": lazy_pattern(
+        rf"{_NO_HEADING}|\$\$(?P<end>[ \t]*(?:\([^\n()]*\)|\{{[^\n{{}}]*\}})?[ \t]*\r?$)?", re.MULTILINE
+    ),
+    "\\[": lazy_pattern(rf"{_NO_HEADING}|(?<!\\)\\(?:\[|(?P<end>\]))", re.MULTILINE),
+    "\\b": lazy_pattern(
+        rf"{_NO_HEADING}|{_FORMULAS}|(?P<end>{_FORMULAS.replace('begin', 'end')})", re.MULTILINE
+    ),
+}
+
+
+def hidden_texts(tree: BlockTree, start: int = 0) -> tuple[HiddenText, ...]:
+    """Return the comments and formulas of several lines from the offset `start` on, in order; not in code."""
+    has_code = "```" in tree.text and "</" in tree.text
+    if not has_code and not any(sign in tree.text for sign in _HIDING_SIGNS):
+        return ()
+    return tuple(_hidden_texts(tree, start))
+
+
+def without_hidden(headings: Sequence[Block], hidden: Sequence[HiddenText]) -> Sequence[Block]:
+    """Return those of `headings` that are in no `hidden` text."""
+    if not hidden:
+        return headings
+    return [
+        heading
+        for heading in headings
+        if not any(text.span.start <= heading.span.start < text.span.end for text in hidden)
+    ]
+
+
+def _hidden_texts(tree: BlockTree, at: int) -> Iterator[HiddenText]:
+    text = tree.text
+    endless: set[str] = set()
+    while (opening := _HIDING.search(text, at)) is not None:
+        at, sign = opening.end(), next(sign for sign in _HIDDEN_ENDS if opening["sign"].startswith(sign))
+        closing = None if sign in endless else _HIDDEN_ENDS[sign].search(text, at)
+        if closing is None:
+            endless.add(sign)
+            continue
+        if closing.lastgroup is None or "\n" not in text[at : closing.end()]:
+            continue
+        leaf = tree.leaf_at(at - 1)
+        kind = leaf.kind if leaf is not None else None
+        # MDX has code right below a tag, which to Markdown ends at the first blank line.
+        if kind is not BlockKind.HTML if sign == "<" else kind in _CODE:
+            continue
+        end = text.find("\n", closing.end())
+        at = end + 1 if end >= 0 else len(text)
+        yield HiddenText(sign, Span(opening.start(), at))
+
+
+# --- Tags: `:::` and `///` blocks, `<details>` and other HTML around Markdown, JSX-like components, Liquid
+# blocks, shortcodes of Hugo. They count at the start of a line, after the marks of quotes and items, and
+# closing ones also at its end; not in code.
+
+_ENCLOSURE_SIGNS: Final = (":::", "///", "</", "{%", "{{<", "{{%")
+
+# Elements whose missing half is an error, and others.
+_ELEMENT: Final = (
+    r"(?:[A-Z][\w.]*+|(?:details|div|section|article|aside|center|figure)\b(?!-)|[a-z]+-[\w-]++)"
+)
+_OTHER_ELEMENT: Final = (
+    r"(?!(?:area|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)[a-z][a-z0-9]*+(?=[\s/>])"
+)
+_ANY_ELEMENT: Final = rf"(?:(?P<strict>{_ELEMENT})|{_OTHER_ELEMENT}|(?=>))"
+
+_START: Final = r"^(?:[ \t>]|(?:[-+*]|\d{1,9}[.)])[ \t]+)*+"
+_PROPERTIES: Final = (
+    r"""(?:[^<>"'{\n\r]|\r?\n(?![ \t]*\r?\n)|"[^"]*+"|'[^']*+'|\{(?:[^{}]|\{[^{}]*+\})*+\})*+"""
+)
+_LINE: Final = lazy_pattern(
+    rf"""{_START}(?:
+    (?P<colons>:{{3,}}|/{{3,}}(?=[ \t]+[\w-]|[ \t]*\r?$))[ \t]*+(?P<directive>[\w-]*)[^\n\r]*
+    |<(?P<close>/)?(?P<element>{_ANY_ELEMENT})(?P<rest>{_PROPERTIES})(?P<end>>)?
+    |\{{%-?[ \t]*+(?P<liquid>\w+)\b[^\n\r]*
+    |\{{\{{[<%]-?[ \t]*+(?P<endcode>/)?[ \t]*+(?P<shortcode>[\w/.-]+)[^\n\r]*
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+_OPENING: Final = lazy_pattern(rf"{_START}<(?:{_ELEMENT}|>)", re.MULTILINE)
+_CLOSED_AT_END: Final = lazy_pattern(rf"</(?P<element>{_ANY_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
+
+# What says something about the block above it: attributes of Kramdown and Python-Markdown, block IDs of
+# Obsidian, breaks of MyST.
+_ATTRIBUTES: Final = lazy_pattern(
+    r"^[ \t>]*+(?:\{:[^{}\n]*\}|\{[ ]*[.#][^{}\n]*\}|\^[\w-]+|\+\+\+(?:[ ].*)?)[ \t]*\r?$", re.MULTILINE
+)
+_ATTRIBUTE_SIGNS: Final = ("{:", "{.", "{ .", "{#", "{ #", "\n^", ">^", " ^", "+++")
+
+# They end one branch of a condition, and begin another.
+_BRANCHES: Final = frozenset({"else", "elsif", "elif", "when"})
+
+
+def may_have_tags(text: str) -> bool:
+    """Return True if `text` may hold a tag of an enclosure."""
+    return "<" in text or any(sign in text for sign in _ENCLOSURE_SIGNS)
+
+
+def find_enclosures(
+    tree: BlockTree, lines: LineIndex, start: int, hidden: Sequence[HiddenText]
+) -> Enclosures:
+    """Return the enclosures of a document from the offset `start` on; `hidden` texts have no tags in them."""
+    text = tree.text
+    tags: Iterable[Tag] = ()
+    # A tag that lost the only closing tag has none of the signs.
+    if any(sign in text for sign in _ENCLOSURE_SIGNS) or ("<" in text and _OPENING.search(text)):
+        tags = _tags(tree, lines, start, hidden)
+    pairs, lone = pair_up((tag.name, tag.opens, tag) for tag in tags)
+    pairs += (_hidden_pair(lines, each) for each in hidden)
+    attributes = frozenset[int]()
+    if any(sign in text for sign in _ATTRIBUTE_SIGNS):
+        attributes = frozenset(lines.line_at(match.start()) for match in _ATTRIBUTES.finditer(text, start))
+    return Enclosures(tuple(pairs), tuple(sorted(lone, key=lambda tag: tag.start)), attributes)
+
+
+def _hidden_pair(lines: LineIndex, hidden: HiddenText) -> tuple[Tag, Tag]:
+    """Return the first and the last line of `hidden` as tags."""
+    first, last = lines.line_at(hidden.span.start), lines.line_at(hidden.span.end - 1)
+    return (
+        Tag(hidden.sign, lines.start(first), first, opens=True, needs_other=False),
+        Tag(hidden.sign, lines.start(last), last, opens=False, needs_other=False),
+    )
+
+
+def pair_up(edges: Iterable[tuple[str, bool, _Edge]]) -> tuple[list[tuple[_Edge, _Edge]], list[_Edge]]:
+    """Return the pairs among `edges`, in the order of their ends, and the edges without another half.
+
+    Each edge has a name and opens or closes. Where two pairs cross, the one that ends first is a pair.
+    """
+    pairs: list[tuple[_Edge, _Edge]] = []
+    lone: list[_Edge] = []
+    opened: list[tuple[str, _Edge]] = []
+    open_names: Counter[str] = Counter()
+    for name, opens, edge in edges:
+        if opens:
+            opened.append((name, edge))
+            open_names[name] += 1
+        elif not open_names[name]:
+            lone.append(edge)
+        else:
+            while (last := opened.pop())[0] != name:
+                open_names[last[0]] -= 1
+                lone.append(last[1])
+            open_names[name] -= 1
+            pairs.append((last[1], edge))
+    return pairs, [*lone, *(edge for _, edge in opened)]
+
+
+def _tags(tree: BlockTree, lines: LineIndex, start: int, hidden: Sequence[HiddenText]) -> Iterator[Tag]:
+    text = tree.text
+    matches = chain(_LINE.finditer(text, start), _CLOSED_AT_END.finditer(text, start))
+    seen: set[tuple[int, str]] = set()
+    for match in sorted(matches, key=re.Match.start):
+        tag = _read_tag(match, lines.line_at(match.start()))
+        if any(each.span.start <= match.start() < each.span.end for each in hidden):
+            continue
+        leaf = tree.leaf_at(match.end() - 1)
+        if tag is None or (leaf is not None and leaf.kind in _CODE) or (tag.line, tag.name) in seen:
+            continue
+        # What opens and closes in one line is no enclosure of lines.
+        if tag.opens and tag.name.startswith("<") and f"</{tag.name[1:]}" in lines.content(tag.line):
+            seen.add((tag.line, tag.name))
+            continue
+        seen.add((tag.line, tag.name))
+        yield Tag(tag.name, lines.start(tag.line), tag.line, tag.opens, tag.needs_other)
+
+
+def _read_tag(match: re.Match[str], line: int) -> Tag | None:
+    start = match.start()
+    if match.re.pattern == _CLOSED_AT_END.pattern:
+        return Tag(f"<{match['element']}", start, line, opens=False, needs_other=bool(match["strict"]))
+    if match["colons"]:
+        return _read_directive(match, line)
+    if match["element"] is not None:
+        if not match["end"] or match["rest"].rstrip().endswith("/"):
+            return None
+        is_strict = bool(match["strict"])
+        return Tag(f"<{match['element']}", start, line, opens=not match["close"], needs_other=is_strict)
+    return _read_template_tag(match, line)
+
+
+def _read_template_tag(match: re.Match[str], line: int) -> Tag | None:
+    start = match.start()
+    if match["liquid"]:
+        closes = match["liquid"].startswith("end")
+        opens = not closes and match["liquid"] not in _BRANCHES
+        return Tag("{%" + match["liquid"].removeprefix("end"), start, line, opens, needs_other=closes)
+    closes = match["endcode"] is not None
+    if match[0].rstrip().endswith(("/>}}", "/%}}")):
+        return None
+    return Tag("{{" + match["shortcode"], start, line, not closes, needs_other=closes)
+
+
+def _read_directive(match: re.Match[str], line: int) -> Tag:
+    """Read a line of colons or slashes: with a name it opens, alone it closes.
+
+    Microsoft's are `:::name-end:::`. Slashes can also begin a comment in code.
+    """
+    name, colons = match["directive"], match["colons"]
+    if name.endswith("-end"):
+        return Tag(f"{colons}{name.removesuffix('-end')}", match.start(), line, opens=False, needs_other=True)
+    is_microsoft = match[0].rstrip().endswith(":::") and match[0].strip(" \t>") != colons
+    if is_microsoft or name in {"zone", "moniker"}:
+        return Tag(f"{colons}{name}", match.start(), line, opens=True, needs_other=False)
+    opens = match[0].strip(" \t>") != colons
+    return Tag(colons, match.start(), line, opens, needs_other=colons[0] == ":")
 
 
 # --- A region as a value: text between a pair of marker comments.

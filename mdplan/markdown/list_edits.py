@@ -72,9 +72,11 @@ class ItemText:
 
 
 def insert_item(
-    outline: Outline, listing: MarkdownList, position: int, item: ItemText
+    outline: Outline, listing: MarkdownList, position: int, item: ItemText, *, follows: bool = True
 ) -> ItemInsertion | Diagnostic:
     """Return the insertion of `item` so that it gets the 0-based `position` in `listing`.
+
+    Where marks of what is around the list are at that place, it goes before them if it `follows` on an item.
 
     It has the bullet, indentation and spacing of its neighbour, and blank lines where the list has them. The
     numbers of other items stay: a new last item has the next number, one between others the number after
@@ -99,9 +101,19 @@ def insert_item(
         taken = _taken_line(outline, listing.containers, marker, listing.last_line + 1)
         if taken is not None:
             return _would_belong(taken, "the new item")
-        last_line = _last_shown_line(listing.items[-1])
+    if position == len(listing.items) or (position and follows and _mark_behind(outline, listing, neighbour)):
+        last_line = _last_shown_line(listing.items[neighbour])
         return ItemInsertion(_insert_after(outline, last_line, [*blank, *item_lines], marker.prefix))
     return _insert_before(outline, listing, position, [*item_lines, *blank], marker.prefix)
+
+
+def _mark_behind(outline: Outline, listing: MarkdownList, position: int) -> int | None:
+    """Return the line between the item at `position` and the next one that is not blank, if there is one.
+
+    It closes, opens or describes what is around one of the two, and stays where it is.
+    """
+    line, stop = listing.items[position].last_line + 1, listing.items[position + 1].first_line
+    return next((at for at in range(line, stop) if not _is_blank(outline, listing.containers, at)), None)
 
 
 def _last_shown_line(item: ListItem) -> int:
@@ -175,8 +187,10 @@ def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
     claimed = lines.span(placed.item.first_line, last)
     if position < len(listing.items) - 1:
         return _remove_before_another(outline, placed, claimed)
-    removed = Span(lines.end(listing.items[position - 1].last_line), claimed.end)
-    return _remove_lines(outline, containers, claimed, removed)
+    last_before = listing.items[position - 1]
+    has_mark = _mark_behind(outline, listing, position - 1) is not None
+    start = lines.end(last_before.end_line if has_mark else last_before.last_line)
+    return _remove_lines(outline, containers, claimed, Span(start, claimed.end))
 
 
 def _open_item_before(outline: Outline, block: Block, containers: Containers) -> PlacedItem | None:
@@ -228,19 +242,23 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
     own, other = (outline.lists.marker(listing, at) for at in (position, position + 1))
     if own is None or other is None:
         return _unverified(item.first_line)
-    own_lines = Span(claimed.start, lines.start(following.first_line))
+    mark_line = _mark_behind(outline, listing, position)
+    own_lines = Span(claimed.start, lines.start(mark_line or following.first_line))
     takes_number = (
         not position
         and own.text != other.text
         and (len(own.text) <= len(other.text) or following.first_line == following.last_line)
     )
-    if takes_number and own.prefix != other.prefix and not listing.containers.share_line(item.first_line):
+    is_behind_marker = listing.containers.share_line(item.first_line)
+    if mark_line is not None and is_behind_marker:
+        return _in_the_way(mark_line, "remove the item")
+    if takes_number and not is_behind_marker and (mark_line is not None or own.prefix != other.prefix):
         # It stays where it is: what is nested in it is indented by that.
         number = TextEdit(other.span, own.text)
         return ItemRemoval(
             claimed=Span(claimed.start, other.span.end), deletions=(own_lines,), edits=(number,)
         )
-    if takes_number or listing.containers.share_line(item.first_line):
+    if takes_number or is_behind_marker:
         to_next = Span(own.span.end, other.span.end)
         return ItemRemoval(claimed=Span(own.span.start, to_next.end), edits=(TextEdit.delete(to_next),))
     is_empty = other.span.end == lines.content_end(following.first_line)
@@ -248,6 +266,14 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
         # An empty item cannot interrupt a paragraph (CommonMark 0.31.2, section 5.2).
         return _replace_by_blank_line(outline, claimed, own_lines, other.prefix)
     return ItemRemoval(claimed=claimed, deletions=(own_lines,))
+
+
+def _in_the_way(line: int, what: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"line {line}, between two items, closes or opens what is around one of them",
+        hint=f"{what} with replace_lines",
+    )
 
 
 def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagnostic:
@@ -493,7 +519,8 @@ def shifted_numbers(
     return tuple(edits)
 
 
-_BY_HAND: Final = "sort the items with replace_lines"
+_SORT: Final = "sort the items"
+_BY_HAND: Final = f"{_SORT} with replace_lines"
 
 
 def sort_items(
@@ -509,6 +536,10 @@ def sort_items(
     order = sorted(range(len(items)), key=lambda at: key(items[at]), reverse=descending)
     if order == list(range(len(items))):
         return ()
+    marks = (_mark_behind(outline, listing, position) for position in range(len(items) - 1))
+    mark_line = next(filter(None, marks), None)
+    if mark_line is not None:
+        return _in_the_way(mark_line, _SORT)
     markers: list[ItemMarker] = []
     for position, item in enumerate(items):
         marker = outline.lists.marker(listing, position)

@@ -4,13 +4,13 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Final
 
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import BOX, CONTAINERS, Block, BlockKind, task_mark
+from mdplan.markdown.enclosures import NO_ENCLOSURES, Enclosures
 from mdplan.markdown.headings import composed, reader_names
 from mdplan.markdown.tables import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.text.lines import LineIndex, Span
@@ -22,14 +22,16 @@ _MOST_SPACES: Final = 4
 class ListItem:
     """One item. `children` are the blocks directly in it; `lists` those of them that are lists.
 
-    `last_line` (1-based) is its last line that is not blank; marks of quotes count as blank. `mark` is what
-    is in the box of a task item: a space, ``x``, ``X`` or another sign; None for other items.
+    `last_line` (1-based) is its last line that is not blank; marks of quotes count as blank. To Markdown it
+    ends with `end_line`: the lines between are marks of what is around the list.
+    `mark` is what is in the box of a task item: a space, ``x``, ``X`` or another sign; None for other items.
     """
 
     block: Block
     children: tuple[Block, ...]
     lists: "tuple[MarkdownList, ...]"
     last_line: int
+    end_line: int
     mark: str | None
 
     @property
@@ -139,11 +141,13 @@ class ItemMarker:
 class Lists:
     """All lists of one document; items are found by their text in indexes."""
 
-    def __init__(self, tree: BlockTree, text: str, lines: LineIndex) -> None:
+    def __init__(
+        self, tree: BlockTree, text: str, lines: LineIndex, enclosures: Enclosures = NO_ENCLOSURES
+    ) -> None:
         """Read the lists of `text` from its blocks, in one pass."""
         self._text = text
         self._lines = lines
-        reader = _ListReader(text, lines)
+        reader = _ListReader(text, lines, enclosures)
         for block, around in blocks_with_containers(tree):
             reader.take(block, around)
         reader.close(0)
@@ -250,8 +254,9 @@ def _grouped(named: Iterable[tuple[str, PlacedItem]]) -> dict[str, tuple[PlacedI
 
 def gaps_in(parts: Sequence[ListItem | Block]) -> tuple[int, ...]:
     """Return the positions of those of `parts` that blank lines part from the one before."""
-    gaps = enumerate(pairwise(parts), start=1)
-    return tuple(at for at, (before, after) in gaps if after.first_line > before.last_line + 1)
+    ends = [part.end_line if isinstance(part, ListItem) else part.last_line for part in parts]
+    gaps = enumerate(zip(ends, parts[1:], strict=False), start=1)
+    return tuple(at for at, (end, after) in gaps if after.first_line > end + 1)
 
 
 def text_without_box(first: Block, mark: str | None) -> str:
@@ -277,9 +282,10 @@ class _Open:
 class _ListReader:
     """Reads lists from the blocks of a document, in their order."""
 
-    def __init__(self, text: str, lines: LineIndex) -> None:
+    def __init__(self, text: str, lines: LineIndex, enclosures: Enclosures) -> None:
         self._text = text
         self._lines = lines
+        self._enclosures = enclosures
         self._opened: list[_Open] = []
         self._count = 0
         self.lists: list[MarkdownList] = []
@@ -313,13 +319,37 @@ class _ListReader:
                     parent.lists.append(listing)
 
     def _item(self, opened: _Open) -> ListItem:
-        first, last = opened.block.first_line, opened.block.last_line
+        first, end = opened.block.first_line, opened.block.last_line
+        while end > first and opened.containers.is_blank(self._text, self._lines, end):
+            end -= 1
+        is_last = opened.block.last_line == self._opened[-1].block.last_line
+        last = self._enclosures.last_line_within(
+            first, end, partial(self._is_lazy, opened), may_have_attributes=is_last
+        )
         while last > first and opened.containers.is_blank(self._text, self._lines, last):
             last -= 1
+        children = tuple(self._cut(child, last) for child in opened.children if child.first_line <= last)
         return ListItem(
             block=opened.block,
-            children=tuple(opened.children),
-            lists=tuple(opened.lists),
+            children=children,
+            lists=tuple(nested for nested in opened.lists if nested.block.first_line <= last),
             last_line=last,
-            mark=task_mark(opened.children[0], self._text) if opened.children else None,
+            end_line=end,
+            mark=task_mark(children[0], self._text) if children else None,
         )
+
+    def _cut(self, block: Block, last: int) -> Block:
+        """Return `block`, a paragraph without its lines after the line `last`."""
+        if block.kind is not BlockKind.PARAGRAPH or block.last_line <= last:
+            return block
+        content = "\n".join(block.content.split("\n")[: last - block.first_line + 1])
+        span = Span(block.span.start, self._lines.end(last))
+        return replace(block, last_line=last, span=span, content=content)
+
+    def _is_lazy(self, opened: _Open, line: int) -> bool:
+        """Return True if `line`, which continues the item `opened`, is less indented than its text."""
+        around, item = opened.containers, opened.block.first_line
+        first, own = (around.prefix(self._text, self._lines, each) for each in (item, line))
+        start = around.text_start(self._text, self._lines, item)
+        marker = MARKER.match(self._text, start) if start is not None else None
+        return first is None or own is None or marker is None or width_of(own) <= width_of(first + marker[0])

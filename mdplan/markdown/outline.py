@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.block_tree import BlockTree, parse_blocks, reparse_blocks
 from mdplan.markdown.blocks import BOX, Block, BlockKind, is_done, new_document, task_mark, with_deadline
+from mdplan.markdown.enclosures import (
+    NO_ENCLOSURES,
+    Enclosures,
+    HiddenText,
+    find_enclosures,
+    hidden_texts,
+    without_hidden,
+)
 from mdplan.markdown.format_detection import FrontMatter, find_front_matter
 from mdplan.markdown.headings import (
     GITHUB,
@@ -46,7 +54,8 @@ class Outline:
     """Sections, blocks and inline nodes of one `Source`. Never changes; derived parts are made on demand.
 
     `sections` starts with the preamble and has every top-level heading in order, `nested` the headings inside
-    of quotes and lists; `headings` has both in document order, and `in_order` the preamble before them.
+    of quotes and lists; `headings` has both in document order, and `in_order` the preamble before them. None
+    of them is in one of the comments and formulas `hidden`.
     `content_end` is where the last section ends: the end of the text, or the start of a trailing run of
     link-reference and footnote definitions, which belongs to no section. `html_anchors` are those of
     `html_headings`, where GitHub gives these any. After edits, `changed` has the
@@ -89,7 +98,11 @@ class Outline:
         else:
             self.content_end = self.tree.content_end if is_markdown else len(source.text)
         body = Span(self.body_start, max(self.content_end, self.body_start))
-        headings = self.tree.headings
+        # Comments and formulas of several lines. What looks like a heading there is none.
+        self.hidden: tuple[HiddenText, ...] = hidden_texts(self.tree, self.body_start) if is_markdown else ()
+        headings = without_hidden(self.tree.headings, self.hidden)
+        if before is not None and (self.hidden or before[0].hidden):
+            self.changed = None
         self.html_headings: tuple[HtmlHeading, ...] = (
             html_headings(self.tree, source.text) if slugs.has_html else ()
         )
@@ -145,7 +158,7 @@ class Outline:
         """Tables of every depth, in document order."""
         from mdplan.markdown.tables import read_tables
 
-        return read_tables(self.tree, self.source.text, self.source.lines)
+        return read_tables(self.tree, self.source.text, self.source.lines, self.enclosures)
 
     def tables_in(self, span: Span) -> "tuple[TableSource, ...]":
         """Return the tables that start in `span`, in document order."""
@@ -156,7 +169,14 @@ class Outline:
         """Lists of every depth."""
         from mdplan.markdown.lists import Lists
 
-        return Lists(self.tree, self.source.text, self.source.lines)
+        return Lists(self.tree, self.source.text, self.source.lines, self.enclosures)
+
+    @cached_property
+    def enclosures(self) -> Enclosures:
+        """Text between the tags of sites, which Markdown does not know."""
+        if self.format is not DocumentFormat.MARKDOWN:
+            return NO_ENCLOSURES
+        return find_enclosures(self.tree, self.source.lines, self.body_start, self.hidden)
 
     @cached_property
     def front_matter_content(self) -> "FrontMatterContent | Unreadable | None":
@@ -435,7 +455,10 @@ def find_code_blocks(outline: Outline) -> tuple[CodeBlock, ...]:
 
 def find_tables(outline: Outline) -> tuple[Table, ...]:
     """Return all tables in document order."""
-    tables = outline.tree.of_kinds(BlockKind.TABLE)
+    from mdplan.markdown.tables import without_marks
+
+    lines, enclosures = outline.source.lines, outline.enclosures
+    tables = (without_marks(table, lines, enclosures) for table in outline.tree.of_kinds(BlockKind.TABLE))
     return tuple(
         Table(block, index, block.cells, block.last_line - block.first_line - 1)
         for index, block in enumerate(tables)

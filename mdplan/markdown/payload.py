@@ -8,7 +8,7 @@ from typing import Final
 from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.block_tree import BlockTree, is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.enclosure_search import find_enclosures
+from mdplan.markdown.enclosures import hidden_texts, without_hidden
 from mdplan.markdown.headings import anchor_line_starts, atx_heading
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -34,8 +34,9 @@ class Payload:
 
     @property
     def headings(self) -> tuple[Block, ...]:
-        """Its top-level headings."""
-        return tuple(block for block in self.tree.roots if block.kind is BlockKind.HEADING)
+        """Its top-level headings, but for what looks like one in a comment or formula."""
+        headings = [block for block in self.tree.roots if block.kind is BlockKind.HEADING]
+        return tuple(without_hidden(headings, hidden_texts(self.tree)) if headings else ())
 
     @property
     def starts_with_heading(self) -> bool:
@@ -134,18 +135,46 @@ _TABLE_ROWS: Final = lazy_pattern(r"(?: {0,3}\|.*(?:\n|\Z))+")
 
 def start_of_body(outline: Outline, section: Section) -> int:
     """Return the offset of the first line of the section's own body that is not blank, or of the body."""
-    lines = outline.source.lines
-    for line in range(lines.line_at(section.body.start), lines.count + 1):
-        if lines.start(line) >= section.body.end:
-            break
-        if lines.start(line) >= section.body.start and lines.content(line).strip(" \t"):
-            return lines.start(line)
-    return section.body.start
+    return _start_of_text(outline, section.body)
 
 
 def end_of_body(outline: Outline, section: Section) -> int:
     """Return the offset after the last line of the section's own body that is not blank."""
     return _end_of_text(outline, within_enclosures(outline, section.body))
+
+
+def end_for_text(outline: Outline, section: Section, payload: Payload) -> int:
+    """Return the offset at which `payload` becomes the end of the section's own body.
+
+    It goes above a rule that separates the section from the next one, and above the attributes of the list or
+    table that it continues.
+    """
+    end = start = above_separator(outline, Span(section.body.start, end_of_body(outline, section)))
+    lines = outline.source.lines
+    while start > section.body.start and lines.line_at(start - 1) in outline.enclosures.attribute_lines:
+        start = lines.start(lines.line_at(start - 1))
+    return start if start < end and _continues_text(outline, start, payload) else end
+
+
+def above_separator(outline: Outline, text: Span) -> int:
+    """Return where `text`, which ends after a line, ends without a rule, or break of MyST, as its last block.
+
+    Such a rule separates a section from the next one.
+    """
+    if not len(text):
+        return text.end
+    last, first = outline.tree.root_at(text.end - 1), outline.tree.root_at(_start_of_text(outline, text))
+    is_break = (
+        last is not None
+        and outline.text_of(last.span).startswith("+++")
+        and last.first_line == last.last_line
+    )
+    is_separator = last is not None and (last.kind is BlockKind.RULE or is_break)
+    # Between two rules may be front matter that is not recognized.
+    is_frame = first is not None and first is not last and first.kind is BlockKind.RULE
+    if last is None or not is_separator or last.span.start < text.start or is_frame:
+        return text.end
+    return _end_of_text(outline, Span(text.start, last.span.start))
 
 
 def end_of_subtree(outline: Outline, section: Section) -> int:
@@ -157,7 +186,7 @@ def end_of_subtree(outline: Outline, section: Section) -> int:
 
 def within_enclosures(outline: Outline, span: Span) -> Span:
     """Cut `span` before the first tag of an enclosure that reaches out of it, to keep its halves together."""
-    end = find_enclosures(outline).first_crossing(span)
+    end = outline.enclosures.first_crossing(span)
     return span if end is None else Span(span.start, end)
 
 
@@ -183,8 +212,9 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
     spans: list[Span] = []
     if offset and text[offset - 1] not in "\r\n":
         new_text += line_end
+    continues = _continues_text(outline, offset, payloads[0])
     if offset and _line_has_text(outline, offset - 1):
-        new_text += "" if _continues(outline.tree, text, offset, payloads[0]) else line_end
+        new_text += "" if continues else line_end
     for index, payload in enumerate(payloads):
         if index:
             before = payloads[index - 1]
@@ -194,13 +224,25 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
         spans.append(Span(len(new_text), len(new_text) + len(block)))
         new_text += block
     if span.end < len(text):
-        tight = not _line_has_text(outline, span.end) or _leads_into(
-            outline.tree, text, span.end, payloads[-1]
-        )
+        # What closes or describes the list or table stays right below it.
+        is_mark = continues and len(payloads) == 1 and _has_mark_at(outline, span.end)
+        leads = _leads_into(outline.tree, text, span.end, payloads[-1])
+        tight = is_mark or leads or not _line_has_text(outline, span.end)
         new_text += line_end if tight else line_end * 2
     elif not text or text[-1] in "\r\n":
         new_text += line_end
     return PlacedBlocks(TextEdit(span, new_text), tuple(spans))
+
+
+def _start_of_text(outline: Outline, span: Span) -> int:
+    """Return the offset of the first line of `span` that is not blank; its start if there is none."""
+    lines = outline.source.lines
+    for line in range(lines.line_at(span.start), lines.count + 1):
+        if lines.start(line) >= span.end:
+            break
+        if lines.start(line) >= span.start and lines.content(line).strip(" \t"):
+            return lines.start(line)
+    return span.start
 
 
 def _end_of_text(outline: Outline, span: Span) -> int:
@@ -220,14 +262,30 @@ def _line_has_text(outline: Outline, offset: int) -> bool:
     return bool(lines.content(lines.line_at(offset)).strip(" \t"))
 
 
-def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
+def _continues_text(outline: Outline, end: int, payload: Payload) -> bool:
+    """Return True if `payload` continues the list or table that ends at `end` of the document.
+
+    To Markdown it may have more lines, which close or describe what is around it.
+    """
+    may_reach_further = _has_mark_at(outline, end)
+    return _continues(outline.tree, outline.source.text, end, payload, may_reach_further=may_reach_further)
+
+
+def _has_mark_at(outline: Outline, offset: int) -> bool:
+    is_line = offset < len(outline.source.text)
+    return is_line and outline.enclosures.has_mark_at(outline.source.lines.line_at(offset))
+
+
+def _continues(
+    tree: BlockTree, text: str, end: int, payload: Payload, *, may_reach_further: bool = False
+) -> bool:
     """Return True if `payload` continues the tight list, or the table, that ends at `end` of `text`."""
     roots = payload.tree.roots
     is_list = bool(roots) and roots[0].kind is BlockKind.LIST
     is_rows = bool(roots) and not is_list and "|" in payload.text
     # Most payloads are neither, and to look what is there costs more.
-    last = tree.root_ending_at(end) if is_list or is_rows else None
-    if last is None:
+    last = tree.root_at(end - 1) if is_list or is_rows else None
+    if last is None or (last.span.end > end and not may_reach_further):
         return False
     if last.kind is BlockKind.TABLE:
         is_table = any(block.kind is BlockKind.TABLE for block in roots)

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from functools import cached_property
 from itertools import pairwise
@@ -10,6 +10,7 @@ from typing import Final
 
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.enclosures import Enclosures
 from mdplan.markdown.headings import canonical_heading, composed, heading_title, reader_names
 from mdplan.markdown.reference_parser import trim_characters
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -287,14 +288,26 @@ class TableSource:
         )
 
 
-def read_tables(tree: BlockTree, text: str, lines: LineIndex) -> tuple[TableSource, ...]:
+def read_tables(
+    tree: BlockTree, text: str, lines: LineIndex, enclosures: Enclosures
+) -> tuple[TableSource, ...]:
     """Return all tables of `text` in document order."""
     tables = [
-        (block, around) for block, around in blocks_with_containers(tree) if block.kind is BlockKind.TABLE
+        (without_marks(block, lines, enclosures), around)
+        for block, around in blocks_with_containers(tree)
+        if block.kind is BlockKind.TABLE
     ]
     return tuple(
         TableSource(text, lines, block, index, around) for index, (block, around) in enumerate(tables)
     )
+
+
+def without_marks(table: Block, lines: LineIndex, enclosures: Enclosures) -> Block:
+    """Return the block `table` without last lines that are marks of what is around it, and no rows."""
+    last = enclosures.last_line_within(table.first_line + 1, table.last_line, lambda _: True)
+    if last == table.last_line:
+        return table
+    return replace(table, last_line=last, span=Span(table.span.start, lines.end(last)))
 
 
 def tables_with_header(tables: Sequence[TableSource], header: str) -> tuple[TableSource, ...]:

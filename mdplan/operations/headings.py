@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.addresses import MAX_LEVEL, find_by_id, find_by_path
-from mdplan.markdown.enclosure_search import find_enclosures
 from mdplan.markdown.headings import (
     canonical_heading,
     canonical_names,
@@ -21,6 +20,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import read_content
 from mdplan.markdown.payload import (
     Payload,
+    above_separator,
     end_of_body,
     end_of_subtree,
     end_of_text_before,
@@ -526,13 +526,13 @@ def _torn_enclosure(outline: Outline, moves: Sequence[tuple[Section, Section]]) 
     lines = outline.source.lines
     for _, section in moves:
         rest = Span(within_enclosures(outline, section.span).end, section.span.end)
-        tags = {tag.line for pair in find_enclosures(outline).pairs for tag in pair} if len(rest) else set()
+        tags = {tag.line for pair in outline.enclosures.pairs for tag in pair} if len(rest) else set()
         for line in range(lines.line_at(rest.start), lines.line_at(rest.end - 1) + 1) if tags else ():
             if line not in tags and lines.content(line).strip():
                 return Diagnostic(
                     code=Code.OUTLINE_CHANGED,
                     message=f"the block that begins or ends at line {lines.line_at(rest.start)} goes on in "
-                    "another section, which would have another place in it",
+                    "another section, and text behind that line would stay",
                     hint="leave that section where it is, or end the block in the section first",
                     place=lines.position(rest.start),
                 )
@@ -556,10 +556,13 @@ class DeleteSection(SectionTargeted):
     )
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
-        """One deletion. Errors: those of the target."""
+        """One deletion. Errors: those of the target; OUTLINE_CHANGED where text of the section would stay."""
         section = self.find_section(outline)
         if isinstance(section, Diagnostic):
             return (section,)
+        torn = _torn_enclosure(outline, [(section, section)]) if self.part == "whole" else None
+        if torn is not None:
+            return (torn,)
         text, span = self._spans(outline, section)
         return Resolution(
             claims=(self._claim(outline, section, text),),
@@ -580,10 +583,25 @@ class DeleteSection(SectionTargeted):
         match self.part:
             case "whole":
                 whole = within_enclosures(outline, section.span)
-                return Span(section.span.start, end_of_subtree(outline, section)), whole
+                start = self._start(outline, section)
+                return Span(start, end_of_subtree(outline, section)), Span(start, whole.end)
             case "heading":
                 whole = Span(section.span.start, section.body.start)
                 return whole, whole
             case "body":
                 body = within_enclosures(outline, section.body)
                 return Span(section.body.start, end_of_body(outline, section)), body
+
+    def _start(self, outline: Outline, section: Section) -> int:
+        """Where it starts; with the last section goes the rule that separates it from the one before."""
+        has_next = outline.members(section).stop < len(outline.sections)
+        end, own_end = section.span.start, end_of_subtree(outline, section)
+        if has_next or above_separator(outline, Span(section.body.start, own_end)) < own_end:
+            return end
+        before = Span(outline.sections[section.index - 1].body.start, end_of_text_before(outline, end))
+        start = above_separator(outline, before)
+        return (
+            end
+            if start == before.end
+            else outline.source.lines.start(outline.source.lines.line_at(before.end - 1))
+        )

@@ -230,7 +230,8 @@ class AddListItem(ItemOperation):
             return Resolution(
                 claims=(Claim(span=Span(start, start), owner=owner.index),), section=scope.section or owner
             )
-        inserted = list_edits.insert_item(outline, place.listing, place.position, item)
+        follows = self.before is None
+        inserted = list_edits.insert_item(outline, place.listing, place.position, item, follows=follows)
         numbers = (
             list_edits.shifted_numbers(outline, place.listing, place.position, 1) if self.renumber else ()
         )

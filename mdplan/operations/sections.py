@@ -9,13 +9,14 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.block_tree import is_left_open
-from mdplan.markdown.blocks import Block
-from mdplan.markdown.enclosure_search import find_enclosures
+from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.headings import PREAMBLE_ID, atx_heading, folded, render_text, with_marks_of, with_title
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import attribute_lines, marks_behind, without_attributes
 from mdplan.markdown.payload import (
     Payload,
+    above_separator,
+    end_for_text,
     end_of_body,
     end_of_subtree,
     end_of_text_before,
@@ -140,7 +141,7 @@ class PayloadOperation(LevelFitting):
             return (payload,)
         if payload.starts_with_heading:
             return self._inserted_at(place_next_to(outline, section, child), payload, section)
-        place = place_in_body(outline, section, edge)
+        place = place_in_body(outline, section, edge, payload)
         if edge == "very end" or not payload.headings:
             return self._inserted_at(place, payload, section)
         text, sections = payload.split()
@@ -504,13 +505,13 @@ def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
     )
 
 
-def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> InsertionPoint:
-    """Place for text: the start or end of the own body of `section`, or after its last subsection."""
+def place_in_body(outline: Outline, section: Section, edge: BodyEdge, payload: Payload) -> InsertionPoint:
+    """Place for `payload`: the start or end of the own body of `section`, or after its last subsection."""
     match edge:
         case "start":
             found = start_of_body(outline, section), InsertRank.BODY_START
         case "end":
-            found = end_of_body(outline, section), InsertRank.BODY_END
+            found = end_for_text(outline, section, payload), InsertRank.BODY_END
         case _:
             return place_next_to(outline, section, "lastChild")
     return InsertionPoint(offset=found[0], parent=section, level=section.level + 1, rank=found[1])
@@ -534,6 +535,8 @@ def place_next_to(outline: Outline, section: Section, position: SectionPosition)
         offset, level = end_of_body(outline, section), max(section.level + 1, levels[0])
         return InsertionPoint(offset=offset, parent=section, level=level, rank=InsertRank.FIRST_CHILD)
     offset, level = end_of_subtree(outline, section), max(section.level + 1, levels[-1])
+    if not section.is_root:
+        offset = above_separator(outline, Span(section.body.start, offset))
     return InsertionPoint(offset=offset, parent=section, level=level, rank=InsertRank.LAST_CHILD)
 
 
@@ -661,11 +664,17 @@ def _with_id_of(outline: Outline, section: Section, payload: Payload) -> Payload
 
 
 def _end(outline: Outline, section: Section, payload: Payload, *, keeps: bool) -> int:
-    """Where the replaced text ends: before tags of other enclosures, unless the payload has them."""
+    """Where the replaced text ends: before tags of other enclosures, unless the payload has them.
+
+    So it is with a rule below the section.
+    """
     end = end_of_body(outline, section) if keeps else end_of_subtree(outline, section)
+    last = payload.tree.roots[-1] if payload.tree.roots else None
+    if last is None or last.kind is not BlockKind.RULE:
+        end = above_separator(outline, Span(section.body.start, end))
     whole = section.body.end if keeps else section.span.end
-    has_lone = find_enclosures(outline).first_crossing(Span(section.body.start, whole)) is not None
-    if has_lone and find_enclosures(Outline(Source.from_text(payload.text))).lone:
+    has_lone = outline.enclosures.first_crossing(Span(section.body.start, whole)) is not None
+    if has_lone and Outline(Source.from_text(payload.text)).enclosures.lone:
         return end_of_text_before(outline, whole)
     return end
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.enclosure_search import find_enclosures, may_have_tags
+from mdplan.markdown.enclosures import may_have_tags
 from mdplan.markdown.headings import SectionId
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -313,8 +313,8 @@ def unbalanced_tags(built: BuiltFile) -> Iterator[Diagnostic]:
     changed_texts = (built.base.text_of(edit.span) + edit.new_text for edit in built.edits)
     if built.file.is_deleted or not any(map(may_have_tags, changed_texts)):
         return
-    before = Counter(tag.name for tag in find_enclosures(built.base).unbalanced)
-    for tag in find_enclosures(built.result).unbalanced:
+    before = Counter(tag.name for tag in built.base.enclosures.unbalanced)
+    for tag in built.result.enclosures.unbalanced:
         before[tag.name] -= 1
         if before[tag.name] < 0:
             half = "closing" if tag.opens else "opening"
