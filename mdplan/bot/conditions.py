@@ -7,7 +7,7 @@ this check rules out is not parsed, and its conditions would not have been met.
 import codecs
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -17,12 +17,14 @@ from mdplan.data.content import value_matches
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.format_detection import FrontMatterFormat
-from mdplan.markdown.front_matter import FrontMatterContent
+from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
+from mdplan.markdown.front_matter_edits import data_content, unreadable
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem, required_texts
+from mdplan.text.source import DocumentFormat
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class BytePrefilter:
     @cached_property
     def may_have_front_matter(self) -> bool:
         """Whether it may begin with front matter."""
-        return not self.is_readable or self.data.removeprefix(codecs.BOM_UTF8)[:3] in (b"---", b"+++")
+        return not self.is_readable or _MAY_BEGIN_FRONT_MATTER.match(self.data) is not None
 
     def may_have(self, text: str) -> bool:
         """Whether it may contain `text`, by the letter but for line ends."""
@@ -124,6 +126,8 @@ def _parts(
     """All conditions, the cheapest first."""
     if condition.has_text:
         yield lambda: _texts(condition.has_text, facts, (*path, "hasText"), _has_text)
+    if condition.has_front_matter or condition.front_matter is not None:
+        yield lambda: _readable(facts, path)
     if condition.has_front_matter:
         yield lambda: _texts(condition.has_front_matter, facts, (*path, "hasFrontMatter"), _has_key)
     if condition.front_matter is not None:
@@ -140,6 +144,15 @@ def _parts(
     if condition.not_ is not None:
         denied = condition.not_
         yield lambda: _negated(is_met(denied, facts, (*path, "not")))
+
+
+def _readable(facts: FileFacts, path: Path) -> bool | ManifestProblem:
+    """Whether front matter can be read, or is none; FRONT_MATTER_INVALID for what nobody can tell."""
+    content = data_content(facts.outline)
+    if not isinstance(content, Unreadable) or facts.outline.format is not DocumentFormat.MARKDOWN:
+        return True
+    problem = unreadable(facts.outline, content)
+    return ManifestProblem(replace(problem, hint="correct these lines, or name the file in `exclude`"), path)
 
 
 def _any_of(conditions: Sequence[Condition], facts: FileFacts, path: Path) -> bool | ManifestProblem:
@@ -231,6 +244,7 @@ def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:
 #
 # Every answer "no" is certain; "yes" only means that a closer look is needed.
 
+_MAY_BEGIN_FRONT_MATTER: Final = lazy_pattern(rb"[\s\x80-\xff]*+(?:[-+;{<%]|[A-Za-z][\w-]*+:)")
 _NO_ASCII: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ATX: Final = lazy_pattern(rb"#[ \t]([^\n]*)")
 _UNDERLINE: Final = lazy_pattern(rb"^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)

@@ -48,7 +48,7 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
         return DocumentFormat.INI
     if stem or name.startswith(".") or name.endswith("file"):
         return DocumentFormat.TEXT
-    is_markdown = re.match(_STARTS_WITH_HEADING, text) or find_front_matter(text)
+    is_markdown = re.match(_STARTS_WITH_HEADING, text) or (text[:1] != "{" and find_front_matter(text))
     return DocumentFormat.MARKDOWN if is_markdown else DocumentFormat.TEXT
 
 
@@ -56,8 +56,26 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
 #
 # A strict rule of our own finds it, so that a block scalar with an indented ``---``, a thematic break, or a
 # byte order mark cannot shift it. The rule does not ask if the block is valid YAML or TOML.
-_OPEN: Final = lazy_pattern(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
-_CLOSE: Final = {"---": r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", "+++": r"\+\+\+[ \t]*(?:\r\n?|\n|\Z)"}
+_LINE_END: Final = r"[ \t]*(?:\r\n?|\n)"
+_FENCES: Final = {"---": "yaml", "+++": "toml", ";;;": "json"}
+_CLOSE: Final = {"---": r"(?:---|\.\.\.)", "+++": r"\+\+\+", ";;;": ";;;"}
+_KEY: Final = r"""(?:"[^"\r\n]*"|'[^'\r\n]*'|[\w.$/-]++)[ \t]*(?::(?=\s|\Z)|=)"""
+
+# Between thematic breaks text may be anything: after a blank line only a key shows front matter.
+_OPEN: Final = lazy_pattern(
+    rf"(?P<fence>---|\+\+\+|;;;)(?:[ \t]*(?P<language>yaml|yml|toml|json){_LINE_END}"
+    rf"|{_LINE_END}(?![ \t]*[\r\n])|{_LINE_END}(?=\s+{_KEY}))"
+)
+
+# Other programs find front matter behind blank lines and comments, in other fences, or without any.
+_BEFORE: Final = r"(?:[\s\ufeff\u200b]|<!--.*?-->|\{/\*.*?\*/\}|\{\{.*?\}\}|\{%.*?%\})*+"
+_ALMOST: Final = lazy_pattern(
+    rf"{_BEFORE}(?P<fence>[-+;%]{{3,}}+[^\r\n]*+\s++(?:{_KEY}|\{{\s*+[\w\"'$}}]))"
+    rf"|{_BEFORE}(?P<json>\{{\s*+(?:\"[^\"\r\n]*+\"|'[^'\r\n]*+'|[\w$-]++)\s*+:)"
+    r"|(?P<directive>%YAML)|(?P<bare>(?:[A-Za-z][\w-]*+:[ \t]+\S[^\r\n]*+(?:\r\n?|\n)){2}"
+    r"|[A-Za-z][\w-]*+:[ \t]+\S[^\r\n]*+(?:\r\n?|\n)---)",
+    re.DOTALL,
+)
 
 
 class FrontMatterFormat(StrEnum):
@@ -65,11 +83,15 @@ class FrontMatterFormat(StrEnum):
 
     YAML = "yaml"
     TOML = "toml"
+    JSON = "json"
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """`span` is the block with both fences, `content` what is between them."""
+    """`span` is the block with both fences, `content` what is between them.
+
+    JSON may stand there without fences.
+    """
 
     format: FrontMatterFormat
     span: Span
@@ -79,23 +101,46 @@ class FrontMatter:
 def find_front_matter(text: str) -> FrontMatter | None:
     """Return the front matter at the very start of `text`, if there is one.
 
-    The first line is exactly ``---`` (or ``+++``), the next is not blank, and a later line is exactly
-    ``---`` or ``...`` (or ``+++``) at column 1; blanks after the fences do not matter.
+    The first line is exactly ``---``, ``+++`` or ``;;;``, perhaps with the name of a language, and a later
+    line is the same, or ``...`` for ``---``, at column 1; blanks after the fences do not matter. If the next
+    line is blank, a key comes after it. Or the text begins with a JSON object on lines of its own.
     """
+    if text.startswith("{"):
+        return _bare_json(text)
     opening = _OPEN.match(text)
     if opening is None:
         return None
-    closing = _closing(text, opening[1], opening.end())
+    closing = _closing(text, opening["fence"], opening.end())
     if closing is None:
         return None
-    language = FrontMatterFormat.YAML if opening[1] == "---" else FrontMatterFormat.TOML
-    return FrontMatter(language, Span(0, closing.end()), Span(opening.end(), closing.start()))
+    language = (opening["language"] or _FENCES[opening["fence"]]).replace("yml", "yaml")
+    span = Span(0, closing.end())
+    return FrontMatter(FrontMatterFormat(language), span, Span(opening.end(), closing.start()))
+
+
+def unrecognised_front_matter(text: str) -> int | None:
+    """Return where `text`, which has no front matter, begins with what another program may take for it."""
+    almost = _ALMOST.match(text)
+    return almost.start(almost.lastgroup or 0) if almost else None
+
+
+def _bare_json(text: str) -> FrontMatter | None:
+    import json
+
+    try:
+        values, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    closing = re.compile(rf"{_LINE_END}|[ \t]*\Z").match(text, end)
+    if closing is None or not isinstance(values, dict):
+        return None
+    return FrontMatter(FrontMatterFormat.JSON, Span(0, closing.end()), Span(0, end))
 
 
 def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
     """Find the first closing fence after `at`; `^` ignores a lone CR, so the pattern adds it if needed."""
     line_start = r"(?:(?<=\n)|(?<=\r)(?!\n))" if "\r" in text else "^"
-    return re.compile(line_start + _CLOSE[fence], re.MULTILINE).search(text, at)
+    return re.compile(rf"{line_start}{_CLOSE[fence]}(?:{_LINE_END}|[ \t]*\Z)", re.MULTILINE).search(text, at)
 
 
 # --- From the bytes of a file to its text, within the limits

@@ -120,6 +120,9 @@ OTHER_VALUE: Final = (
     "send as `files` the names that search with where finds"
 )
 
+_UNRECOGNISED: Final = (
+    "no two lines of `---` or `+++` alone enclose it from line 1 on, and it is no JSON object"
+)
 _EDIT_AS_TEXT: Final = "edit the lines themselves with replace_lines or replace_match"
 
 
@@ -174,8 +177,7 @@ def kind_of(value: object) -> str:
 
 def position_of(outline: Outline, offset: int | None) -> Position | None:
     """Return the position of `offset`, counted from the start of the front matter, or of a data file."""
-    is_markdown = outline.format is DocumentFormat.MARKDOWN
-    if offset is None or (is_markdown and outline.front_matter is None):
+    if offset is None:
         return None
     start = outline.front_matter.content.start if outline.front_matter else 0
     return outline.source.lines.position(start + offset)
@@ -256,10 +258,12 @@ def _content(outline: Outline) -> DataContent:
 def data_content(outline: Outline) -> DataContent | Unreadable | None:
     """Return keys and values of the file of `outline`, read once; of Markdown those of its front matter.
 
-    None for plain text, and where there is no front matter.
+    None for plain text, and where there is no front matter, nor what looks like it.
     """
     if outline.format is DocumentFormat.MARKDOWN:
         content = outline.front_matter_content
+        if content is None and outline.unrecognised_front_matter is not None:
+            return Unreadable(_UNRECOGNISED, outline.unrecognised_front_matter)
         return content.data if isinstance(content, FrontMatterContent) else content
     if outline.format is DocumentFormat.TEXT:
         return None

@@ -19,7 +19,7 @@ from mdplan.markdown.enclosures import (
     hidden_texts,
     without_hidden,
 )
-from mdplan.markdown.format_detection import FrontMatter, find_front_matter
+from mdplan.markdown.format_detection import FrontMatter, find_front_matter, unrecognised_front_matter
 from mdplan.markdown.headings import (
     GITHUB,
     GITHUB_PREFIX,
@@ -177,6 +177,12 @@ class Outline:
         if self.format is not DocumentFormat.MARKDOWN:
             return NO_ENCLOSURES
         return find_enclosures(self.tree, self.source.lines, self.body_start, self.hidden)
+
+    @cached_property
+    def unrecognised_front_matter(self) -> int | None:
+        """Where the file begins with what only looks like front matter; None where nothing does."""
+        is_candidate = self.format is DocumentFormat.MARKDOWN and self.front_matter is None
+        return unrecognised_front_matter(self.source.text) if is_candidate else None
 
     @cached_property
     def front_matter_content(self) -> "FrontMatterContent | Unreadable | None":

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from rapidfuzz import fuzz
 
 from mdplan.markdown.blocks import BOX, Block, BlockKind
+from mdplan.markdown.format_detection import FrontMatter, FrontMatterFormat
 from mdplan.markdown.headings import canonical_heading
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -113,7 +114,7 @@ class DocumentTree:
         children: list[MergeNode] = []
         if self.outline.front_matter is not None:
             start = lines.line_at(self.outline.body_start - 1)
-            children.append(front_matter_node(self.lines, start))
+            children.append(front_matter_node(self.lines, start, self.outline.front_matter))
         at = self.outline.content_end
         last = next((number for number, block in enumerate(blocks) if block.span.start >= at), len(blocks))
         children += self._sections(_nested(blocks[:last], 0))
@@ -807,11 +808,16 @@ _COMMENT: Final = lazy_pattern(r"\s*#")
 _TOML_TABLE: Final = lazy_pattern(r"\[+(?P<name>[^\[\]]+)\]+\s*$")
 
 
-def front_matter_node(lines: Sequence[str], stop: int) -> MergeNode:
-    """The front matter in the first `stop` of `lines`, with its fences as entries without a label."""
+def front_matter_node(lines: Sequence[str], stop: int, found: FrontMatter) -> MergeNode:
+    """What was `found` in the first `stop` of `lines`, with its fences as entries without a label.
+
+    JSON, whose commas depend on the next line, is one piece.
+    """
     end = stop
     while not lines[end - 1].strip():
         end -= 1
+    if found.format is FrontMatterFormat.JSON:
+        return MergeNode(MergeNodeKind.FRONT_MATTER, range(end), end, "".join(lines[:end]))
     fences = [_entry(lines, range(at, at + 1), f"fence {at > 0}", ()) for at in (0, end - 1)]
     inner = tuple(_entries(lines, range(1, end - 1)))
     return MergeNode(

@@ -739,7 +739,9 @@ class DeleteValue(DataOperation):
 
     def _without_block(self, outline: Outline) -> Resolution | Problems:
         if outline.front_matter is None:
-            return (front_matter_edits.no_block(may_create=False),)
+            problem = self.read(outline)
+            assert isinstance(problem, Diagnostic), "nothing is created"
+            return (problem,)
         span = outline.front_matter.span
         return Resolution(
             claims=(Claim(span=span, owner=None, part=(KEYS,)),),

@@ -271,6 +271,14 @@ def _left_open(built: build.BuiltFile) -> Iterator[Diagnostic]:
 def _frame_changed(built: build.BuiltFile) -> Iterator[Diagnostic]:
     """Front matter or region markers that come or go."""
     had, has = built.base.front_matter, built.result.front_matter
+    start = built.base.unrecognised_front_matter
+    if start is not None and any(edit.span.end <= start and edit.new_text.strip() for edit in built.edits):
+        yield Diagnostic(
+            code=Code.FRONT_MATTER_INVALID,
+            message="text would come above what looks like front matter, which then is text",
+            hint="correct its first line, or edit the lines themselves with replace_lines",
+            place=built.base.source.lines.position(start),
+        )
     intended = [item.resolution.data for item in built.resolved if item.resolution.data]
     may_go, may_come = any(data.removes for data in intended), any(data.creates for data in intended)
     if had and has and may_go:

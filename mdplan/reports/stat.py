@@ -122,7 +122,7 @@ class LinkCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontMatterEntry:
-    """Front matter: its format (yaml, toml), lines with fences, and top-level keys where they can be read."""
+    """Front matter: its format (yaml, toml, json), lines with fences, and top-level keys that can be read."""
 
     format: str
     start_line: int

@@ -11,6 +11,7 @@ from mdplan.data.ini import IniOutline
 from mdplan.data.json_schema import violations
 from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, Language, NewEntry, Opaque
 from mdplan.engine.engine import Engine
+from mdplan.memory import Document
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
 from mdplan.text.plain import TextOutline
@@ -35,6 +36,12 @@ def changed(language: str, text: str, *changes: Change) -> str:
 
 def put(*path: Any, value: Any = 2) -> KeyChange:
     return KeyChange(path, value)
+
+
+@CASE_TABLES.parametrize("name", "text", "edit", "after")
+def test_edit_by_key_changes_one_value_or_is_refused(name: str, text: str, edit: Any, after: str) -> None:
+    report = Document.from_text(text, name=name).apply([edit])
+    assert (report.text if report.ok else report.diagnostics[0].code) == after
 
 
 SIGNS = ("|", ">", "|-", ">-", "|+", ">+", "|2", ">1", "|2-", "|-2", ">+1", ">1+")
