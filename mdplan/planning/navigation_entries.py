@@ -11,6 +11,7 @@ from mdplan.data.tree import REMOVED, DataError, KeyChange, Path, strings_of, va
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.destinations import FileTree, destinations
 from mdplan.markdown.front_matter_edits import data_content, data_splices, verify_splices
+from mdplan.markdown.headings import heading_title
 from mdplan.markdown.lists import ListItem, MarkdownList
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import LinkStyle, SiteRules, folder_of, followed, link_between
@@ -192,7 +193,7 @@ def new_entry(
     name this one; KEY_NOT_FOUND for a list or a neighbour that is not there; those of adding an item.
     """
     if outline.format is DocumentFormat.MARKDOWN:
-        return _evident(_link_item(operation, page, path, outline).resolve(outline))
+        return _evident(_link_item(operation, page, path, outline))
     parsed = read_navigation(path, outline, tree)
     make = parsed[0].kind.entry if parsed is not None else None
     if parsed is None or make is None:
@@ -213,9 +214,9 @@ def new_entry(
         )
     lists = list(_page_lists(navigation, content.values, (), ()))
     neighbour = operation.after if operation.before is None else operation.before
-    target = _list_for(operation, navigation, lists, page)
+    target = _list_for(operation, [navigation.kind.top], lists, page)
     if neighbour is not None:
-        target = _list_with(operation, target, lists, neighbour)
+        target = _list_with(operation, target, lists, neighbour, page)
     if isinstance(target, Diagnostic):
         return (target,)
     entry = make(operation.title_of(page), written)
@@ -247,18 +248,22 @@ class _PageList:
 
 
 def _list_for(
-    operation: CreatePage, navigation: Navigation, lists: Sequence[_PageList], page: str
+    operation: CreatePage, outermost: Sequence[Path], lists: Sequence[_PageList], page: str
 ) -> _PageList | Diagnostic:
     """Return the list that takes the entry. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
     if operation.under is not None:
-        candidates = [pages for pages in lists if operation.under in pages.names]
+        candidates = _near([pages for pages in lists if operation.under in pages.names], page)
     else:
-        candidates = [pages for pages in lists if folder_of(page) in pages.folders]
-        top = [pages for pages in lists if pages.path == navigation.kind.top]
-        candidates = candidates if len(candidates) == 1 else top or list(lists)
+        folder = folder_of(page)
+        candidates = [pages for pages in lists if folder in pages.folders]
+        # A list of more folders may name the first page of this one alone.
+        own = [pages for pages in candidates if pages.folders == {folder}]
+        top = [pages for pages in lists if pages.path in outermost]
+        certain = next((several for several in (candidates, own) if len(several) == 1), None)
+        candidates = certain or _near(top or lists, page)
     if len(candidates) == 1:
         return candidates[0]
-    titles = dict.fromkeys(name for pages in lists for name in pages.names)
+    titles = dict.fromkeys(name for pages in lists for name in pages.names[:1])
     names = ", ".join(f"`{title}`" for title in list(titles)[:_MOST_NAMED])
     hint = f"lists of pages: {names}" if names else "add a list of pages to the file first, by set_value"
     if operation.under is not None and not candidates:
@@ -269,6 +274,15 @@ def _list_for(
     if operation.under is None and candidates:
         problem = "the entry could go to several lists"
     return Diagnostic.invalid(problem, f"give `under`; {hint}" if names else hint)
+
+
+def _near(lists: Sequence[_PageList], page: str) -> list[_PageList]:
+    """Return the only one of `lists` with pages of the folder of `page`, or of its language; else all."""
+    folder = folder_of(page)
+    below = f"{folder.partition('/')[0]}/"
+    same = [pages for pages in lists if folder in pages.folders]
+    beside = [pages for pages in lists if any(f"{name}/".startswith(below) for name in pages.folders)]
+    return same if len(same) == 1 else beside if len(beside) == 1 and folder else list(lists)
 
 
 def _page_lists(
@@ -320,7 +334,11 @@ def _entry_indexes(navigation: Navigation, values: list[Any], path: Path) -> Map
 
 
 def _list_with(
-    operation: CreatePage, chosen: _PageList | Diagnostic, lists: Sequence[_PageList], neighbour: str
+    operation: CreatePage,
+    chosen: _PageList | Diagnostic,
+    lists: Sequence[_PageList],
+    neighbour: str,
+    page: str,
 ) -> _PageList | Diagnostic:
     """Return the list with the entry `neighbour`: `chosen`, or if no list was named, the only one with it.
 
@@ -330,7 +348,7 @@ def _list_with(
         return chosen
     if isinstance(chosen, Diagnostic) and operation.under is not None:
         return chosen
-    candidates = [pages for pages in lists if neighbour in pages.entries]
+    candidates = _near([pages for pages in lists if neighbour in pages.entries], page)
     if len(candidates) == 1 and operation.under is None:
         return candidates[0]
     names = [pages.names[0] for pages in candidates if pages.names]
@@ -350,28 +368,68 @@ def _list_with(
     )
 
 
-def _link_item(operation: CreatePage, page: str, path: str, outline: Outline) -> AddListItem:
-    """Return the operation that adds a link to `page` to the list of links in `path`."""
+def _link_item(operation: CreatePage, page: str, path: str, outline: Outline) -> Resolution | Problems:
+    """Return the edit that adds a link to `page` to a list of links in the Markdown file `path`.
+
+    Errors: KEY_NOT_FOUND, INVALID_ARGUMENT; those of adding an item.
+    """
     title = operation.title_of(page).replace("[", "\\[").replace("]", "\\]")
     link = link_between(folder_of(path), page)
     link = f"<{link}>" if any(sign in link for sign in " ()") else link
-    beside = {"before": operation.before, "after": operation.after}
-    options = {name: text for name, text in beside.items() if text is not None}
-    if not options:
-        sibling = _sibling(page, path, outline)
-        options = {"under": operation.under} if operation.under else {"after": sibling} if sibling else {}
-    return AddListItem.model_validate({"op": "add_list_item", "item": f"[{title}]({link})", **options})
+    fields: dict[str, Any] = {"op": "add_list_item", "item": f"[{title}]({link})"}
+    outermost = outline.lists.outermost_in(whole(outline))
+    by_path = dict(_link_lists(path, outline, outermost, (), ()))
+    lists = [pages for pages, _ in by_path.values()]
+    neighbour = operation.after if operation.before is None else operation.before
+    under = operation.under or ""
+    owners = [items[pages.entries[under]] for pages, items in by_path.values() if under in pages.entries]
+    if under and len(owners) == 1 and neighbour is None and not owners[0].lists:
+        fields |= _named_item("under", owners[0], outline)
+        return AddListItem.model_validate(fields).resolve(outline)
+    outermost_paths = [(number,) for number in range(len(outermost))]
+    target = _list_for(operation, outermost_paths, lists, page) if lists else None
+    if neighbour is not None and target is not None:
+        target = _list_with(operation, target, lists, neighbour, page)
+    if isinstance(target, Diagnostic):
+        return (target,)
+    if target is not None:
+        items = by_path[target.path][1]
+        where = "before" if operation.before else "after"
+        fields |= _named_item(where, items[-1 if neighbour is None else target.entries[neighbour]], outline)
+    return AddListItem.model_validate(fields).resolve(outline)
 
 
-def _sibling(page: str, path: str, outline: Outline) -> str | None:
-    """Return the text of the last item that links to a page of the same folder."""
-    offsets = [
-        link.span.start
-        for link in destinations(outline, [whole(outline)])
-        if link.path and folder_of(followed(folder_of(path), link.path)) == folder_of(page)
-    ]
-    item = next(items_at(outline, offsets[-1]), None) if offsets else None
-    return item.text if item is not None else None
+def _named_item(where: str, item: ListItem, outline: Outline) -> dict[str, Any]:
+    """Return the fields of an edit whose place `where` is that of `item`."""
+    same = [each.item.block.span.start for each in outline.lists.items_named(item.text)]
+    count = {"item_occurrence": same.index(item.block.span.start) + 1} if len(same) > 1 else {}
+    return {where: item.text, **count}
+
+
+def _link_lists(
+    path: str, outline: Outline, lists: Iterable[MarkdownList], place: Path, names: tuple[str, ...]
+) -> Iterator[tuple[Path, tuple[_PageList, Sequence[ListItem]]]]:
+    """Yield `lists` of the file `path` that have links, and those in their items, by their places.
+
+    A list has the name of the item that it is in, else of the heading above it.
+    """
+    for number, listing in enumerate(lists):
+        entries: dict[str, int] = {}
+        folders: set[str] = set()
+        for index, item in enumerate(listing.items):
+            for link in destinations(outline, [block.span for block in item.children[:1]]):
+                named = followed(folder_of(path), link.path)
+                folders |= {folder_of(named)} if link.path else set()
+                for name in (heading_title(item.text), item.text, link.path, named):
+                    entries.setdefault(name, index)
+            own_names = (heading_title(item.text), item.text)
+            yield from _link_lists(path, outline, item.lists, (*place, number, index), own_names)
+        if entries:
+            title = outline.section_at(listing.block.span.start).title
+            pages = _PageList(
+                (*place, number), names or tuple(filter(None, [title])), frozenset(folders), entries
+            )
+            yield pages.path, (pages, listing.items)
 
 
 # --- Routes in the front matter of VitePress and Starlight
