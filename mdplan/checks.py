@@ -454,12 +454,12 @@ class LinkCheck:
         known: frozenset[str] = frozenset()
         written: frozenset[str] = frozenset()
         if document.old is not None and document.old_path is not None:
-            find = broken_in_tree(self._old, self._old.anchors, document.old_path)
+            find = broken_in_tree(self._old, document.old_path)
             known = frozenset(link.target for link in find(document.old, whole(document.old)))
             written = _targets(document.old) - known
         # If anchors led to nothing before, the site makes some that mdplan does not see.
         makes_anchors = any("#" in target for target in known)
-        find = broken_in_tree(self.new, self.new.anchors, document.path)
+        find = broken_in_tree(self.new, document.path)
         for link in find(document.new, whole(document.new)):
             is_new = link.target not in written
             if link.target in known or (is_new and not _names_a_document(link.target)):

@@ -15,7 +15,7 @@ from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import decode_document
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, folder_of, has_page_name, page_key
-from mdplan.markdown.targets import resolvable_targets
+from mdplan.markdown.targets import LABEL_SIGN, explicit_anchors, resolvable_targets, target_key
 from mdplan.operations.base import Operation
 from mdplan.plan import EditNumbers, Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long
@@ -598,6 +598,13 @@ class LinkIndex:
         if path not in self._anchors:
             self._anchors[path] = self._read_anchors(path)
         return self._anchors[path]
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The labels of MyST in all Markdown files, as `target_key` writes them; each names one place."""
+        files = self._parsed(self._markdown, lambda text: LABEL_SIGN.search(text) is not None)
+        outlines = (file.outline for file in files if not isinstance(file, Diagnostic))
+        return frozenset(target_key(label) for outline in outlines for label, _ in explicit_anchors(outline))
 
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """Yield Markdown files that may link to a file of one of `names`, sorted; only these are parsed.

@@ -172,12 +172,13 @@ class OutlinedFiles:
 
 # --- Rules for links: `[links]` of `mdplan.toml`, or of `pyproject.toml`
 #
-# Without them `mkdocs.yml` says how MkDocs makes anchors. All of these come with the repository, so anybody
-# may have written them: they describe links, and can never widen what may be read or written.
+# Without them `mkdocs.yml` and `_quarto.yml` say how anchors are made. All of these come with the repository,
+# so anybody may have written them: they describe links, and can never widen what may be read or written.
 
 FILE: Final = "mdplan.toml"
 _TABLES: Final = ((FILE, ("links",)), ("pyproject.toml", ("tool", "mdplan", "links")))
 _MKDOCS: Final = "mkdocs.yml"
+_QUARTO: Final = "_quarto.yml"
 _HINT: Final = "see how to keep links right for what they may say"
 _MOST_BYTES: Final = 1 << 20
 _DOCS_FOLDER: Final = lazy_pattern(r"""^docs_dir:[ \t]*["']?([^"'#\r\n]+)""", re.MULTILINE)
@@ -192,7 +193,7 @@ _SLUGS: Final = {
 def read_site_rules(root: Root) -> SiteRules | Diagnostic:
     """Return the rules of the site in `root`, none where nothing configures them; a warning about wrong ones.
 
-    `mdplan.toml` goes before `[tool.mdplan]` of `pyproject.toml`, and that before `mkdocs.yml`.
+    `mdplan.toml` goes before `[tool.mdplan]` of `pyproject.toml`, and that before what generators read.
     """
     for name, table in _TABLES:
         data = _content_of(root, name)
@@ -202,7 +203,9 @@ def read_site_rules(root: Root) -> SiteRules | Diagnostic:
         if rules is not None:
             return rules
     mkdocs = _content_of(root, _MKDOCS)
-    return NO_RULES if mkdocs is None else _rules_of_mkdocs(mkdocs)
+    if mkdocs is not None:
+        return _rules_of_mkdocs(mkdocs)
+    return NO_RULES if _content_of(root, _QUARTO) is None else SiteRules(slugs=STYLES["pandoc"])
 
 
 def _content_of(root: Root, name: str) -> bytes | None:

@@ -35,6 +35,7 @@ class SiteLinks(BaseModel):
             "docusaurus",
             "github",
             "hugo",
+            "pandoc",
             "pymdownx",
             "python-markdown",
             "python-markdown-unicode",

@@ -80,4 +80,4 @@ def _link_finder(files: OutlinedFiles, root: Root) -> "Callable[[str], FindBroke
     from mdplan.reading.broken_tree_links import broken_in_tree
 
     linked = LinkIndex(files, root)
-    return lambda path: broken_in_tree(linked, linked.anchors, path)
+    return lambda path: broken_in_tree(linked, path)

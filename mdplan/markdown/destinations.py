@@ -77,8 +77,8 @@ class Destination:
 
     @property
     def is_from_root(self) -> bool:
-        """Whether the path starts at the root of the site, wherever that is."""
-        return self.path.startswith("/")
+        """Whether the path starts at the root of the site, wherever that is; `@site/` is Docusaurus's."""
+        return self.path.startswith(("/", "@site/"))
 
 
 def destinations(
@@ -211,6 +211,9 @@ def _split(
     if fragment_at is None and "#" in href:
         return None
     path_end = head if form is DestinationForm.WIKI else len(written[:head].partition("?")[0])
+    if "plain=1" in written[path_end:head]:
+        # GitHub shows the source, and the fragment names its lines.
+        fragment_at = None
     path = unescaped_destination(written[:path_end], form)
     fragment = None if fragment_at is None else unescaped_destination(written[fragment_at:], form)
     parents: list[str] = []

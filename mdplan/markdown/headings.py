@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import Final, NewType
 
 from mdplan.markdown.block_tree import parse_blocks
@@ -24,8 +24,9 @@ _GITHUB: Final = r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"
 # What goldmark and Markdig keep: marks are no letters to them.
 _LETTERS_AND_DIGITS: Final = r"[^\p{L}\p{Nd}_\- ]"
 
-# Code, escapes, and hyphens elsewhere.
-_DASHES: Final = lazy_pattern(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|---?")
+# Code, escapes, and elsewhere hyphens, and with dots also an ellipsis.
+_DASHES: Final = lazy_pattern(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|(?P<smart>---?)")
+_SMART: Final = lazy_pattern(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|(?P<smart>---?|\.\.\.)")
 
 # @mdit-vue/shared, `slugify`.
 _VUE_ACCENTS: Final = lazy_pattern(r"[\u0300-\u036f\x00-\x1f]")
@@ -103,9 +104,18 @@ def heading_slug(title: str) -> str:
 
 def _goldmark_text(content: str) -> str:
     """Goldmark takes the last line of a heading; hyphens that Hugo makes dashes of go."""
-    return _DASHES.sub(
-        lambda match: "" if match[0].startswith("--") else match[0], content.rsplit("\n", maxsplit=1)[-1]
-    )
+    line = content.rsplit("\n", maxsplit=1)[-1]
+    return _DASHES.sub(lambda match: "" if match["smart"] else match[0], line)
+
+
+def _pandoc_text(content: str) -> str:
+    """Pandoc makes dashes and an ellipsis of hyphens and dots."""
+    return _SMART.sub(lambda match: "" if match["smart"] else match[0], content)
+
+
+def _pandoc(title: str) -> str:
+    kept = (letter for letter in _lowered(title) if letter.isalnum() or letter.isspace() or letter in "_-.")
+    return "".join(dropwhile(lambda letter: not letter.isalpha(), "-".join("".join(kept).split())))
 
 
 def _goldmark(title: str) -> str:
@@ -163,6 +173,9 @@ STYLES: Final[Mapping[str, SlugStyle]] = {
     "github": GITHUB,
     "hugo": SlugStyle(
         _goldmark, has_images=True, prepared=_goldmark_text, own_ids=OwnIds.ABOVE, fallback="heading"
+    ),
+    "pandoc": SlugStyle(
+        _pandoc, has_images=True, prepared=_pandoc_text, own_ids=OwnIds.ABOVE, fallback="section"
     ),
     "pymdownx": SlugStyle(_pymdownx, own_ids=OwnIds.ALL, is_counted_up=True),
     "python-markdown": SlugStyle(_python_markdown, own_ids=OwnIds.ALL, is_counted_up=True),
@@ -252,15 +265,6 @@ def anchors_in(lines: str) -> list[str]:
     """Return the anchors of anchor `lines`, in order."""
     names = _NAMES.finditer(re.sub(_COMMENT, "", lines))
     return [name[name.lastindex or 0].strip("\"'") for name in names]
-
-
-def anchors_without_html(lines: str) -> list[tuple[str, Span]]:
-    """Return the anchors of anchor `lines` that no HTML names, each with its span in `lines`."""
-    return [
-        (name[name.lastindex], Span(*name.span(name.lastindex)))
-        for name in _NAMES.finditer(lines)
-        if name.lastindex and name.lastindex > 1
-    ]
 
 
 def anchor_line_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, int]:

@@ -673,8 +673,8 @@ def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Itera
 # Docusaurus, Hugo, mdBook, MkDocs, Pandoc, VitePress and Kramdown read the first form, Kramdown the second.
 
 _VALUE: Final = r"""(?:"[^"\r\n{}]*+"|'[^'\r\n{}]*+'|[^\s"'{}]++)"""
-_PART: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
-_LIST: Final = rf":?[ \t]*+{_PART}(?:[ \t]++{_PART})*+[ \t]*+"
+ATTRIBUTE: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
+_LIST: Final = rf":?[ \t]*+{ATTRIBUTE}(?:[ \t]++{ATTRIBUTE})*+[ \t]*+"
 
 # Compiled when a document has attributes, as few have. The last form is that of Docusaurus in MDX.
 BRACES: Final = rf"\{{(?:{_LIST}|/\*[ \t]*+[#][^\s{{}}*]++[ \t]*+\*/)\}}"
@@ -685,7 +685,9 @@ _MARK: Final = (
     r"[ \t]*+<!--(?:(?!-->).)*+-->",
 )
 _MARKS: Final = rf"(?:{'|'.join(_MARK)})++[ \t]*+\Z"
-_BELOW: Final = rf" {{0,3}}\{{:[ \t]*+(?:{_PART}(?:[ \t]++{_PART})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
+_BELOW: Final = (
+    rf" {{0,3}}\{{:[ \t]*+(?:{ATTRIBUTE}(?:[ \t]++{ATTRIBUTE})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
+)
 _ID: Final = r"(?:(?<=[\s{:*])|^)#([^\s{}#\"'<>`*]+)"
 
 

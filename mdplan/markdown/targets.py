@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
-from mdplan.markdown.headings import GITHUB_PREFIX, Anchor, anchors_without_html, title_span
+from mdplan.markdown.headings import GITHUB_PREFIX, Anchor, heading_slug, title_span
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.parser import marks_behind
+from mdplan.markdown.parser import ATTRIBUTE, marks_behind
 from mdplan.markdown.sections import Section
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _ALWAYS: Final = frozenset({"", "top"})
+
 _TEXT_FRAGMENT: Final = ":~:"
 
 # What a tag can hold: line ends with what containers put before the next line, and quoted text.
@@ -29,6 +31,17 @@ _ANCHOR_SIGN: Final = lazy_pattern(r"(?:id|name)\s*=", re.IGNORECASE)
 
 # A tag that may have an attribute which names an anchor.
 TAG_WITH_ANCHOR: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
+
+# Anchors without HTML: attributes of any element (Pandoc, Quarto, Kramdown, attr_list), labels above any
+# block and options of directives (MyST), labels of cells (Quarto).
+NAME_WITHOUT_TAG: Final = lazy_pattern(
+    rf"\{{:?[ \t]*+(?:(?!#){ATTRIBUTE}[ \t]++)*+#(?P<id>[^\s{{}}#\"'<>`]++)(?:[ \t]++{ATTRIBUTE})*+[ \t]*+\}}"
+    r"|^[ \t>]*+(?:\((?P<label>[^()\s]++)\)=[ \t]*+$|(?::(?:name|label):|\#\|[ ]label:)[ ](?P<option>\S++))",
+    re.MULTILINE,
+)
+
+# What shows that a document is MyST, whose labels are names in all documents of a site.
+LABEL_SIGN: Final = lazy_pattern(r"^\(\S+\)=|^[ \t]*:(?:label|name): ", re.MULTILINE)
 _TAG_WITH_ATTRIBUTE: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}=")
 
 
@@ -60,15 +73,40 @@ def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
         for attribute in (attributes_in(outline, whole(outline), TAG_WITH_ANCHOR) if has_anchors else ())
         if attribute.value and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
     }
-    for line in outline.anchor_line_spans:
-        for anchor, span in anchors_without_html(outline.text_of(line)):
-            anchors[Span(line.start + span.start, line.start + span.end)] = anchor
+    anchors |= dict(_named_without_html(outline))
     return tuple((anchors[span], span) for span in sorted(anchors))
+
+
+def _named_without_html(outline: Outline) -> Iterator[tuple[Span, str]]:
+    """Yield the anchors without tags, but for those of headings, with their spans."""
+    text, tree = outline.source.text, outline.tree
+    for match in NAME_WITHOUT_TAG.finditer(text, outline.body_start):
+        span = Span(*match.span(match.lastgroup or 0))
+        leaf = tree.leaf_at(span.start)
+        kind = None if leaf is None else leaf.kind
+        if leaf is not None and kind is BlockKind.FENCE:
+            opening = outline.source.lines.content(leaf.first_line)
+            is_name = "{" in opening and (
+                match["option"] or outline.source.lines.line_at(span.start) == leaf.first_line
+            )
+        elif kind in INLINE_KINDS:
+            nodes = outline.inline.nodes_in(span)
+            is_name = kind is not BlockKind.HEADING and not any(
+                node.kind is InlineKind.CODE for node in nodes
+            )
+            section = outline.section_at(span.start)
+            is_name = is_name and not section.heading_end <= span.start < section.body.start
+        else:
+            is_name = kind is None
+        if is_name:
+            yield span, match[match.lastgroup or 0]
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:
     """Return every anchor of the document, as `target_key` writes it, and IDs of blocks with their ``^``."""
-    return frozenset(target_key(anchor.id) for anchor in find_anchors(outline)) | block_ids(outline)
+    in_html = (heading_slug(heading.text.strip()) for heading in outline.html_headings)
+    anchors = chain((anchor.id for anchor in find_anchors(outline)), in_html)
+    return frozenset(map(target_key, anchors)) | block_ids(outline)
 
 
 # --- Places that notes link to: headings by their text, and blocks by an ID at their end (Obsidian help,

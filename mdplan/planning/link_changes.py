@@ -32,7 +32,14 @@ from mdplan.markdown.links import (
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import NEAR, PLAIN, SiteRules, folder_of, has_page_name, page_key
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import TAG_WITH_ANCHOR, block_ids, explicit_anchors, heading_named, target_key
+from mdplan.markdown.targets import (
+    NAME_WITHOUT_TAG,
+    TAG_WITH_ANCHOR,
+    block_ids,
+    explicit_anchors,
+    heading_named,
+    target_key,
+)
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -461,10 +468,9 @@ def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
         return True
     base, result = built.base.source.text, built.result.source.text
     for old, new in built.changed:
-        if TAG_WITH_ANCHOR.search(base, old.start, old.end) or TAG_WITH_ANCHOR.search(
-            result, new.start, new.end
-        ):
-            return True
+        for mark in (TAG_WITH_ANCHOR, NAME_WITHOUT_TAG):
+            if mark.search(base, old.start, old.end) or mark.search(result, new.start, new.end):
+                return True
     return bool(keys) and not keys.isdisjoint(keys_in_html(base))
 
 

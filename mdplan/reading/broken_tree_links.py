@@ -1,6 +1,6 @@
 """Find the links of a document that lead to nothing in it, or in the other files of its root."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 from mdplan.markdown.destinations import (
     Destination,
@@ -11,29 +11,42 @@ from mdplan.markdown.destinations import (
     has_anchor,
 )
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.targets import target_key
 from mdplan.reading.inventories import FindBroken, broken_in_document
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message
 
-Anchors = Callable[[str], frozenset[str] | None]
+
+class LinkedFiles(FileTree, Protocol):
+    """The files of one root with what links name in them, as `target_key` writes it."""
+
+    def anchors(self, path: str) -> frozenset[str] | None:
+        """Return the anchors of the file `path`; None if they are not known."""
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels of all files that a fragment alone names, wherever they are."""
 
 
-def broken_in_tree(tree: FileTree, anchors: Anchors, path: str) -> FindBroken:
-    """Return a function that finds the broken links of the document `path` (from the root of `tree`).
+def broken_in_tree(files: LinkedFiles, path: str) -> FindBroken:
+    """Return a function that finds the broken links of the document `path` (from the root of `files`).
 
-    `anchors` gives those of a file, as `target_key` writes them, or None if they are not known. URLs with a
-    scheme or a host, images, paths from the root of a site (``/…``), paths out of this root, and wiki links
-    to missing pages are not examined.
+    URLs with a scheme or a host, images, paths from the root of a site (``/…``), paths out of this root, and
+    wiki links to missing pages are not examined.
     """
 
     def find(outline: Outline, area: Span) -> list[BrokenLink]:
         if outline.format is not DocumentFormat.MARKDOWN:
             return []
-        links = broken_in_document(outline, area)
+        links = [
+            link
+            for link in broken_in_document(outline, area)
+            if not link.target.startswith("#") or target_key(link.target[1:]) not in files.labels
+        ]
         for destination in destinations(outline, [area]):
-            if destination.path and not _resolves(tree, anchors, path, destination):
+            if destination.path and not _resolves(files, path, destination):
                 line = outline.source.lines.line_at(destination.span.start)
                 target = escape_for_message(outline.text_of(destination.span))
                 links.append(BrokenLink(line=line, target=target))
@@ -42,13 +55,13 @@ def broken_in_tree(tree: FileTree, anchors: Anchors, path: str) -> FindBroken:
     return find
 
 
-def _resolves(tree: FileTree, anchors: Anchors, path: str, destination: Destination) -> bool:
+def _resolves(files: LinkedFiles, path: str, destination: Destination) -> bool:
     if destination.is_shown or destination.is_from_root:
         return True
-    target = find_target(tree, path, destination)
+    target = find_target(files, path, destination)
     if target is None or target.kind is TargetKind.OTHER:
         return True
     if target.kind is TargetKind.NOTHING:
         return destination.is_page_name
-    known = anchors(target.path) if destination.fragment is not None else None
+    known = files.anchors(target.path) if destination.fragment is not None else None
     return known is None or has_anchor(destination, known)

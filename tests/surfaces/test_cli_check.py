@@ -66,6 +66,14 @@ def test_references_to_a_deleted_page_are_reported(repository: Path) -> None:
     assert codes("--since", "HEAD") == [("BROKEN_LINK", "names.md")] * 2
 
 
+def test_links_to_lines_labels_and_sites_are_not_reported(repository: Path) -> None:
+    links = "[a](b.md?plain=1#L3) [b](@site/docs/c.md) [c](#label)\n"
+    (repository / "new.md").write_text(links, encoding="utf-8")
+    (repository / "label.md").write_text("(label)=\nText\n", encoding="utf-8")
+
+    assert codes("--since", "HEAD") == []
+
+
 def test_navigation_entry_of_a_deleted_page_is_reported(repository: Path) -> None:
     (repository / "mkdocs.yml").write_text("nav:\n  - C: c.md\n  - Other: other.md\n", encoding="utf-8")
     git(repository, "add", ".")

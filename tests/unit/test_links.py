@@ -497,6 +497,11 @@ def test_unknown_fragments_are_reported_with_their_lines() -> None:
     check(text, "inline 4 html 2", [(3, "#two"), (5, "#three"), (5, "#four"), (7, "#five"), (14, "#seven")])
 
 
+@CASE_TABLES.parametrize("text", "broken")
+def test_fragment_names_an_anchor_of_any_notation(text: str, broken: list[str]) -> None:
+    assert [link.target for link in local_links(outline_of(text)) if not link.resolves] == broken
+
+
 # --- Which links a plan reports as left without a definition.
 
 TEXT = CASE_TABLES.value("TEXT")
