@@ -341,17 +341,22 @@ class _TomlWriter:
                 self._add(each.parts[own], key_text(branch.name), branch.changes)
 
     def _moved_line(self, key: tree.Path) -> str:
-        source = self._assigned.get(key)
-        if source is None:
-            raise tree.DataError("only keys with their own value are moved", self._place_of(key))
-        return self._text[source.span.start : source.span.end].rstrip("\r\n") + "\n"
+        own = [each for each in self._statements if each.path[: len(key)] == key]
+        if not all(isinstance(each, TomlAssignment) and each.table == key[:-1] for each in own):
+            raise tree.DataError("tables with headers are not moved", self._place_of(key))
+        return "".join(self._text[each.span.start : each.span.end].rstrip("\r\n") + "\n" for each in own)
 
     def _line_before(self, path: tree.Path, place: int, old: Mapping[str, Any]) -> int:
-        """Return the start of the line of key number `place` of the table `path`, or the end of its keys."""
-        name = list(old)[place] if place < len(old) else None
-        following = self._assigned.get((*path, name)) if name is not None else None
-        if following is not None:
-            return following.span.start
+        """Return the start of the line of key number `place` of the table `path`, or the end of its keys.
+
+        Its keys are before the tables in it, so that none comes between these.
+        """
+        firsts = [self._first_of((*path, name)) for name in old]
+        following = firsts[place] if place < len(firsts) else None
+        if isinstance(following, TomlAssignment) and following.table == path:
+            return self._above(following.span.start)
+        if place and firsts and isinstance(firsts[:place][-1], TomlHeader):
+            raise tree.DataError("in TOML the keys of a table come before the tables in it")
         last = self._last_of(path)
         if last is None:
             raise tree.DataError("a table without keys has no such place")
@@ -478,7 +483,10 @@ class _TomlWriter:
         return self._lines.end(line) if line else 0
 
     def _place_of(self, key: tree.Path) -> int:
-        return next(each.span.start for each in self._statements if each.path[: len(key)] == key)
+        return self._first_of(key).span.start
+
+    def _first_of(self, key: tree.Path) -> Statement:
+        return next(each for each in self._statements if each.path[: len(key)] == key)
 
     def _insert(self, offset: int, text: str, changes: list[int]) -> None:
         self._add(Span(offset, offset), text, changes)

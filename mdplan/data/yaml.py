@@ -254,6 +254,7 @@ def _reason(error: yaml.MarkedYAMLError) -> str:
 # between keys, belong to neither.
 
 _BLOCK_STYLES: Final = frozenset({"|", ">"})
+_LITERAL: Final = lazy_pattern(r"[|>][0-9+]*(?: +#.*)?$", re.MULTILINE)
 
 
 def yaml_edits(
@@ -376,6 +377,8 @@ class _BlockWriter:
         self._is_block = is_block
         self._text = text
         self._lines = lines
+        self._root = root
+        self._is_ended = False
         self._layout = Layout.of(root)
         self.splices: list[tree.Splice] = []
         self._flow = FlowWriter(text, lines, FlowText(), self.splices)
@@ -452,8 +455,11 @@ class _BlockWriter:
         if new.source is not None:
             moved = node.entry(new.source)
             assert moved is not None, "what moves is there"
-            text = to_lf(self._text[self._above(moved) : self._end_of(moved.node)])
-            return text.removesuffix("\n").split("\n")
+            start = self._above(moved)
+            text = self._text[start : self._end_of(moved.node)]
+            if (sign := self._open_header(moved.node)) is not None:
+                text = f"{text[: sign.start - start]}-{text[sign.end - start :]}"
+            return to_lf(text).removesuffix("\n").split("\n")
         layout = self._layout_at(offset)
         if node.kind is tree.Kind.MAP:
             assert new.name is not None, "an entry of a map has a name"
@@ -501,44 +507,55 @@ class _BlockWriter:
         self._add(key.span, string_text(branch.name, quote_of([key])), branch.changes)
 
     def _replace_item(self, node: tree.Node, entry: tree.Entry, value: object, changes: list[int]) -> None:
-        """Replace a list item, from its dash to its end."""
+        """Replace what follows the dash of a list item; its anchor, and a comment beside that, stay."""
         quote = quote_of([entry.node]) or quote_of([each.node for each in node.entries])
         layout = self._layout_at(self._end_of(entry.node))
-        between = self._text[entry.start + 1 : entry.node.start]
+        dash = entry.start + 1
+        between = self._text[dash : entry.node.start]
         is_beside = len(between) > 0 and not between.strip(" ")
         lines = list(layout.item_lines(value, node.column, quote, len(between) if is_beside else 1))
-        is_short = entry.node.kind is tree.Kind.SCALAR or entry.node.is_flow or not entry.node.entries
-        if is_short and entry.node.style not in _BLOCK_STYLES and is_beside:
-            # A comment after the old value stays there.
-            self._add(entry.node.span, lines[0][node.column + 1 :].lstrip(" "), changes)
-            if len(lines) > 1:
-                self._insert_lines(self._end_of(entry.node), lines[1:], changes)
+        written = Written(lines[0][node.column + 1 :].lstrip(" "), tuple(lines[1:]))
+        if _is_block_collection(entry.node) and entry.node.start < self._lines.end(self._lines.line_at(dash)):
+            first = dash + len(between) - len(between.lstrip(" "))
+            last = self._lines.line_at(max(self._end_of(entry.node) - 1, 0))
+            text = "\n".join([written.head, *written.lines])
+            self._add(Span(first, self._lines.content_end(last)), text, changes)
             return
-        text = "\n".join(lines)[node.column :]
-        end = self._lines.content_end(self._lines.line_at(max(self._end_of(entry.node) - 1, 0)))
-        self._add(Span(entry.start, end), text, changes)
+        at = self._after_anchor(entry.node, dash)
+        rest = self._text[dash : self._lines.content_end(self._lines.line_at(dash))]
+        if isinstance(value, dict) and value and rest.lstrip(" ")[:1] in ("&", "#"):
+            # Beside these the first key would get the anchor, or be a comment.
+            written = Written("", tuple(layout.map_lines(value, node.column + layout.indent)))
+        self._replace_parts(entry.node, at, written, changes)
 
     def _replace_value(self, node: tree.Node, entry: tree.Entry, value: object, changes: list[int]) -> None:
-        """Replace the head of a value, and the lines below it."""
+        """Replace what follows the colon of a key; its anchor, and a comment beside that, stay."""
         assert entry.key is not None, "it is one of a map"
         colon = self._text.find(":", entry.key.end) + 1
         line = self._lines.start(self._lines.line_at(entry.start))
         if not colon or self._text[line : entry.start].strip(" -"):
             raise tree.DataError("a key does not begin its line", entry.start)
-        if entry.node.anchor is not None:
-            # The anchor after the colon stays.
-            anchor = self._text.find(f"&{entry.node.anchor}", colon)
-            colon = anchor + 1 + len(entry.node.anchor) if anchor >= 0 else colon
-        head, lines = self._parts_of(entry.node, colon)
+        colon = self._after_anchor(entry.node, colon)
+        _, lines = self._parts_of(entry.node, colon)
         written = self._written(node, entry, value, self._layout_at(lines.end))
+        self._replace_parts(entry.node, colon, written, changes)
+
+    def _after_anchor(self, node: tree.Node, sign: int) -> int:
+        """Return the offset after the anchor of `node`, which is behind `sign`; `sign` where it has none."""
+        anchor = -1 if node.anchor is None else self._text.find(f"&{node.anchor}", sign)
+        return sign if anchor < 0 else anchor + 1 + len(node.anchor or "")
+
+    def _replace_parts(self, node: tree.Node, at: int, written: Written, changes: list[int]) -> None:
+        """Replace the head of the value `node`, after the sign that ends at `at`, and the lines below it."""
+        head, lines = self._parts_of(node, at)
         if written.head and len(head):
             self._add(head, written.head, changes)
         elif written.head:
-            self._add(Span(colon, colon), f" {written.head}", changes)
+            self._add(Span(at, at), f" {written.head}", changes)
         elif len(head):
-            self._add(Span(colon, head.end), "", changes)
+            self._add(Span(at, head.end), "", changes)
         if written.lines or len(lines):
-            self._replace_lines(lines, written.lines, changes)
+            self._replace_lines(lines, written.lines, changes, is_literal=written.head == "|")
 
     def _written(self, parent: tree.Node, entry: tree.Entry, value: object, layout: Layout) -> Written:
         node = entry.node
@@ -618,15 +635,41 @@ class _BlockWriter:
             raise tree.DataError("comments are between a key and the next one", entry.start)
         self._add(Span(entry.start, following.start), "", changes)
 
+    def _open_header(self, node: tree.Node) -> Span | None:
+        """Return where `-` goes in the header of a block scalar whose last line has no newline at all.
+
+        Without it the value would end in a newline, once one follows.
+        """
+        while _is_block_collection(node):
+            node = node.entries[-1].node
+        header = self._text[node.start + 1 : node.start + 3]
+        is_text = _is_block_scalar(node) and isinstance(node.value, str)
+        if not is_text or node.value.endswith("\n") or "-" in header:
+            return None
+        keep = header.find("+")
+        at = node.start + 1 + max(keep, 0)
+        return Span(at, at + (keep >= 0))
+
     def _insert_lines(self, offset: int, lines: Iterable[str], changes: list[int]) -> None:
         self._replace_lines(Span(offset, offset), lines, changes)
 
-    def _replace_lines(self, span: Span, lines: Iterable[str], changes: Sequence[int]) -> None:
-        """Replace the lines of `span` by `lines`, after a newline if the line before has none."""
+    def _replace_lines(
+        self, span: Span, lines: Iterable[str], changes: Sequence[int], *, is_literal: bool = False
+    ) -> None:
+        """Replace the lines of `span` by `lines`, after a newline if the line before has none.
+
+        Then the last one has none either, unless it is the end of a literal block, to whose value it belongs.
+        """
         text = "".join(f"{line}\n" for line in lines)
         start = span.start
-        is_cut = start == len(self._text) and start and self._text[start - 1] not in "\r\n"
-        self._add(span, f"\n{text.removesuffix(chr(10))}" if is_cut and text else text, changes)
+        if text and start == len(self._text) and start and self._text[start - 1] not in "\r\n":
+            is_literal |= _LITERAL.search(text) is not None
+            text = f"\n{text if is_literal else text.removesuffix(chr(10))}"
+            sign = self._open_header(self._root) if self._root and not self._is_ended else None
+            self._is_ended = True
+            if sign is not None:
+                self._add(sign, "-", changes)
+        self._add(span, text, changes)
 
     def _add(self, span: Span, new_text: str, changes: Sequence[int]) -> None:
         self.splices.append(tree.Splice(TextEdit(span, new_text), tuple(changes)))

@@ -677,8 +677,9 @@ class SetValue(PlacedOperation, CreatingOperation):
         place = self.place_in(values, found.path, found.missing[0])
         if isinstance(place, Diagnostic):
             return place
-        if place is None:
+        if place is None and (self.after is None or isinstance(value, dict)):
             return tree.KeyChange(found.whole, value)
+        place = len(tree.value_at(values, found.path)) if place is None else place
         for name in reversed(found.missing[1:]):
             value = {name: value}
         return tree.NewEntry(found.path, place, value, found.missing[0])
