@@ -470,10 +470,10 @@ def _finds_nothing(edit: Operation, outline: Outline) -> bool:
 def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
     """Return texts of which a file must have one to have a match; none if that is not known.
 
-    A newline in a pattern matches any line end, so only its longest line counts.
+    A newline in a pattern matches any line end, so only its longest line counts, or its longest word.
     """
     from mdplan.operations.matches import ReplaceMatch
-    from mdplan.text.pattern import MatchType
+    from mdplan.text.pattern import MatchType, longest_word
 
     texts: list[bytes] = []
     for edit in edits:
@@ -482,7 +482,8 @@ def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
         )
         if not is_plain or not isinstance(edit, ReplaceMatch):
             return ()
-        texts.append(max(edit.pattern.replace("\r", "\n").split("\n"), key=len).encode("utf-8", "replace"))
+        line = max(edit.pattern.replace("\r", "\n").split("\n"), key=len)
+        texts.append((longest_word(line) if edit.joins_lines else line).encode("utf-8", "replace"))
     return tuple(texts)
 
 

@@ -667,8 +667,10 @@ class ReplaceMatch(Edit):
     Exactly one match is required unless `matchSelection`, `expectedMatchCount`, `minMatches` or
     `maxMatches` says otherwise. Matches inside code, link destinations, image sources, front matter and
     HTML do not count by default: see `include` and `exclude`. The replacement is literal; with
-    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. With `softBreaks` a name that is
-    wrapped over a line end is found too, also in quotes and lists, and the new text keeps the break.
+    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. A name that is wrapped over a line
+    end is found too, also in quotes and lists, and the new text keeps the break; `softBreaks: false` finds
+    it on one line only. Of regular expressions that is for those without wildcards such as ``.``, ``\s``,
+    ``^`` and ``$``, unless they have `softBreaks: true`.
     With `preview` nothing is replaced: the report lists the matches, any number of them.
     """
     def __init__(
@@ -687,7 +689,7 @@ class ReplaceMatch(Edit):
         multiline: bool = ...,
         dot_all: bool = ...,
         lines: Lines | Mapping[str, Any] | None = ...,
-        soft_breaks: bool = ...,
+        soft_breaks: bool | None = ...,
         include: Sequence[NodeKind] = ...,
         exclude: Sequence[NodeKind] = ...,
         match_selection: str | None = ...,

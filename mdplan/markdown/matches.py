@@ -82,7 +82,7 @@ def find_matches(
     """
     view = outline.view
     text, within = view.text, view.span_in_view(scope)
-    joined = JoinedText(outline, scope) if soft_breaks else None
+    joined = outline.derived(JoinedText, scope) if soft_breaks else None
     if joined is not None:
         text, within = joined.text, joined.span_of_view(within)
     matches = pattern.find(text, within, outline.limits.pattern_seconds)
@@ -214,6 +214,7 @@ _HARD: Final = lazy_pattern(r"(?:  |\\)\n")
 # A line of a paragraph that began like this would begin another block.
 _BLOCK_START: Final = lazy_pattern(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|=+|-+|(?:`{3}|~{3}).*)(?:\s|$)")
 _BLANK: Final = " "
+_WRAPPED: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.HTML})
 
 
 class JoinedText:
@@ -283,11 +284,11 @@ def with_breaks(new_text: str, old_text: str, breaks: Sequence[SoftBreak]) -> tu
 
 
 def _soft_breaks(outline: Outline, within: Span) -> list[Span]:
-    """Return the soft breaks of the paragraphs that `within` touches, as spans of the view."""
+    """Return the soft breaks of paragraphs, headings and HTML that `within` touches, as spans of the view."""
     view = outline.view
     breaks: list[Span] = []
     for leaf in outline.tree.leaves_in(within):
-        if leaf.kind is BlockKind.PARAGRAPH and leaf.last_line > leaf.first_line:
+        if leaf.kind in _WRAPPED and leaf.last_line > leaf.first_line:
             lines = view.span_in_view(leaf.span)
             breaks += (
                 Span(*match.span())

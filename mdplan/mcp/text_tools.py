@@ -647,6 +647,7 @@ def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolR
         "include": [kind.value for kind in NodeKind],
         "matchSelection": chosen,
         "expectedMatchCount": len(found),
+        "softBreaks": False,
     }
     done = write(engine, request, source, [edit])
     if isinstance(done, ToolResult):

@@ -31,7 +31,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import NearMiss, Span, lf_pattern, to_lf, with_line_ends
 from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
-from mdplan.text.pattern import MatchType, Pattern, PatternProblem, longest_word, required_texts
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem, has_words, longest_word, required_texts
 from mdplan.text.source import DocumentFormat
 
 # With any other field the pattern is not of exact case, or must occur.
@@ -90,8 +90,10 @@ class ReplaceMatch(SectionTargeted):
     Exactly one match is required unless `matchSelection`, `expectedMatchCount`, `minMatches` or
     `maxMatches` says otherwise. Matches inside code, link destinations, image sources, front matter and
     HTML do not count by default: see `include` and `exclude`. The replacement is literal; with
-    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. With `softBreaks` a name that is
-    wrapped over a line end is found too, also in quotes and lists, and the new text keeps the break.
+    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. A name that is wrapped over a line
+    end is found too, also in quotes and lists, and the new text keeps the break; `softBreaks: false` finds
+    it on one line only. Of regular expressions that is for those without wildcards such as ``.``, ``\s``,
+    ``^`` and ``$``, unless they have `softBreaks: true`.
     With `preview` nothing is replaced: the report lists the matches, any number of them.
     """
 
@@ -113,8 +115,9 @@ class ReplaceMatch(SectionTargeted):
     multiline: bool = Field(default=True, description="Regex: ^ and $ match at line ends.")
     dot_all: bool = Field(default=False, description="Regex: . matches line ends.")
     lines: LinesField | None = Field(default=None, description="Search these lines only: {start, end}.")
-    soft_breaks: bool = Field(
-        default=False, description="A blank also matches a line end inside a paragraph."
+    soft_breaks: bool | None = Field(
+        default=None,
+        description="A blank also matches a line end inside a paragraph; by default for patterns of words.",
     )
     include: tuple[NodeKind, ...] = Field(default=(), description="Node kinds to match in after all.")
     exclude: tuple[NodeKind, ...] = Field(default=(), description="Further node kinds to leave alone.")
@@ -164,7 +167,8 @@ class ReplaceMatch(SectionTargeted):
         pattern, kind = edit.get("pattern"), edit.get("matchType", MatchType.LITERAL)
         if not isinstance(pattern, str) or not {"replacement"} <= set(edit) <= _OPTIONAL_FIELDS:
             return None
-        if edit.get("softBreaks", False) is not False:
+        asked = edit.get("softBreaks")
+        if has_words(pattern, is_regex=kind == MatchType.REGEX) if asked is None else asked:
             # A blank may be a line end in the file.
             pattern = longest_word(pattern) if kind == MatchType.LITERAL else pattern.replace(" ", r"\s")
         if kind == MatchType.REGEX:
@@ -258,7 +262,7 @@ class ReplaceMatch(SectionTargeted):
         if isinstance(scope, Diagnostic):
             return (scope,)
         matches = find_matches(
-            outline, self.compiled(), scope, self._excluded_kinds(), soft_breaks=self.soft_breaks
+            outline, self.compiled(), scope, self._excluded_kinds(), soft_breaks=self.joins_lines
         )
         if isinstance(matches, PatternProblem):
             return (pattern_problem(matches),)
@@ -272,12 +276,19 @@ class ReplaceMatch(SectionTargeted):
         is_regex = self.match_type is MatchType.REGEX
         text = lf_pattern(self.pattern, is_regex=is_regex)
         return Pattern(
-            text=_LINE_BREAK.sub(" ", text) if self.soft_breaks and not is_regex else text,
+            text=_LINE_BREAK.sub(" ", text) if self.joins_lines and not is_regex else text,
             match_type=self.match_type,
             case_sensitive=self.case_sensitive,
             multiline=self.multiline,
             dot_all=self.dot_all,
         )
+
+    @property
+    def joins_lines(self) -> bool:
+        """Whether a blank of the pattern also matches a line end."""
+        if self.soft_breaks is not None:
+            return self.soft_breaks
+        return has_words(self.pattern, is_regex=self.match_type is MatchType.REGEX)
 
     def _excluded_kinds(self) -> frozenset[NodeKind]:
         return (EXCLUDED_BY_DEFAULT - set(self.include)) | set(self.exclude)
@@ -423,7 +434,16 @@ def _with_breaks(
     floor = before[-1].span.end if before else 0
     if text[end : end + 1] == " " and not text[end + 1 : end + 2].isspace():
         return Span(start, end + 1), new_text + left.text
-    if start > floor and text[start - 1] == " " and not text[start - 2 : start - 1].isspace():
+    marks = _CONTAINER_MARKS.match(
+        text, outline.source.lines.start(outline.source.lines.line_at(start)), start
+    )
+    has_text_before = marks is not None and marks.end() < start - 1
+    if (
+        has_text_before
+        and start > floor
+        and text[start - 1] == " "
+        and not text[start - 2 : start - 1].isspace()
+    ):
         return Span(start - 1, end), left.text + new_text
     return match.span, new_text
 

@@ -212,6 +212,10 @@ _LITERAL_TOKEN: Final = lazy_pattern(
 )
 
 
+# Classes without white space.
+_OF_WORDS: Final = frozenset("bBdw")
+
+
 @lru_cache(maxsize=256)
 def required_texts(pattern: str) -> tuple[str, ...] | None:
     """Return texts, one of which every match of the regular expression `pattern` contains.
@@ -246,6 +250,23 @@ def required_texts(pattern: str) -> tuple[str, ...] | None:
             required.append(max(runs, key=len))
             runs = [""]
     return tuple(required) if depth == 0 and all(required) else None
+
+
+def has_words(pattern: str, *, is_regex: bool) -> bool:
+    """Return True if `pattern` has words with a blank between them, and means the same where they wrap.
+
+    That is not so of regular expressions with wildcards, and those that speak of white space and lines.
+    """
+    if " " not in pattern.strip() or "\n" in pattern or "\r" in pattern:
+        return False
+    # `re.escape` escapes blanks.
+    tokens = _LITERAL_TOKEN.finditer(pattern.replace("\\ ", " ")) if is_regex else ()
+    return not any(
+        token.lastgroup in {"other", "odd"}
+        or (token.lastgroup == "set" and token[0].startswith("[^"))
+        or (token.lastgroup == "class" and token[0][1] not in _OF_WORDS)
+        for token in tokens
+    )
 
 
 def longest_word(text: str) -> str:

@@ -84,8 +84,8 @@ _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
     """Replace OLD by NEW wherever it occurs in the text of FILE.
 
-    Code, link targets, front matter and HTML stay as they are, unless --code is given. Files without a match
-    stay as they are; no match in any file is an error.
+    Code, link targets, front matter and HTML stay as they are, unless --code is given. Words that are wrapped
+    over a line end are found too. Files without a match stay as they are; no match in any file is an error.
     """
     old, new, *names = _replaced(words, session.folder())
     files = proposal.expand_globs(names, session.folder())
