@@ -645,7 +645,7 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
             continue
         navigation, content = parsed
         for path, value in strings_of(content.values):
-            if not gone.isdisjoint(navigation.page(path, value)):
+            if any(navigation.names(path, value, page) for page in gone):
                 span = content.places.get(path)
                 place = file.outline.source.lines.position(span.start) if span else None
                 yield (

@@ -20,7 +20,7 @@ from mdplan.operations.base import Operation
 from mdplan.plan import EditNumbers, Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long
 from mdplan.planning.link_changes import may_list, may_name, possible_links, text_of_bytes
-from mdplan.planning.navigation import is_navigation
+from mdplan.planning.navigation import entry_names, is_navigation
 from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, too_large
 from mdplan.settings import ProgressCallback, no_progress
@@ -616,7 +616,8 @@ class LinkIndex:
 
     def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """Yield files that list the pages of a site and may name one of `names`, in the same way."""
-        yield from self._parsed(filter(is_navigation, self._files), lambda text: may_list(text, names))
+        known = entry_names(names)
+        yield from self._parsed(filter(is_navigation, self._files), lambda text: may_list(text, known))
 
     def _parsed(
         self, paths: Iterable[str], is_relevant: Callable[[str], bool]

@@ -19,6 +19,8 @@ _SUFFIXES: Final = {
     "toml": DocumentFormat.TOML,
 }
 
+_NAMES: Final = {".pages": DocumentFormat.YAML}
+
 # Only a name without a suffix asks for it.
 _STARTS_WITH_HEADING: Final = r"(?:[ \t]*+[\r\n])*+ {0,3}#{1,6}(?:[ \t\r\n]|\Z)"
 
@@ -42,6 +44,8 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
     stem, _, suffix = name.rpartition(".")
     if stem and suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
+    if name in _NAMES:
+        return _NAMES[name]
     from mdplan.data.ini import looks_like_ini
 
     if looks_like_ini(text):

@@ -106,13 +106,19 @@ class CreatePage(NewFileOperation):
         """The hash of that file."""
         return self.to_base_sha256
 
+    def front_matter(self) -> Mapping[str, Any]:
+        """Values of the front matter of the page."""
+        values: Mapping[str, Any] = getattr(
+            Outline(Source.from_text(self.markdown)).front_matter_content, "values", {}
+        )
+        return values
+
     def title_of(self, page: str) -> str:
         """Title of the entry for the file `page`."""
         if self.title is not None:
             return self.title
         outline = Outline(Source.from_text(self.markdown))
-        found = outline.front_matter_content
-        given = getattr(found, "values", {}).get("title")
+        given = self.front_matter().get("title")
         headings = [section.title for section in outline.headings if not section.nested]
         name = without_suffix(page.rpartition("/")[2], MARKDOWN_SUFFIXES)
         return given if isinstance(given, str) and given else next(iter(headings), name)

@@ -143,7 +143,7 @@ class ResultTree:
 class LinkChanges:
     """Files and anchors that a batch changes; paths are from the root, those of files as they were.
 
-    `outlines` are those of the base of files whose anchors change, `results` of the result, by new paths.
+    `outlines` are those of the base, `results` of the result, by new paths.
     """
 
     before: destinations.FileTree
@@ -161,9 +161,24 @@ class LinkChanges:
             tree,
             ResultTree.of(tree, built_files),
             {path: changes for path, changes in anchors.items() if changes},
-            {built.file.relative: built.base for built in built_files if anchors[built.file.relative]},
+            {built.file.relative: built.base for built in built_files},
             {built.file.result_path: built.result for built in built_files},
         )
+
+    @property
+    def entry_names(self) -> frozenset[str]:
+        """What entries of navigation files may call the affected files."""
+        return self.names | {page_key(own_id) for own_id in self.own_ids.values()}
+
+    @cached_property
+    def own_ids(self) -> Mapping[str, str]:
+        """Names that pages which move or go give themselves in their front matter, by their old paths."""
+        values = {
+            path: getattr(outline.front_matter_content, "values", {}).get("id")
+            for path, outline in self.outlines.items()
+            if path in self.after.paths and outline.front_matter is not None
+        }
+        return {path: str(own_id) for path, own_id in values.items() if own_id}
 
     @cached_property
     def affected(self) -> frozenset[str]:

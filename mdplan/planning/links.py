@@ -520,7 +520,7 @@ def _derived(
     known = {built.file.relative for built in built_files}
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
-    for file in chain(linked.linking_to(changes.names), linked.navigation(changes.names)):
+    for file in chain(linked.linking_to(changes.names), linked.navigation(changes.entry_names)):
         if isinstance(file, Diagnostic):
             warnings.append(file)
         elif file.relative not in known:
@@ -603,7 +603,8 @@ def _updated(
         # Few batches change files, and fewer those that list them.
         from mdplan.planning.navigation_entries import update_entries
 
-        built = update_entries(built, pages, changes.before, may_rewrite=may_rewrite)
+        ids, before = changes.own_ids, changes.before
+        built = update_entries(built, pages, ids, before, may_rewrite=may_rewrite)
     if built.result.format is not DocumentFormat.MARKDOWN:
         return built
     if pages and built.result.front_matter is not None:

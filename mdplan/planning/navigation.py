@@ -1,10 +1,10 @@
 """Know the navigation files of site generators, and how each kind of them names a page.
 
-The name of a file decides its kind. Files that are programs (`sidebars.js`, `config.ts`) do not count.
+The name of a file decides its kind. Of programs (`sidebars.js`, `config.ts`) only quoted text is known.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +32,9 @@ class NavigationKind:
     `names_page` says whether the value at a path may name a page, and `pages_key` the names of keys whose
     lists have pages, None for all of them. `top` is the list that takes pages which go nowhere else.
     `entry` makes an entry of a title and of how the file names the page. Entries are written with the suffix
-    of the page where `has_suffix`, and `may_lead_out` of the folder that they begin in.
+    of the page where `has_suffix`, and `may_lead_out` of the folder that they begin in. Where `has_ids` they
+    have no numbers before names, and a page may give itself another name. `index_names` are pages that an
+    entry names by their folder.
     """
 
     tool: str
@@ -43,6 +45,8 @@ class NavigationKind:
     pages_keys: frozenset[str] | None = None
     has_suffix: bool = True
     may_lead_out: bool = False
+    has_ids: bool = False
+    index_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +64,27 @@ class Navigation:
         named = paths.followed(self.folder, TAIL.sub("", value).lstrip("/"))
         if not named or named.lower().endswith(paths.MARKDOWN_SUFFIXES) or self.kind.has_suffix:
             return (named,)
-        return tuple(named + suffix for suffix in paths.MARKDOWN_SUFFIXES)
+        stems = (named, *(f"{named}/{name}" for name in self.kind.index_names))
+        return tuple(stem + suffix for stem in stems for suffix in paths.MARKDOWN_SUFFIXES)
 
-    def written(self, page: str, like: str = "") -> str | None:
-        """Return how the file names the `page`, in the style of the entry `like`; None if it cannot."""
+    def names(self, path: "Path", value: str, page: str, own_id: str = "") -> bool:
+        """Return True if the `value` at `path` names the file `page`, which may give itself `own_id`."""
+        if page in self.page(path, value):
+            return True
+        return self.kind.has_ids and self.kind.names_page(path) and value == self.written(page, value, own_id)
+
+    def written(self, page: str, like: str = "", own_id: str = "") -> str | None:
+        """Return how the file names the `page`, in the style of the entry `like`; None if it cannot.
+
+        `own_id` is the name that the page gives itself.
+        """
         link = paths.link_between(self.folder, page)
         if paths.leads_out(link) and not self.kind.may_lead_out:
             return None
+        if self.kind.has_ids:
+            folder, _, name = link.rpartition("/")
+            name = own_id or _NUMBER.sub("", paths.without_suffix(name, paths.MARKDOWN_SUFFIXES))
+            return "/".join([*(_NUMBER.sub("", each) for each in folder.split("/") if each), name])
         body = TAIL.sub("", like)
         has_suffix = body.lower().endswith(paths.MARKDOWN_SUFFIXES) if body else self.kind.has_suffix
         link = (
@@ -74,6 +92,9 @@ class Navigation:
             if has_suffix or self.kind.has_suffix
             else paths.without_suffix(link, paths.MARKDOWN_SUFFIXES)
         )
+        if not has_suffix and link.rpartition("/")[2] in self.kind.index_names:
+            link = paths.folder_of(link)
+        link += "/" if link and body.endswith("/") else ""
         is_dotted = like.startswith("./") and not paths.leads_out(link)
         start = "/" if like.startswith("/") else "./" if is_dotted else ""
         return start + link + like[len(body) :]
@@ -112,12 +133,36 @@ def is_summary(path: str) -> bool:
 
 def is_navigation(path: str) -> bool:
     """Return True if a file of the name in `path` lists the pages of a site."""
-    return _kind_of(path) is not None
+    return _kind_of(path) is not None or is_program(path)
+
+
+def is_program(path: str) -> bool:
+    """Return True if a file of the name in `path` is a program that lists the pages of a site."""
+    return _PROGRAM.search(path.lower()) is not None
+
+
+def entry_names(names: Iterable[str]) -> frozenset[str]:
+    """Return `names` of pages as `page_key` writes them, and those without the numbers before them."""
+    every = frozenset(names)
+    return every | {_NUMBER.sub("", name) for name in every}
+
+
+def pages_in_program(text: str, pages: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield those of `pages` that quoted text of a program may name, with the place of the text."""
+    stems = {page: paths.without_suffix(page, paths.MARKDOWN_SUFFIXES) for page in pages}
+    for match in _QUOTED.finditer(text):
+        value = paths.without_suffix(TAIL.sub("", match[1]).strip("./"), paths.MARKDOWN_SUFFIXES)
+        for page, stem in stems.items():
+            # A word alone names a page right below the folder of documents.
+            is_far = "/" not in value and stem.count("/") > 1
+            if value and not is_far and f"/{stem.removesuffix('/index')}".endswith(f"/{value}"):
+                yield page, match.start()
 
 
 def _kind_of(path: str) -> NavigationKind | None:
     name = path.rpartition("/")[2].lower()
-    return _KINDS.get(name) or (_SIDEBARS if _VERSIONED_SIDEBARS.fullmatch(name) else None)
+    patterns = ((_VERSIONED_SIDEBARS, _SIDEBARS), (_HUGO_FILE, _HUGO))
+    return _KINDS.get(name) or next((kind for pattern, kind in patterns if pattern.fullmatch(name)), None)
 
 
 def _own_folder(path: str, values: object) -> str | None:
@@ -156,6 +201,21 @@ def _docs_above(path: str, values: object) -> str | None:
     return None
 
 
+def _hugo_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
+    from mdplan.data.tree import value_at
+
+    folder = paths.folder_of(path)
+    above, _, name = folder.rpartition("config/")
+    root = above.rstrip("/") if name and "/" not in name else folder
+    content = value_at(values, ("contentDir",))
+    return paths.followed(root, content if isinstance(content, str) else "content")
+
+
+def is_redirect(path: "Path") -> bool:
+    """Return True if the value at `path` is the page that an old address leads to."""
+    return path[-1] == REDIRECT or "redirect_maps" in path
+
+
 def _below(*start: str) -> "Callable[[Path], bool]":
     return lambda path: path[: len(start)] == start
 
@@ -167,7 +227,16 @@ def _at_key(*names: str) -> "Callable[[Path], bool]":
 _MKDOCS: Final = NavigationKind(
     tool="MkDocs",
     folder=_configured_folder("docs_dir"),
-    names_page=_below("nav"),
+    names_page=lambda path: path[:1] == ("nav",) or "redirect_maps" in path,
+    entry=lambda title, page: {title: page},
+    top=("nav",),
+)
+
+# Of the plugins awesome-pages and awesome-nav.
+_AWESOME: Final = NavigationKind(
+    tool="MkDocs",
+    folder=_own_folder,
+    names_page=lambda path: path[:1] in {("nav",), ("arrange",)},
     entry=lambda title, page: {title: page},
     top=("nav",),
 )
@@ -220,7 +289,7 @@ _MYST: Final = NavigationKind(
 _QUARTO: Final = NavigationKind(
     tool="Quarto",
     folder=_own_folder,
-    names_page=_below("book"),
+    names_page=lambda path: path[:1] in {("book",), ("website",)},
     entry=lambda _, page: page,
     top=("book", "chapters"),
     pages_keys=frozenset({"chapters", "contents", "appendices"}),
@@ -234,14 +303,40 @@ _SIDEBARS: Final = NavigationKind(
     names_page=lambda path: path[-1:] == ("id",) or (bool(path) and isinstance(path[-1], int)),
     entry=lambda _, page: page,
     has_suffix=False,
+    has_ids=True,
 )
 
 _CATEGORY: Final = NavigationKind(
-    tool="Docusaurus", folder=_docs_above, names_page=_at_key("id"), entry=None, has_suffix=False
+    tool="Docusaurus",
+    folder=_docs_above,
+    names_page=_at_key("id"),
+    entry=None,
+    has_suffix=False,
+    has_ids=True,
 )
+
+# Numbers before names, but no dates and versions, as Docusaurus takes them off.
+_NUMBER: Final = lazy_pattern(r"\A\d+\s*[-_.]+\s*(?=[^-_.\s\d])")
+
+_HUGO_FILE: Final = lazy_pattern(r"(?:hugo|config|menus?(?:\.[a-z-]+)?)\.(?:toml|ya?ml|json)")
+
+_HUGO: Final = NavigationKind(
+    tool="Hugo",
+    folder=_hugo_folder,
+    names_page=_at_key("url", "pageRef", "pageref"),
+    entry=None,
+    has_suffix=False,
+    index_names=("_index", "index"),
+)
+
+_PROGRAM: Final = lazy_pattern(
+    r"(?:(?:\A|/)(?:sidebars|(?:docusaurus|astro)\.config)|(?:\A|/)\.vitepress/config(?:/[^/]*)?)\.[cm]?[jt]s\Z"
+)
+_QUOTED: Final = lazy_pattern(r"""["'`]([^"'`\r\n]{1,255})["'`]""")
 
 _KINDS: Final[Mapping[str, NavigationKind]] = {
     **dict.fromkeys(("mkdocs.yml", "mkdocs.yaml"), _MKDOCS),
+    **dict.fromkeys((".pages", ".nav.yml", ".nav.yaml"), _AWESOME),
     "zensical.toml": _ZENSICAL,
     **dict.fromkeys(("docs.json", "mint.json"), _MINTLIFY),
     **dict.fromkeys(("toc.yml", "toc.yaml"), _DOCFX),

@@ -21,10 +21,20 @@ from mdplan.operations.files import CreatePage
 from mdplan.operations.keys import AddToList
 from mdplan.operations.lists import AddListItem
 from mdplan.planning.build import BuiltFile
-from mdplan.planning.navigation import EXTERNAL, REDIRECT, TAIL, Navigation, beside_its_pages, navigation_of
+from mdplan.planning.navigation import (
+    EXTERNAL,
+    TAIL,
+    Navigation,
+    beside_its_pages,
+    is_program,
+    is_redirect,
+    navigation_of,
+    pages_in_program,
+)
 from mdplan.planning.sequence import with_post_edits
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.lines import Position
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import nearest_names
 
@@ -42,22 +52,30 @@ class AffectedPage:
 
 
 def update_entries(
-    built: BuiltFile, pages: Mapping[str, str | None], before: FileTree, *, may_rewrite: bool
+    built: BuiltFile,
+    pages: Mapping[str, str | None],
+    own_ids: Mapping[str, str],
+    before: FileTree,
+    *,
+    may_rewrite: bool,
 ) -> BuiltFile:
     """Return `built` with its entries of `pages`, which maps old paths to new ones, updated.
 
-    `before` are the files as they were. An entry is deleted if the new path of its page is None. If
+    `own_ids` are the names that pages give themselves, by their old paths, and `before` the files as they
+    were. An entry is deleted if the new path of its page is None. If
     `may_rewrite` is false, or an entry cannot be changed, `built` gets BROKEN_LINK warnings.
     """
     outline = built.result
     if outline.format is DocumentFormat.MARKDOWN:
         gone = [path for path, now in pages.items() if now is None]
         return _without_items(built, gone) if gone and may_rewrite else built
+    if is_program(built.file.result_path):
+        return replace(built, warnings=(*built.warnings, *_in_program(built, pages)))
     parsed = read_navigation(built.file.result_path, outline, before)
     if parsed is None:
         return built
     navigation, content = parsed
-    affected = list(_affected_pages(navigation, content.values, pages))
+    affected = list(_affected_pages(navigation, content.values, pages, own_ids))
     return follow_pages(built, affected, may_rewrite=may_rewrite) if affected else built
 
 
@@ -75,7 +93,9 @@ def follow_pages(built: BuiltFile, affected: Sequence[AffectedPage], *, may_rewr
     updated = _with_changes(built, affected) if may_rewrite else None
     left = [page for page in affected if updated is None or page.change is None]
     result = updated or built
-    warnings = tuple(_warning(result.result, page).at(file=built.file.path) for page in left)
+    warnings = tuple(
+        _warning(result.result, page, may_rewrite=may_rewrite).at(file=built.file.path) for page in left
+    )
     count = result.references_updated + len(affected) - len(left)
     return replace(result, references_updated=count, warnings=(*result.warnings, *warnings))
 
@@ -88,8 +108,15 @@ def _without_items(built: BuiltFile, gone: Collection[str]) -> BuiltFile:
         if not link.path or followed(folder_of(path), link.path) not in gone:
             continue
         item = next(items_at(outline, link.span.start), None)
+        line = lines.line_at(link.span.start)
         if item is not None and not item.lists and _LINK_ALONE.fullmatch(item.text):
             edits.append(TextEdit.delete(lines.span(item.first_line, item.last_line)))
+        elif item is None and _LINK_ALONE.fullmatch(lines.content(line).strip()):
+            # A chapter before or after the list. Of the blank lines around it one stays.
+            is_alone = (
+                1 < line < lines.count and not (lines.content(line - 1) + lines.content(line + 1)).strip()
+            )
+            edits.append(TextEdit.delete(lines.span(line, line + is_alone)))
     deletions = EditList.of(edits)
     updated = with_post_edits(built, deletions) if isinstance(deletions, EditList) else None
     return built if updated is None else replace(updated, references_updated=len(edits))
@@ -109,19 +136,36 @@ def _items_at(lists: Iterable[MarkdownList], offset: int) -> Iterator[ListItem]:
 
 
 def _affected_pages(
-    navigation: Navigation, values: object, pages: Mapping[str, str | None]
+    navigation: Navigation, values: object, pages: Mapping[str, str | None], own_ids: Mapping[str, str]
 ) -> Iterator[AffectedPage]:
     for path, value in strings_of(values):
-        page = next((page_path for page_path in navigation.page(path, value) if page_path in pages), None)
+        named = (page for page in pages if navigation.names(path, value, page, own_ids.get(page, "")))
+        page = next(named, None)
         if page is None:
             continue
         now = pages[page]
         if now is None:
-            gone = _own_entry(values, path) if path[-1] != REDIRECT else None
+            gone = None if is_redirect(path) else _own_entry(values, path)
             yield AffectedPage(path, page, None, KeyChange(gone, REMOVED) if gone else None)
             continue
-        written = navigation.written(now, value)
-        yield AffectedPage(path, page, now, KeyChange(path, written) if written else None)
+        written = navigation.written(now, value, own_ids.get(page, ""))
+        if written != value:
+            yield AffectedPage(path, page, now, KeyChange(path, written) if written else None)
+
+
+def _in_program(built: BuiltFile, pages: Mapping[str, str | None]) -> Iterator[Diagnostic]:
+    """Yield LINK_UNCERTAIN for text of a program that may name one of `pages`."""
+    lines = built.result.source.lines
+    named = pages_in_program(built.result.source.text, pages)
+    for page, line in dict.fromkeys((page, lines.line_at(offset)) for page, offset in named):
+        place = Position(line, 1)
+        becomes = f"is now `{pages[page]}`" if pages[page] else "this plan deletes"
+        yield Diagnostic.warning(
+            Code.LINK_UNCERTAIN,
+            f"line {place.line} may name `{page}`, which {becomes}",
+            "if it does, change it with replace_match in the same batch",
+            place=place,
+        ).at(file=built.file.path)
 
 
 def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any value)
@@ -158,7 +202,7 @@ def _with_changes(built: BuiltFile, affected: Sequence[AffectedPage]) -> BuiltFi
     return with_post_edits(built, edits)
 
 
-def _warning(outline: Outline, affected: AffectedPage) -> Diagnostic:
+def _warning(outline: Outline, affected: AffectedPage, *, may_rewrite: bool) -> Diagnostic:
     """Return BROKEN_LINK for the value of `outline` that names an `affected` page."""
     content = data_content(outline)
     span = content.places.get(affected.path) if isinstance(content, DataContent) else None
@@ -171,7 +215,11 @@ def _warning(outline: Outline, affected: AffectedPage) -> Diagnostic:
         Code.BROKEN_LINK,
         f"the entry `{key}`{where} names `{affected.page}`, which {becomes}",
         f'change it with set_value or delete_value and `"key": "{key}"`'
-        + ('; `"updateReferences": "workspace"` updates entries' if affected.change else ""),
+        + (
+            '; `"updateReferences": "workspace"` updates entries'
+            if affected.change and not may_rewrite
+            else ""
+        ),
         place=place,
     )
 
@@ -204,7 +252,7 @@ def new_entry(
             ),
         )
     navigation, content = parsed
-    written = navigation.written(page)
+    written = navigation.written(page, own_id=str(operation.front_matter().get("id") or ""))
     if written is None:
         return (
             Diagnostic.invalid(
