@@ -12,7 +12,6 @@ from itertools import accumulate, chain
 from typing import Final, Protocol
 from urllib.parse import quote, unquote
 
-from mdplan.data.tree import strings_of
 from mdplan.markdown import paths
 from mdplan.markdown.blocks import INLINE_KINDS
 from mdplan.markdown.headings import GITHUB_PREFIX, heading_slug
@@ -171,9 +170,13 @@ def _of_properties(outline: Outline, area: Span) -> Iterator[Destination]:
         return
     span = front_matter.content
     matches = list(WIKI_LINK.finditer(outline.source.text, span.start, span.end))
-    values = getattr(outline.front_matter_content, "values", None) if matches else None
+    if not matches:
+        return
+    # Few documents have one, and data takes long to load.
+    from mdplan.data.tree import strings_of
+
     # Without quotes it is a list of lists, and in a comment nothing.
-    strings = [text for _, text in strings_of(values)]
+    strings = [text for _, text in strings_of(getattr(outline.front_matter_content, "values", None))]
     for match in matches:
         if any(match[0] in text for text in strings):
             target = Span(*match.span("target"))
