@@ -1,11 +1,12 @@
 """Check values against a JSON Schema.
 
 Nobody vouches for a schema. Nothing is fetched: it may only refer to itself and to the drafts of JSON Schema.
-Patterns and references run in bounded time.
+Every keyword is a step, and the steps, the time of patterns and the whole time have limits.
 """
 
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,9 @@ from mdplan.data.tree import DataError, Opaque, Path
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.pattern import has_too_many_parts
 
-_MOST_REFERENCES: Final = 20_000
+# For the schema itself, and then for the values. Seconds of the processor are for what is slow in one step.
+_MOST_STEPS: Final = 500_000
+_MOST_SECONDS: Final = 5.0
 _PATTERN_SECONDS: Final = 1.0
 _MOST_SHOWN: Final = 100
 # Of more only some are of use.
@@ -101,15 +104,24 @@ _REASONS: Final = (
 def _checked(schema: dict[str, Any] | bool) -> Any:  # noqa: FBT001 (a schema may be one)
     """Make the validator of `schema`, with the bounds of this module. Raises `SchemaError`."""
     kind: Any = validators.validator_for(schema, default=Draft202012Validator)
-    kind.check_schema(schema)
-    limit, known = _Limit(), kind.VALIDATORS
+    own_rules = _bounded(kind)(kind.META_SCHEMA, registry=REGISTRY, format_checker=kind.FORMAT_CHECKER)
+    error = best_match(islice(own_rules.iter_errors(schema), _MOST_VIOLATIONS))
+    if error is not None:
+        raise SchemaError.create_from(error)
+    return _bounded(kind)(schema, registry=REGISTRY)
+
+
+def _bounded(kind: Any) -> Any:
+    """Make a class of validators like `kind`, whose instances together may take some steps."""
+    limit = _Limit()
     own = {
-        "pattern": _pattern,
-        "patternProperties": _pattern_properties,
-        "additionalProperties": _additional_properties,
+        "pattern": limit.pattern,
+        "patternProperties": limit.pattern_properties,
+        "additionalProperties": limit.additional_properties,
+        "uniqueItems": limit.unique_items,
     }
-    counted = {name: limit.counted(known[name]) for name in _REFERENCES if name in known}
-    return validators.extend(kind, {**own, **counted})(schema, registry=REGISTRY)
+    checks = {**kind.VALIDATORS, **{name: own[name] for name in own if name in kind.VALIDATORS}}
+    return validators.extend(kind, {name: limit.counted(check) for name, check in checks.items()})
 
 
 def new_violations(before: Sequence[Violation], after: Sequence[Violation]) -> tuple[Violation, ...]:
@@ -124,56 +136,80 @@ def new_violations(before: Sequence[Violation], after: Sequence[Violation]) -> t
     return tuple(new)
 
 
-_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-
-
 class _Limit:
-    """The number of references that a check may still follow."""
+    """The steps and the time that a check may still take, and the keywords that would take more."""
 
     def __init__(self) -> None:
-        self._left = _MOST_REFERENCES
+        self._left = _MOST_STEPS
+        self._end = time.thread_time() + _MOST_SECONDS
 
     def counted(self, check: Any) -> Any:
-        """Wrap `check` of a reference, to raise `TimeoutError` after too many."""
+        """Wrap `check` of a keyword, to raise `TimeoutError` after too many steps or too much time."""
 
-        def follow(validator: Any, reference: Any, instance: Any, schema: Any) -> _Errors:
-            self._left -= 1
-            if self._left < 0:
-                raise TimeoutError
-            yield from check(validator, reference, instance, schema) or ()
+        def step(validator: Any, asked: Any, instance: Any, schema: Any) -> _Errors:
+            # A list or map of the schema is gone through, and so is one that it is used on.
+            self._take(1 + sum(len(each) >> 6 for each in (asked, instance) if isinstance(each, list | dict)))
+            return check(validator, asked, instance, schema) or iter(())
 
-        return follow
+        return step
 
+    def _take(self, steps: int) -> float:
+        """Take `steps`, and return the seconds that are left."""
+        self._left -= steps
+        seconds = self._end - time.thread_time()
+        if self._left < 0 or seconds <= 0:
+            raise TimeoutError
+        return seconds
 
-def _matches(pattern: str, text: str) -> bool:
-    if has_too_many_parts(pattern):
-        raise TimeoutError
-    return regex.search(pattern, text, timeout=_PATTERN_SECONDS) is not None
+    def _matches(self, pattern: str, text: str) -> bool:
+        if has_too_many_parts(pattern):
+            raise TimeoutError
+        seconds = min(self._take(1), _PATTERN_SECONDS)
+        return regex.search(pattern, text, timeout=seconds) is not None
 
+    def pattern(self, validator: Any, pattern: str, instance: Any, schema: Any) -> _Errors:
+        """Check `pattern`."""
+        del schema
+        if validator.is_type(instance, "string") and not self._matches(pattern, instance):
+            yield ValidationError("")
 
-def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> _Errors:
-    del schema
-    if validator.is_type(instance, "string") and not _matches(pattern, instance):
-        yield ValidationError("")
+    def pattern_properties(self, validator: Any, patterns: Any, instance: Any, schema: Any) -> _Errors:
+        """Check `patternProperties`."""
+        del schema
+        for pattern, inner in patterns.items() if validator.is_type(instance, "object") else ():
+            for name, value in instance.items():
+                if self._matches(pattern, name):
+                    yield from validator.descend(value, inner, path=name, schema_path=pattern)
 
+    def additional_properties(
+        self, validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]
+    ) -> _Errors:
+        """Check `additionalProperties`."""
+        known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+        for name, value in instance.items() if validator.is_type(instance, "object") else ():
+            if name in known or any(self._matches(pattern, name) for pattern in patterns):
+                continue
+            if allowed is False:
+                yield ValidationError("", path=[name])
+            else:
+                yield from validator.descend(value, allowed, path=name)
 
-def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> _Errors:
-    del schema
-    for pattern, inner in patterns.items() if validator.is_type(instance, "object") else ():
-        for name, value in instance.items():
-            if _matches(pattern, name):
-                yield from validator.descend(value, inner, path=name, schema_path=pattern)
+    def unique_items(self, validator: Any, asked: Any, instance: Any, schema: Any) -> _Errors:
+        """Check `uniqueItems`, by hashes in place of pairs."""
+        del schema
+        if asked and validator.is_type(instance, "array"):
+            items = [self._hashable(item) for item in instance]
+            if len(set(items)) < len(items):
+                yield ValidationError("")
 
-
-def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]) -> _Errors:
-    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    for name, value in instance.items() if validator.is_type(instance, "object") else ():
-        if name in known or any(_matches(pattern, name) for pattern in patterns):
-            continue
-        if allowed is False:
-            yield ValidationError("", path=[name])
-        else:
-            yield from validator.descend(value, allowed, path=name)
+    def _hashable(self, value: Any) -> object:
+        self._take(1)
+        if isinstance(value, dict):
+            return frozenset((name, self._hashable(inner)) for name, inner in value.items())
+        if isinstance(value, list):
+            return tuple(map(self._hashable, value))
+        # True is not 1.
+        return (bool, value) if isinstance(value, bool) else value
 
 
 def _violation(error: ValidationError) -> Violation:

@@ -373,7 +373,11 @@ def _existing_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diag
     name = workspace.locate(path)
     if isinstance(name, Diagnostic):
         return name
-    return iter(() if isinstance(workspace.status_of(name), Diagnostic) else (name,))
+    status = workspace.status_of(name)
+    if not isinstance(status, Diagnostic):
+        return iter((name,))
+    # What a commit lacks may be there.
+    return status if status.code is Code.IO_ERROR else iter(())
 
 
 def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batch | Problems:

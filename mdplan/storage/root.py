@@ -647,12 +647,17 @@ def _rules_above(root: Root, path: str) -> _Rules:
 
 
 def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
-    """`rules` and, in front of them, those of the folder `path`; a file that cannot be read has none."""
+    """`rules` and, in front of them, those of the folder `path`; a file that may not be read has none.
+
+    Raises `StorageRefused` (IO_ERROR) for one that a commit lacks.
+    """
     from pathspec import GitIgnoreSpec
 
     name = root.locate(path + _IGNORE_FILE)
     found = name if isinstance(name, Diagnostic) else root.read(name, _MOST_IGNORE_BYTES)
     if isinstance(found, Diagnostic):
+        if found.code is Code.IO_ERROR:
+            raise StorageRefused((found,))
         return rules
     text = found.data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     return ((path, GitIgnoreSpec.from_lines(text.split("\n"))), *rules)

@@ -207,6 +207,18 @@ def test_damaged_tree_is_an_error(planted: Repository, tmp_path: Path, damage: b
     assert planted.git("for-each-ref", "refs/heads/bot") == ""
 
 
+@CASE_TABLES.parametrize("missing", "glob")
+def test_missing_object_is_no_missing_file(
+    planted: Repository, tmp_path: Path, missing: str, glob: str
+) -> None:
+    name = planted.git("rev-parse", f"HEAD:{missing}")
+    (planted.path / ".git/objects" / name[:2] / name[2:]).unlink()
+    manifest = tmp_path / "bot.yml"
+    manifest.write_text(STABLE.replace("**/*.md", glob))
+
+    assert codes(planted.applied(manifest, "main", GitCommit(branch="bot"))) == ["IO_ERROR"]
+
+
 def test_answers_of_git_are_in_english(planted: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     done = RepositoryLocation(str(planted.path), "").git("rev-parse", "--verify", "missing")

@@ -245,6 +245,7 @@ DOUBLED: dict[str, Any] = {
     [
         ({"$ref": "#"}, {}, "it, or what it is used on, is nested too deeply"),
         (DOUBLED, {}, "checking it takes too long"),
+        ({"items": {"allOf": 3000 * [{"type": "integer"}]}}, [*range(3000)], "checking it takes too long"),
         ({"$ref": "https://example.com/page.json"}, {}, "it refers to another schema, which is not fetched"),
         ({"$ref": "file:///etc/passwd"}, {}, "it refers to another schema, which is not fetched"),
         (
@@ -262,6 +263,18 @@ def test_schema_that_cannot_be_used_is_refused(schema: object, values: object, r
     with pytest.raises(DataError) as refused:
         violations(values, schema)
     assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("items", "count"),
+    [
+        ([{"a": [number]} for number in range(20_000)], 0),
+        ([1, True, [1], [True], {"a": 1}, {"a": True}], 0),
+        ([{"a": 1, "b": [2.0]}, {"b": [2], "a": 1}], 1),
+    ],
+)
+def test_unique_items_are_found_without_comparing_pairs(items: list[Any], count: int) -> None:
+    assert len(violations(items, {"uniqueItems": True})) == count
 
 
 def test_violation_names_the_value_and_the_rule() -> None:
