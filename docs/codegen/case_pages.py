@@ -493,7 +493,7 @@ suffix, index file or first folder. Whether it does, the rules of the site say: 
 A file loses more than 100 lines, or more than half of its lines, that other text does not replace. That may be \
 meant, so it is only said.""",
     Code.LISTS_MERGED: """\
-Lists that something kept apart are one list in the result: their numbers run on, and their items are spaced alike.""",
+Lists that something kept apart are one list in the result: their numbers run on, and their items are spaced alike. Or text that was next to a list is a part of it.""",
     Code.LINE_ENDS_CHANGED: """\
 `mdplan check`: the file has line ends of a kind that it did not have before the change.""",
     Code.ENCODING_CHANGED: """\

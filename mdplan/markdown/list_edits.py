@@ -26,6 +26,7 @@ from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import Source
 
 _HIGHEST_NUMBER: Final = 999_999_999
+_CODE_INDENTATION: Final = 4
 _INTERRUPTING: Final = frozenset({BlockKind.FENCE, BlockKind.QUOTE, BlockKind.LIST_ITEM, BlockKind.RULE})
 _INTERRUPTING_ITEM: Final = lazy_pattern(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]")
 
@@ -63,11 +64,16 @@ class ItemText:
         """`text` as a reader sees it."""
         return heading_title(self.text)
 
-    def written(self, marker: ItemMarker) -> list[str]:
-        """Return the lines of an item with this text and this `marker`."""
+    def written(self, marker: ItemMarker, inner: str = "") -> list[str]:
+        """Return the lines of an item with this text and this `marker`; further ones are indented by `inner`.
+
+        Without it, and where code in it would get more blanks, it is what they need at least.
+        """
         first, *more = self.lines
         blank = marker.prefix.rstrip(" \t")
-        indented = (marker.prefix + marker.indentation + line if line else blank for line in more)
+        has_code = any(line.startswith(("    ", "\t")) for line in more)
+        inner = marker.indentation if has_code else inner or marker.indentation
+        indented = (marker.prefix + inner + line if line else blank for line in more)
         return [f"{marker.prefix}{marker.text}{marker.spacing}{first}", *indented]
 
 
@@ -95,7 +101,7 @@ def insert_item(
     problem = _check_item(item, marker)
     if problem is not None:
         return problem
-    item_lines = item.written(marker)
+    item_lines = item.written(marker, _inner_indentation(outline, listing, marker))
     blank = [marker.prefix.rstrip(" \t")] if listing.is_spaced else []
     if position == len(listing.items):
         taken = _taken_line(outline, listing.containers, marker, listing.last_line + 1)
@@ -136,7 +142,8 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
     if outer is None:
         return _unverified(parent.first_line)
     text = f"1{listing.block.markup}" if listing.is_ordered else listing.block.markup
-    marker = replace(outer, text=text, prefix=outer.prefix + outer.indentation, spacing=" ")
+    inner = _inner_indentation(outline, listing, outer)
+    marker = replace(outer, text=text, prefix=outer.prefix + inner, spacing=" ")
     problem = _check_item(item, marker)
     if problem is not None:
         return problem
@@ -150,8 +157,29 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
     # Some HTML blocks end at a blank line only.
     gap = [marker.prefix.rstrip(" \t")] if last is not None and last.kind is BlockKind.HTML else []
     return ItemInsertion(
-        _insert_after(outline, parent.last_line, [*gap, *item.written(marker)], marker.prefix)
+        _insert_after(outline, parent.last_line, [*gap, *item.written(marker, inner)], marker.prefix)
     )
+
+
+def _inner_indentation(outline: Outline, listing: MarkdownList, marker: ItemMarker) -> str:
+    """Return what lines in an item with `marker` begin with behind its prefix, as in other items.
+
+    Some programs want four blanks, or a tab, where Markdown needs two.
+    """
+    text, lines = outline.source.text, outline.source.lines
+    for other in (listing, *outline.lists.all):
+        for position, item in enumerate(other.items):
+            child = next((child for child in item.children if child.first_line > item.first_line), None)
+            own = outline.lists.marker(other, position) if child is not None else None
+            around = Containers(item.block, other.containers)
+            found = around.prefix(text, lines, child.first_line) if child is not None else None
+            if own is None or found is None or not found.startswith(own.prefix):
+                continue
+            inner = found[len(own.prefix) :]
+            width = width_of(marker.prefix + inner) - width_of(marker.prefix)
+            if 0 <= width - len(marker.indentation) < _CODE_INDENTATION:
+                return inner
+    return marker.indentation
 
 
 def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:

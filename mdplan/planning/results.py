@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.enclosures import may_have_tags
 from mdplan.markdown.headings import SectionId
 from mdplan.markdown.outline import Outline
@@ -278,16 +278,26 @@ def _texts(lines: LineIndex, start: int, end: int) -> Iterator[tuple[str, bool]]
 
 
 def merged_lists(built: BuiltFile) -> Iterator[Diagnostic]:
-    """Yield LISTS_MERGED for each list of the result that contains several whole lists of the base."""
+    """Yield LISTS_MERGED for lists of the result with several lists, or with other blocks, of the base.
+
+    It is the same with blocks that an edit inserted.
+    """
     if not built.edits or built.file.is_deleted:
         return
-    starts = (built.edits.map_offset(block.span.start, after=True) for block in _lists(built))
-    lines = built.result.source.lines
-    merged: dict[int, list[int]] = {}
-    for start in sorted(start for start in starts if start is not None):
+    lines, merged = built.result.source.lines, dict[int, list[int]]()
+    for start, is_list in sorted(_starts(built)):
         root = built.result.tree.root_at(start)
-        if root is not None and root.kind is BlockKind.LIST:
+        if root is None or root.kind is not BlockKind.LIST:
+            continue
+        if is_list:
             merged.setdefault(root.span.start, []).append(lines.line_at(start))
+        elif root.span.start < start:
+            yield Diagnostic.warning(
+                Code.LISTS_MERGED,
+                f"the text at line {lines.line_at(start)} of the result is a part of the list above it",
+                "indent it less, or put the comment `<!-- -->` on a separate line above it, to keep it apart",
+                place=lines.position(start),
+            )
     for start, first_lines in merged.items():
         if len(first_lines) > 1:
             yield Diagnostic.warning(
@@ -298,14 +308,26 @@ def merged_lists(built: BuiltFile) -> Iterator[Diagnostic]:
             )
 
 
-def _lists(built: BuiltFile) -> Iterator[Block]:
-    """Yield lists of the base at top level that the edits may have changed."""
-    seen: set[int] = set()
-    for area in built.changed_areas:
-        for block in built.base.tree.inside(area):
-            if block.kind is BlockKind.LIST and not block.depth and block.span.start not in seen:
-                seen.add(block.span.start)
-                yield block
+def _starts(built: BuiltFile) -> Iterator[tuple[int, bool]]:
+    """Yield where blocks at top level start in the result, and whether they were lists.
+
+    They are of the base, where edits may have changed them, or were inserted and are no lists.
+    """
+    roots = {
+        block.span.start: block
+        for area in built.changed_areas
+        for block in built.base.tree.inside(area)
+        if not block.depth
+    }
+    for block in roots.values():
+        start = built.edits.map_offset(block.span.start, after=True)
+        if start is not None:
+            yield start, block.kind is BlockKind.LIST
+    for item in built.resolved:
+        payloads = [insertion.payload for insertion in item.resolution.insertions]
+        for payload, written in zip(payloads, built.written.get(item.index, ()), strict=False):
+            if payload.tree.roots and payload.tree.roots[0].kind is not BlockKind.LIST:
+                yield written.start, False
 
 
 def unbalanced_tags(built: BuiltFile) -> Iterator[Diagnostic]:
