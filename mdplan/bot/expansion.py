@@ -10,7 +10,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Union, get_
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
+from mdplan.limits import RESULT_CHARACTERS, RESULT_LINES
 from mdplan.markdown.headings import heading_slug
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.table_edits import cell_source, has_line_end
@@ -83,13 +84,17 @@ class VariableName:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Values of placeholder names: decoded JSON by the first element of a name."""
+    """Values of placeholder names: decoded JSON by the first element of a name.
+
+    `turns` is how often all loops around are gone through.
+    """
 
     known: Mapping[str, Any]
+    turns: int = 1
 
     def having(self, **more: Any) -> "Values":  # noqa: ANN401 (any JSON)
         """These values and `more`, which shadow values of the same name."""
-        return Values({**self.known, **more})
+        return replace(self, known={**self.known, **more})
 
     def find(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
         """What `name` stands for, with its own placeholders filled in. Errors: INVALID_ARGUMENT."""
@@ -122,10 +127,7 @@ def expand_edits(
         else:
             filled_edits.append(edit)
         if len(filled_edits) > _MOST_EDITS:
-            too_many = Diagnostic.invalid(
-                f"there are more than {_MOST_EDITS} edits", "make a manifest of a part"
-            )
-            return [ManifestProblem(too_many, path)]
+            return [_too_much(f"there are more than {_MOST_EDITS} edits", path)]
     return problems or filled_edits
 
 
@@ -187,16 +189,21 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | M
     entries = _entries(loop, values, path)
     if isinstance(entries, ManifestProblem):
         return entries
-    texts = [filled_in(loop["text"], inner, (*path, "text")) for inner in entries]
-    texts += [filled_in(loop.get(name, ""), values, (*path, name)) for name in ("before", "between", "after")]
-    texts = [text_of(text) if isinstance(text, bool | int | float) else text for text in texts]
-    for text in texts:
-        if not isinstance(text, str):
+    around = [filled_in(loop.get(name, ""), values, (*path, name)) for name in ("before", "between", "after")]
+    texts = list[str]()
+    room = RESULT_CHARACTERS
+    for text in (*around, *(filled_in(loop["text"], inner, (*path, "text")) for inner in entries)):
+        written = text_of(text) if isinstance(text, bool | int | float) else text
+        if not isinstance(written, str):
             problem = Diagnostic.invalid(
                 "a loop makes a text of a value that is not text", "write more than the placeholder"
             )
-            return text if isinstance(text, ManifestProblem) else ManifestProblem(problem, path)
-    *entered, before, between, after = map(str, texts)
+            return written if isinstance(written, ManifestProblem) else ManifestProblem(problem, path)
+        texts.append(written)
+        room -= len(written) + (len(texts[1]) if len(texts) > len(around) else 0)
+        if room < 0:
+            return _too_much(f"the text of a loop has more than {RESULT_CHARACTERS} characters", path)
+    before, between, after, *entered = texts
     return before + between.join(entered) + after if entered else ""
 
 
@@ -208,8 +215,15 @@ def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values
     if not isinstance(entries, list):
         problem = Diagnostic.invalid(f"`{loop[LOOP]}` is not a list", "a loop takes the entries of a list")
         return ManifestProblem(problem, (*path, LOOP))
+    turns = values.turns * len(entries)
+    if turns > RESULT_LINES:
+        return _too_much(f"loops in each other have more than {RESULT_LINES} entries", path)
     name = str(loop.get("as", DEFAULT_NAME))
-    return [values.having(**{name: entry}) for entry in entries]
+    return [Values({**values.known, name: entry}, turns) for entry in entries]
+
+
+def _too_much(message: str, path: Path) -> ManifestProblem:
+    return ManifestProblem(Diagnostic.invalid(message, "make a manifest of a part"), path)
 
 
 # --- Placeholders: ``{{name}}`` in a text of a manifest stands for a value, ``{{{{`` for two braces

@@ -219,6 +219,15 @@ def test_missing_object_is_no_missing_file(
     assert codes(planted.applied(manifest, "main", GitCommit(branch="bot"))) == ["IO_ERROR"]
 
 
+@CASE_TABLES.parametrize("event")
+def test_event_of_a_hook_that_is_none_is_refused(planted: Repository, event: str) -> None:
+    run = mdplan(
+        "check", "--hook", "--root", str(planted.path), stdin=event.replace("…", "[" * 100_000).encode()
+    )
+
+    assert (run.code, run.err.startswith("error: INVALID_ARGUMENT: ")) == (2, True), run.err
+
+
 def test_answers_of_git_are_in_english(planted: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     done = RepositoryLocation(str(planted.path), "").git("rev-parse", "--verify", "missing")

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -162,7 +163,10 @@ def _check_for_hook(session: Session) -> Exit:
     try:
         event: Any = json.load(sys.stdin)
         path = event["tool_input"]["file_path"]
-    except (ValueError, KeyError, TypeError):
+        with suppress(OSError):
+            # For a text that can be no path this is another error.
+            os.lstat(path)
+    except (ValueError, KeyError, TypeError, RecursionError):
         return session.refuse(
             Diagnostic.invalid("standard input is no event of a hook", "call it from a PostToolUse hook")
         )
