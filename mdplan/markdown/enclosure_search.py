@@ -162,8 +162,22 @@ _EXPRESSION: Final = lazy_pattern(r"\{[^{}]*+\}")
 _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.HTML})
 
 
+_HIDDEN_KINDS: Final = {
+    **dict.fromkeys(("$$", "\\[", "\\b"), NodeKind.MATH),
+    **dict.fromkeys(("{{", "{{<", "{{%", "{%"), NodeKind.TEMPLATES),
+    "%%": NodeKind.MARKUP,
+}
+
+
 def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Iterator[tuple[NodeKind, Span]]:
-    """Yield the pieces of such markup of `kinds` that touch `span`, with their delimiters."""
+    """Yield the pieces of such markup of `kinds` that touch `span`, with their delimiters.
+
+    Comments and formulas of several blocks come first.
+    """
+    for hidden in outline.hidden:
+        kind = _HIDDEN_KINDS.get(hidden.sign, NodeKind.MDX)
+        if kind in kinds and hidden.span.overlaps(span):
+            yield kind, hidden.span
     for block in outline.tree.leaves_in(span):
         if block.kind not in _LEAVES:
             continue
@@ -173,6 +187,28 @@ def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Ite
             while at < len(pieces) and pieces[at].start <= span.end:
                 yield kind, pieces[at]
                 at += 1
+
+
+# What GitHub knows too; and what other syntax of sites begins with: tabs, abbreviations, definitions, math.
+_GITHUB_TOO: Final = lazy_pattern(r"\[[!^].*|&.*|:[\w+-]+:")
+_OTHER_SITES: Final = lazy_pattern(
+    r"^[ \t>]*(?:===[!+]?[ \t]+\"|\*\[[^\]\n\r]+\]:|:[ \t]+\S|\$\$|\\\[[ \t]*\r?$|<[^\n\r>]*\smarkdown\b)",
+    re.MULTILINE,
+)
+
+
+def has_site_syntax(outline: Outline) -> bool:
+    """Return True if the document has syntax that its site knows and neither CommonMark nor GitHub does."""
+    text = outline.source.text
+    for block in outline.blocks:
+        if block.kind not in _LEAVES:
+            continue
+        pieces = (piece for kind in SITE_KINDS for piece in outline.derived(_pieces_of, block, kind))
+        if any(not _GITHUB_TOO.fullmatch(outline.text_of(piece)) for piece in pieces):
+            return True
+        if _OTHER_SITES.search(text, *_bounds(block)):
+            return True
+    return False
 
 
 def _pieces_of(outline: Outline, block: Block, kind: NodeKind) -> tuple[Span, ...]:

@@ -3,7 +3,7 @@
 Only the text of single root blocks comes back from it: those with definitions and footnotes stay as they are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.block_tree import parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.enclosure_search import has_site_syntax
 from mdplan.markdown.headings import heading_title
 from mdplan.markdown.inline import rendered_html
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.reference_parser import new_formatting_parser
-from mdplan.markdown.tables import prefix_after, with_prefix
+from mdplan.markdown.tables import prefix_after, width_of, with_prefix
 from mdplan.text.diff import replace_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -49,10 +50,13 @@ class FormattedBlock:
     lines: tuple[str, ...] | None
 
 
-def format_blocks(text: str, definitions: Mapping[str, object]) -> tuple[FormattedBlock, ...] | str:
+def format_blocks(
+    text: str, definitions: Mapping[str, object], *, of_site: bool = False
+) -> tuple[FormattedBlock, ...] | str:
     """Return the root blocks of `text`, which has LF line ends, as mdformat writes them; or why it cannot.
 
-    `definitions` is the environment of a block pass: what labels in the text can mean.
+    With `of_site` those stay that could mean something else to a site then. `definitions` is the environment
+    of a block pass: what labels in the text can mean.
     """
     try:
         rendered = _rendered(text, deepcopy(dict(definitions)))
@@ -63,8 +67,8 @@ def format_blocks(text: str, definitions: Mapping[str, object]) -> tuple[Formatt
     lines = text.split("\n")
     starts = [node.map[0] for node, _ in rendered if node.map] + [len(lines)]
     return tuple(
-        _block(lines, range(start, following), new_text)
-        for (_, new_text), (start, following) in zip(rendered, pairwise(starts), strict=True)
+        _block(lines, range(start, following), new_text, node.type if of_site else None)
+        for (node, new_text), (start, following) in zip(rendered, pairwise(starts), strict=True)
     )
 
 
@@ -82,12 +86,86 @@ def _is_kept(node: "RenderTreeNode") -> bool:
     return any(inner.type in _KEPT for inner in node.walk())
 
 
-def _block(lines: Sequence[str], own: range, new_text: str | None) -> FormattedBlock:
-    """Make a block of the lines `own`, 0-based, without the blank ones at their end."""
+def _block(lines: Sequence[str], own: range, new_text: str | None, kind: str | None) -> FormattedBlock:
+    """Make a block of the lines `own`, 0-based, without the blank ones at their end.
+
+    Of a `kind`, it stays as it is where `new_text` could mean something else to a site.
+    """
     end = own.stop
     while end > own.start + 1 and not lines[end - 1].strip(" \t"):
         end -= 1
-    return FormattedBlock(own.start + 1, end, None if new_text is None else tuple(new_text.split("\n")))
+    new_lines = None if new_text is None else tuple(new_text.split("\n"))
+    if (
+        new_lines is not None
+        and kind is not None
+        and not _means_the_same(kind, lines[own.start : end], new_lines)
+    ):
+        new_lines = None
+    return FormattedBlock(own.start + 1, end, new_lines)
+
+
+# --- Blocks that mean something else to sites than to Markdown, where mdformat writes them in another way
+#
+# Containers by indentation (`!!! note`), attributes, math and templates have no HTML of their own here. So
+# nothing may change in text but blanks, the marks of emphasis, and the markers and indentation of lists.
+
+_PARTS: Final = lazy_pattern(
+    r"(?P<indent>[ \t>]*)(?P<marker>(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*)(?P<text>.*)"
+)
+_BLANKS: Final = lazy_pattern(r"\s+")
+_CELL_GAP: Final = lazy_pattern(r"^\s*\|?\s*|\s*\|\s*$|\s*\|\s*|-+")
+_OF_SITES: Final = lazy_pattern(r"[{$]|%%")
+_SIGNS: Final = frozenset("{:<^/%=!?")
+
+# Columns that Python-Markdown wants before a block inside of an item.
+_INSIDE: Final = 4
+
+
+def _means_the_same(kind: str, old: Sequence[str], new: Sequence[str]) -> bool:
+    """Return True if a root block of this `kind` with the lines `old` means the same to sites with `new`."""
+    if kind == "code_block":
+        # To some it is the content of the block above.
+        return False
+    if kind in {"fence", "hr", "html_block"}:
+        return True
+    plain = str.strip if any(map(_OF_SITES.search, old)) else _plain
+    if kind == "heading":
+        title = old[0] if old[0].lstrip().startswith("#") else " ".join(old[:-1])
+        return plain(title.strip("# \t")) == plain(new[0].strip("# \t"))
+    if kind == "table":
+        cells, new_cells = ([_CELL_GAP.sub("|", plain(line)) for line in lines] for lines in (old, new))
+        return cells == new_cells
+    return _keeps_places(old, [line for line in new if line.strip()], plain)
+
+
+def _keeps_places(old: Sequence[str], new: list[str], plain: Callable[[str], str]) -> bool:
+    """Return True if the lines of text `new`, none blank, say what `old` says, inside of the same blocks."""
+    column, begins_block = 0, True
+    if len(new) != sum(map(bool, map(str.strip, old))):
+        return False
+    for line in old:
+        if not line.strip():
+            begins_block = True
+            continue
+        before, after = _PARTS.match(line), _PARTS.match(new.pop(0))
+        assert before, "every line has these parts"
+        assert after, "every line has these parts"
+        if plain(before["text"]) != plain(after["text"]) or bool(before["marker"]) != bool(after["marker"]):
+            return False
+        indent = width_of(before["indent"])
+        begins_block = begins_block or bool(before["marker"])
+        if begins_block and width_of(after["indent"]) < _INSIDE <= indent:
+            return False
+        is_lazy = indent < column and before["text"][:1] in _SIGNS
+        if not begins_block and (is_lazy or indent > column + 1):
+            return False
+        column, begins_block = width_of(before["indent"] + before["marker"]), False
+    return True
+
+
+def _plain(text: str) -> str:
+    """Return `text` without what mdformat may change in it: blanks, and which marks emphasis has."""
+    return _BLANKS.sub(" ", text.strip()).replace("_", "*")
 
 
 def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContext":
@@ -159,10 +237,11 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
     text, definitions = to_lf(outline.text_of(span)), outline.inline.definitions
     if outline.tree.nesting_limit:
         return _failed(line, "the file is nested deeper than the parser goes")
-    blocks = format_blocks(text, definitions)
+    of_site = outline.slugs.is_counted_up or has_site_syntax(outline)
+    blocks = format_blocks(text, definitions, of_site=of_site)
     if isinstance(blocks, str):
         return _NOT_INSTALLED if blocks == NOT_INSTALLED else _failed(line, blocks)
-    edits = EditList.of(_edits(outline.source, line - 1, blocks))
+    edits = EditList.of(_edits(outline.source, line - 1, blocks, of_site=of_site))
     assert isinstance(edits, EditList), "blocks do not overlap"
     around = _with_neighbours(outline, span)
     moved = EditList(tuple(TextEdit(_moved(edit.span, -around.start), edit.new_text) for edit in edits))
@@ -180,18 +259,20 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
     return edits.edits
 
 
-def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) -> Iterator[TextEdit]:
+def _edits(
+    source: Source, lines_before: int, blocks: Sequence[FormattedBlock], *, of_site: bool
+) -> Iterator[TextEdit]:
     """Yield edits of `blocks`, which are after `lines_before` lines, and of the blank lines between them.
 
     A blank line that is missing is put to the block before it, so that a heading after it still starts where
-    the next line does.
+    the next line does. With `of_site` none is put: attributes and labels are for the block next to them.
     """
     for block, following in zip_longest(blocks, blocks[1:]):
         if block.lines is None:
             continue
         is_spaced = following is not None and following.lines is not None
         gap = range(block.last_line + 1, following.first_line) if is_spaced else range(0)
-        lines = (*block.lines, "") if is_spaced and not gap else block.lines
+        lines = (*block.lines, "") if is_spaced and not gap and not of_site else block.lines
         yield from replace_lines(
             source, lines_before + block.first_line, lines_before + block.last_line, lines
         )

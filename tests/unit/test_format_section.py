@@ -67,6 +67,6 @@ def test_text_that_is_nested_too_deep_is_refused() -> None:
 
 def test_formatting_that_loses_a_heading_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     block = formatter.FormattedBlock(1, 1, ("Use",))
-    monkeypatch.setattr("mdplan.markdown.formatting.format_blocks", lambda *_: (block,))
+    monkeypatch.setattr("mdplan.markdown.formatting.format_blocks", lambda *_, **_named: (block,))
 
     assert problem("# Use\n").message.endswith("its headings would not be the same")
