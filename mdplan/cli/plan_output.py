@@ -111,8 +111,10 @@ def print_sarif(session: Session, report: PlanReport, source: str) -> None:
 
     `source` is the path of the batch, for what is wrong with no other file.
     """
+    from mdplan.reports.next_steps import Caller, with_hints_for
     from mdplan.review.sarif import sarif_log
 
+    report = with_hints_for(Caller.SHELL, report)
     session.console.json(sarif_log(report.warnings if report.ok else report.diagnostics, source))
 
 

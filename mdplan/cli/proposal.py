@@ -127,10 +127,11 @@ def propose(
         if not draft.report.ok and section is not None and len(heading_path(section)) > 1:
             by_heading = engine.draft(_with_heading(batch, section), stores=False)
             draft = by_heading if by_heading.report.ok else draft
+        draft = replace(draft, report=_in_own_words(session, draft.report, batch, words))
         report = draft.report
         problem = check(report) if check is not None and report.ok else None
         if problem is not None or not report.ok:
-            return _refuse(session, report, problem, batch, words)
+            return session.finish(report) if problem is None else session.refuse(problem)
         plan_output.write_diff(session, draft.diff)
         _print_skipped(session, report)
         if report.no_op or choice.dry_run:
@@ -183,18 +184,12 @@ def _with_heading(batch: dict[str, Any], section: str) -> dict[str, Any]:
     return {**batch, "files": files} if "files" in batch else files[0]
 
 
-def _refuse(
-    session: Session,
-    report: PlanReport,
-    problem: Diagnostic | None,
-    batch: Mapping[str, Any],
-    words: Words | None,
-) -> Exit:
-    """End with `problem`, or with those of `report` on `batch`, in the `words` of the command."""
-    if problem is not None:
-        return session.refuse(problem)
-    if words is None or session.console.as_json:
-        return session.finish(report)
+def _in_own_words(
+    session: Session, report: PlanReport, batch: Mapping[str, Any], words: Words | None
+) -> PlanReport:
+    """Return `report` on `batch`, whose problems and warnings are in the `words` of the command."""
+    if words is None or not (report.diagnostics or report.warnings):
+        return report
     # Loaded for problems alone, as the words are.
     from mdplan.cli.edit_options import edit_command, for_command
 
@@ -210,7 +205,9 @@ def _refuse(
 
         return for_command(problem, command_words, command)
 
-    return session.finish(replace(report, diagnostics=tuple(map(in_own_words, report.diagnostics))))
+    problems, warnings = (tuple(map(in_own_words, each)) for each in (report.diagnostics, report.warnings))
+    error = problems[0] if report.error is not None and problems else report.error
+    return replace(report, error=error, diagnostics=problems, warnings=warnings)
 
 
 def _save(session: Session, report: PlanReport, code: Exit) -> Exit:

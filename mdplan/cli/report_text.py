@@ -26,6 +26,9 @@ def problem_texts(
 
     Where there are many, the last line counts them.
     """
+    from mdplan.reports.next_steps import Caller, hint_for
+
+    problems = [hint_for(Caller.SHELL, problem) for problem in problems]
     shared: dict[object, list[Diagnostic]] = {}
     for number, problem in enumerate(problems):
         is_shared = problem.place is None and problem.edit_index is None and not problem.candidates
@@ -120,7 +123,7 @@ def line_counts(change: "FileReport | PlanReview | ReviewedFile", style: Style) 
 def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:
     file = shown(problem.file) if problem.file is not None else None
     if edits is not None and problem.edit_index is not None and problem.place is None:
-        return edits.named(problem.edit_index, file)
+        return shown(edits.named(problem.edit_index, problem.file))
     parts = [file] if file is not None else []
     if problem.place is not None:
         if parts:

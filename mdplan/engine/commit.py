@@ -59,7 +59,8 @@ class Committer:
         plan, workspace = partial(self.merging.plan, tick=tick), self.documents.workspace
 
         def make_plan() -> PlannedBatch | Plan | Problems:
-            repeated = self.stored.repeated(batch)
+            is_pinned = replan.is_pinned(batch)
+            repeated = None if is_pinned else self.stored.repeated(batch)
             if repeated is not None:
                 return repeated
             if seen is None:
@@ -72,7 +73,8 @@ class Committer:
                     self.merging.past_outline,
                 )
             if not isinstance(planned, PlannedBatch):
-                return planned
+                # A batch whose bases are gone may be one whose answer was lost.
+                return (self.stored.repeated(batch) if is_pinned else None) or planned
             return self.feedback.record_revision(planned.plan, batch.revises) or planned
 
         return self.commit_batch(make_plan)

@@ -389,7 +389,7 @@ class Engine(EngineServices):
 
 _VERBS: Final = (
     *("stat", "read", "search", "plan", "show", "replan", "apply", "undo"),
-    *("history", "transaction", "recover", "doctor"),
+    *("history", "transaction", "compare", "reviews", "recover", "doctor"),
 )
 
 

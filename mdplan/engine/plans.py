@@ -23,7 +23,7 @@ from mdplan.planning.batch import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.plan_document import document_parts, is_document, read_document, untitled_id
-from mdplan.planning.replan import is_same_request, may_repeat, plan_on_new_base, result_id, state_id
+from mdplan.planning.replan import is_same_request, plan_on_new_base, result_id, state_id
 from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, stale_file
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
@@ -224,7 +224,7 @@ class StoredPlans:
     def repeated(self, batch: Batch) -> Plan | None:
         """Plan of the last commit on the files of `batch`, if it was this batch and its result is."""
         paths = [file.file for file in batch.files]
-        last = self._library.last_commit_on(paths) if may_repeat(batch) else None
+        last = self._library.last_commit_on(paths) if batch.accept is None else None
         plan = last.plan() if last is not None else None
         if last is None or plan is None or not is_same_request(plan, batch):
             return None

@@ -21,7 +21,7 @@ def read_files(files: OutlinedFiles, request: ReadRequest | Mapping[str, Any]) -
 
     `ok` is true when all were read. Decoded JSON is read first, with the errors of that.
     """
-    if isinstance(request, Mapping):
+    if not isinstance(request, ReadRequest):
         from mdplan.requests.query_reader import read_read_request
 
         parsed = read_read_request(request)
@@ -49,7 +49,10 @@ def _read(
     file, outline = _opened(files, target, known)
     if isinstance(outline, Diagnostic):
         return outline.at(file=file)
-    result = read_target(file, outline, target, left, request.cursor, addresses=request.addresses)
+    longest = request.max_characters
+    result = read_target(
+        file, outline, target, left, request.cursor, longest=longest, addresses=request.addresses
+    )
     return result.at(file=file) if isinstance(result, Diagnostic) else result
 
 

@@ -18,8 +18,9 @@ from mdplan.requests.search import SearchRequest
 from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.files import FileName
 from mdplan.text.lines import LineEndView, Span
-from mdplan.text.pattern import PatternProblem
+from mdplan.text.pattern import MatchType, PatternProblem
 from mdplan.text.source import Source, visible
+from mdplan.text.visible import counted
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
 _MOST_VALUES: Final = 10
@@ -35,7 +36,7 @@ def search_files(
     asked for by its name. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a
     cursor that is none; those of listing; those of reading a request that is decoded JSON.
     """
-    if isinstance(request, Mapping):
+    if not isinstance(request, SearchRequest):
         from mdplan.requests.query_reader import read_search_request
 
         parsed = read_search_request(request)
@@ -51,8 +52,10 @@ def search_files(
     search = _Search(request, skipped)
     for name in names:
         result = files.with_timeout(str(name), partial(_search_file, files, name, search))
-        if isinstance(result, Diagnostic) and (
-            result.code in _PATTERN_CODES or not files.workspace.is_several(request.file)
+        if (
+            isinstance(result, Diagnostic)
+            and result.severity is Severity.ERROR
+            and (result.code in _PATTERN_CODES or not files.workspace.is_several(request.file))
         ):
             return refusal(SearchReport, (result,))
         search.add(result)
@@ -72,14 +75,37 @@ def _search_file(files: OutlinedFiles, name: FileName, search: "_Search") -> Sea
     content = files.workspace.read(name, files.max_file_bytes)
     if isinstance(content, Diagnostic):
         return content
-    if not search.may_match(content.data):
+    if not search.may_match(content.data) and _is_text(content.data, is_exact=search.is_ascii):
         return None
     source = files.decode(name, content.data, search.request.encoding)
     if isinstance(source, Diagnostic):
         return source
     if search.request.asks_front_matter:
         return _search_chosen(str(name), files.outline(name, source, search.request.format), search)
-    return _search_source(files, name, source, search)
+    found = _search_source(files, name, source, search)
+    if search.is_ascii or not source.invalid_bytes or isinstance(found, Diagnostic):
+        return found
+    problem = _not_searched(str(name), source.invalid_bytes)
+    search.warnings += [problem] if found else []
+    return found or problem
+
+
+def _is_text(data: bytes, *, is_exact: bool) -> bool:
+    """Return True if `data` is text, in UTF-8 unless bytes beyond ASCII do not matter."""
+    try:
+        return b"\0" not in data and (is_exact or data.isascii() or bool(data.decode()))
+    except UnicodeDecodeError:
+        return False
+
+
+def _not_searched(file: str, invalid_bytes: int) -> Diagnostic:
+    """Return the warning about a file with bytes that are not UTF-8, in which matches may be overlooked."""
+    return Diagnostic.warning(
+        Code.ENCODING_UNKNOWN,
+        f"`{visible(file)}` is not UTF-8 ({counted(invalid_bytes, 'invalid byte')}): not all was searched",
+        'search this file with its `"encoding"`, such as "latin-1" or "cp1252"',
+        file=file,
+    )
 
 
 def _search_source(
@@ -120,9 +146,11 @@ class _Search:
         self.request = request
         self.pattern = request.to_pattern()
         self._skipped = skipped
+        # A word in ASCII has the same bytes in most encodings.
+        self.is_ascii = request.match_type is MatchType.LITERAL and request.pattern.isascii()
         self._needed = request.needed_bytes if request.encoding is None else None
         self._files: list[SearchedFile] = []
-        self._warnings: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []
         self._uncounted: dict[str, list[str]] = {}
         self._others: dict[str, dict[str, None]] = {}
         self._where_is_met = False
@@ -139,10 +167,11 @@ class _Search:
 
     def add(self, result: SearchedFile | Diagnostic | None) -> None:
         """Add the result of one file."""
-        self.searched += 1
         if isinstance(result, Diagnostic):
-            self._warnings.append(replace(result, severity=Severity.WARNING))
-        elif result is not None and (result.matches or not self.request.pattern):
+            self.warnings.append(replace(result, severity=Severity.WARNING))
+            return
+        self.searched += 1
+        if result is not None and (result.matches or not self.request.pattern):
             self._matches += result.matches
             self._listed += sum(len(group.hits) for group in result.groups)
             self._files.append(replace(result, groups=()) if self.request.files_only else result)
@@ -193,7 +222,7 @@ class _Search:
             files=tuple(file for file in self._files if file.groups or names_files),
             truncated=True if is_cut else None,
             next_cursor=str(end) if is_cut else None,
-            warnings=(*self._other_warnings(), *self._uncounted_warnings(), *self._warnings[:_MOST_WARNINGS]),
+            warnings=(*self._other_warnings(), *self._uncounted_warnings(), *self.warnings[:_MOST_WARNINGS]),
         )
 
 

@@ -25,7 +25,7 @@ def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -
 
     A commit that was interrupted is a warning. Decoded JSON is read first, with the errors of that.
     """
-    if isinstance(request, Mapping):
+    if not isinstance(request, StatRequest):
         from mdplan.requests.query_reader import read_stat_request
 
         parsed = read_stat_request(request)

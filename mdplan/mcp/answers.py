@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
-from mdplan.field_names import unknown_fields
+from mdplan.field_names import camel_case, unknown_fields
 from mdplan.mcp.flat_schema import object_schema, request_properties
 from mdplan.mcp.tool import ToolResult
 from mdplan.plan import EditResult, MatchResult
@@ -575,10 +575,17 @@ def refused_if_too_long(
 def with_valid_arguments(
     shape: type[Report], call: Callable[[dict[str, Any]], ToolResult]
 ) -> Callable[[Mapping[str, Any]], ToolResult]:
-    """Drop null arguments before `call`, and refuse text that is no Unicode in the given `shape`."""
+    """Drop null arguments before `call`, and refuse text that is no Unicode in the given `shape`.
+
+    A value that an edit gives, or expects, may be null.
+    """
 
     def call_guarded(arguments: Mapping[str, Any]) -> ToolResult:
-        present = {name: value for name, value in arguments.items() if value is not None}
+        present = {
+            name: value
+            for name, value in arguments.items()
+            if value is not None or camel_case(name) in {"value", "expectedValue"}
+        }
         problem = not_unicode(present)
         return call(present) if problem is None else answer(refusal(shape, (problem,)), str)
 

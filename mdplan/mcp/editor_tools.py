@@ -260,15 +260,16 @@ _NOT_APPLIED: Final = "Nothing was applied, because another file of this call fa
 
 
 def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
-    """Lines of files, by path; a file that cannot be read has its error there."""
+    """Lines of files, by path; a file that cannot be read each time it is named has its error there."""
     answers: dict[str, Any] = {}
     for file in request.files:
         document = EditorDocument.read(engine, file.file_path, file.encoding)
         ranges = document if isinstance(document, Failure) else _contents(document, file.ranges)
+        known = answers.setdefault(file.file_path, {"ranges": []})
         if isinstance(ranges, Failure):
             answers[file.file_path] = ranges.to_json()
-        else:
-            answers.setdefault(file.file_path, {}).setdefault("ranges", []).extend(ranges)
+        elif "ranges" in known:
+            known["ranges"] += ranges
     return answers
 
 
@@ -324,6 +325,8 @@ class EditorDocument:
     def read(cls, engine: Engine, file: str, encoding: str | None) -> "EditorDocument | Failure":
         """The file, or why it cannot be read."""
         source = engine.source(file, encoding)
+        if isinstance(source, Diagnostic) and engine.workspace.is_several(file):
+            return Failure("The path is that of a folder", hint="Name a file in it")
         if isinstance(source, Diagnostic):
             return failure_of(source, encoding)
         return cls(file, encoding, source)
@@ -341,6 +344,7 @@ class EditorDocument:
     def checked(self, lines: EditedRange, expected: Expected) -> tuple[int, int] | Failure:
         """First and last line of `lines`, which must be in the file and hold what is `expected`.
 
+        Where they do not, a file with bytes that are not text is refused for these.
         An empty file has no line, but nothing is at the first one: then the last line is 0.
         """
         start, end = lines.start, self.line_count if lines.end is None else lines.end
@@ -353,7 +357,9 @@ class EditorDocument:
             wanted = wanted.removesuffix("\n")
         if not expected.exact:
             found, wanted = _without_trailing_blanks(found), _without_trailing_blanks(wanted)
-        return (start, end) if found == wanted else expected.mismatch(start, end)
+        if found == wanted:
+            return start, end
+        return not_decoded(self.encoding) if self.source.invalid_bytes else expected.mismatch(start, end)
 
     def to_batch_file(self, edits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Entry of a batch with `edits`, pinned to what was read."""

@@ -46,6 +46,9 @@ read_files as start_line. Section-End-Hint is the last line of the section by th
 that matches later: a guess by common patterns, which you may use as end_line or ignore."""
 
 
+_ENCODING: Final = Field(default=None, description="Of files that are not UTF-8.")
+
+
 class FileReadRequest(answers.Request):
     """One file, or a part of it."""
 
@@ -68,6 +71,7 @@ class FileReadRequest(answers.Request):
         description="Regex: read until a line begins with a match of it.",
         json_schema_extra={NULLABLE: True},
     )
+    encoding: str | None = _ENCODING
 
     @model_validator(mode="after")
     def _check(self) -> "FileReadRequest":
@@ -96,14 +100,19 @@ class FileReadRequest(answers.Request):
     def to_target(self) -> ReadTarget:
         """The request as a target of `read`."""
         if self.tail is not None:
-            return ReadTarget(file=self.path, last_lines=self.tail)
+            return ReadTarget(file=self.path, encoding=self.encoding, last_lines=self.tail)
         if self.head is not None:
-            return ReadTarget(file=self.path, lines=LinesToRead(start=1, end=self.head))
+            lines = LinesToRead(start=1, end=self.head)
+            return ReadTarget(file=self.path, encoding=self.encoding, lines=lines)
         if self.end_line is not None:
-            return ReadTarget(
-                file=self.path, lines=LinesToRead(start=self.start_line or 1, end=self.end_line)
-            )
-        return ReadTarget(file=self.path, start_line=self.start_line, until=self.read_to_next_pattern)
+            lines = LinesToRead(start=self.start_line or 1, end=self.end_line)
+            return ReadTarget(file=self.path, encoding=self.encoding, lines=lines)
+        return ReadTarget(
+            file=self.path,
+            encoding=self.encoding,
+            start_line=self.start_line,
+            until=self.read_to_next_pattern,
+        )
 
 
 class ReadFilesRequest(answers.Request):
@@ -143,6 +152,7 @@ class GrepContentRequest(answers.Request):
     context_lines: Annotated[int, Field(strict=True, ge=0, le=50)] = Field(
         default=0, description="Lines to show on both sides."
     )
+    encoding: str | None = _ENCODING
 
 
 def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
@@ -253,6 +263,7 @@ def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
         SearchRequest(
             pattern=request.pattern,
             file=request.search_path,
+            encoding=request.encoding,
             match_type=MatchType.REGEX,
             case_sensitive=not request.case_insensitive,
             context=request.context_lines,
@@ -277,11 +288,10 @@ def _matches(report: SearchReport) -> str:
             if hit.line not in seen:  # A line is shown once, however often it matches.
                 seen.add(hit.line)
                 blocks.append(_match(found.file, hit))
-    if not blocks:
-        return "No matches found."
+    blocks = blocks or ["No matches found."]
     if report.truncated:
         blocks.append(f"({report.total_matches} matches in all; narrow the pattern or the path)")
-    return "\n".join(blocks)
+    return "\n".join([*blocks, *(f"Error: {_problem_text(problem)}" for problem in report.warnings)])
 
 
 def _match(file: str, hit: SearchHit) -> str:

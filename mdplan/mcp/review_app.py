@@ -115,12 +115,17 @@ class ChatReview:
         self._user = user
         self._nonces = Nonces()
 
-    def meta_of(self, plan_id: str) -> Mapping[str, Any]:
-        """`_meta` of a result about a plan, for the App alone: what proves that it received the plan."""
+    def meta_of(self, plan_id: str, saw: str | None = None) -> Mapping[str, Any]:
+        """`_meta` of a result about a plan, for the App alone: what proves that it received the plan.
+
+        `saw` is the version of the decisions that the App shows, if the result does not show the plan.
+        """
         opened = self.reviewing.open(plan_id)
-        if not isinstance(opened, OpenPlan):
-            return {}
-        full_id, version = opened.plan.plan_id, opened.decisions.version
+        return self.meta_of_open(opened, saw) if isinstance(opened, OpenPlan) else {}
+
+    def meta_of_open(self, opened: OpenPlan, saw: str | None = None) -> Mapping[str, Any]:
+        """The same of a plan that was `opened`."""
+        full_id, version = opened.plan.plan_id, saw or opened.decisions.version
         facts = {
             "planId": full_id,
             "version": version,
@@ -320,15 +325,17 @@ def _show(review: ChatReview, request: ShowRequest) -> ToolResult:
     else:
         html = ""
     report = ReviewAppReport(ok=True, plan_id=opened.plan.plan_id, state=opened.state, html=html)
-    return _answer(report, f"The plan is {opened.state}.")
+    # A decision is about the version that is shown, and the lines of a file do not show it all.
+    meta = review.meta_of_open(opened) if request.file is None else None
+    return _answer(report, f"The plan is {opened.state}.", meta)
 
 
 def _decide(review: ChatReview, request: DecideRequest) -> ToolResult:
     decided = review.decide_in_app(request)
     if not isinstance(decided, Decided):
-        # The nonce was used up, if it was one.
+        # The nonce was used up, if it was one. Who has not seen a later decision cannot decide over it.
         is_app = decided != NOT_THE_APP
-        return _refused(decided, review.meta_of(request.plan_id) if is_app else None)
+        return _refused(decided, review.meta_of(request.plan_id, request.version) if is_app else None)
     decision, applied = decided.decision, decided.applied
     message = _outcome(decision)
     if applied is not None:

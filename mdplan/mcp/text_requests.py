@@ -292,7 +292,7 @@ _MOST_PREVIEW: Final = 500
 _MOST_SUGGESTIONS: Final = 5
 _MOST_OF_A_TARGET: Final = 200
 
-_ESCAPED: Final = (
+ESCAPED: Final = (
     "Bytes that are not UTF-8 are shown as \\xNN: give encoding, such as latin-1, to read and write them"
 )
 
@@ -343,7 +343,12 @@ def escape_notice(source: Source, *shown: str) -> dict[str, Any]:
     """Fields that say that some of the `shown` text of `source` is bytes that are not UTF-8, escaped."""
     if source.is_exact or not any(SHOWN_BYTE.search(text) for text in shown):
         return {}
-    return {"contentExact": False, "note": _ESCAPED}
+    return inexact(ESCAPED)
+
+
+def inexact(*notes: str) -> dict[str, Any]:
+    """Fields that say why an answer is not all that the file has, or not as it has it."""
+    return {"contentExact": False, "note": ": ".join(reversed(notes))}
 
 
 def failure(message: str, *suggestions: str) -> ToolResult:

@@ -1,6 +1,6 @@
 """The toolset `text`: inspect, read, patch and replace parts of text and Markdown files."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
@@ -23,7 +23,7 @@ from mdplan.requests.search import SearchRequest
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern
-from mdplan.text.source import DocumentFormat, Source
+from mdplan.text.source import SHOWN_BYTE, DocumentFormat, Source
 from mdplan.text.visible import escape_for_message
 
 AnyTextRequest = TypeVar("AnyTextRequest", bound=answers.Request)
@@ -46,7 +46,8 @@ Example: {"filePath": "a.md", "target": {"heading": {"text": "Install"}}}"""
 
 _PATCH: Final = """\
 Replace, insert or delete at a place. target is one of: lines {start, end}, 1-based and inclusive (insert \
-goes before them); heading "## Title" (the heading line; insert goes below it); \
+goes before them); heading "## Title" (the heading line: content replaces all of it, marks included; \
+insert goes below it); \
 appendToSection "## Title" (insert at the end of the section); beforeHeading "## Title" (insert before it); \
 codeBlock {index} (its code). For text within lines use TextReplace. Line numbers shift after an edit.
 
@@ -246,16 +247,9 @@ def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
         answers.hit_count(report),
         engine.settings.report_characters,
     )
-    source = engine.source(request.file_path, request.encoding)
-    if isinstance(source, Source):
-        content |= text_requests.escape_notice(source, *_texts(content["matches"]))
+    if report.warnings:
+        content |= text_requests.inexact(answers.hint_of(report.warnings[0]), report.warnings[0].message)
     return text_requests.success(content)
-
-
-def _texts(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for match in matches:
-        around = match.get("context", {"before": (), "after": ()})
-        yield from (*around["before"], match["text"], *around["after"])
 
 
 def _hits(report: SearchReport, request: text_requests.InspectRequest) -> dict[str, Any]:
@@ -294,6 +288,7 @@ def _lines(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
     if not isinstance(source, Source):
         return text_requests.refusal_result((source,))
     lines: list[dict[str, Any]] = []
+    clipped = False
     for part in (request.query or "").split(","):
         found = _LINES.fullmatch(part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
@@ -305,12 +300,14 @@ def _lines(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
             return text_requests.failure(
                 f"Line {first} is not in the file", f"The file has {source.lines.count} lines"
             )
+        clipped |= last > source.lines.count
         lines += text_requests.numbered(source.lines, first, min(last, first + _MOST_LINES))
         if len(lines) > _MOST_LINES or answers.size_of(lines) > engine.settings.report_characters:
             return text_requests.failure(
                 "The lines that are asked for are too many", "Ask for fewer, or use TextRead"
             )
     content = {"filePath": request.file_path, "query": request.query, "lines": lines}
+    content |= {"suggestion": f"The file has {source.lines.count} lines"} if clipped else {}
     return text_requests.success(
         {**content, **text_requests.escape_notice(source, *(line["text"] for line in lines))}
     )
@@ -418,6 +415,7 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolR
 _ONE_EDITED: Final = "Give one of lines, heading, appendToSection, beforeHeading, codeBlock"
 _INSERT_ONLY: Final = frozenset({"appendToSection", "beforeHeading"})
 _HEADING: Final = lazy_pattern(r"(#{1,6})[ \t]+")
+_UNDERLINE: Final = lazy_pattern(r"[ >]*(?:=+|-+)[ \t\r]*")
 
 
 def patch(engine: Engine, request: text_requests.TextPatchRequest) -> ToolResult:
@@ -537,12 +535,18 @@ def _edits_at_heading(request: text_requests.TextPatchRequest, found: ReadResult
     if request.operation == "insert":
         return [{**below, "markdown": content}]
     first, _, rest = to_lf(content).strip("\n").partition("\n")
-    marks = _HEADING.match(first)
-    title = first[marks.end() :] if marks else first
+    marks, old = _HEADING.match(first), (found.content or "").split("\n")
+    if marks is None:
+        # A heading above a line of `=` or `-` has at least two lines.
+        underline = next((number for number, line in enumerate(old) if _UNDERLINE.fullmatch(line)), 0)
+        extra = 0 if _HEADING.match(old[0].lstrip(" \t>")) else underline
+        lines = {"start": found.start_line, "end": (found.start_line or 1) + extra}
+        return [{"op": "replace_lines", "lines": lines, "markdown": to_lf(content).strip("\n")}]
+    title = first[marks.end() :]
     # The level comes last: it may give the section another parent, and with that another ID.
     edits: list[dict[str, Any]] = [{**below, "markdown": rest}] if rest.strip() else []
     edits.append({"op": "rename_heading", **place, "newTitle": title})
-    if marks and not (found.content or "").lstrip(" \t>").startswith(f"{marks[1]} "):
+    if not old[0].lstrip(" \t>").startswith(f"{marks[1]} "):
         level = {"level": len(marks[1]), "subsections": "keep"}
         edits.append({"op": "set_heading_level", **place, **level})
     return edits
@@ -694,6 +698,8 @@ def _spans_of(source: Source, text: str, seconds: float, *, case_sensitive: bool
 def _not_found(source: Source, text: str, seconds: float) -> ToolResult:
     found = _spans_of(source, text, seconds, case_sensitive=False)
     message = "Text not found: oldText is nowhere in the file"
+    if source.invalid_bytes and SHOWN_BYTE.search(text):
+        return text_requests.failure(message, text_requests.ESCAPED)
     if found:
         line = source.lines.line_at(found[0].start)
         return text_requests.failure(

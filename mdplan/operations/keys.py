@@ -105,7 +105,9 @@ class DataOperation(Operation):
     @property
     def keys(self) -> Sequence[GivenKey]:
         """The keys that it names; none where it is about a section, or all front matter."""
-        return () if self.key is None else (self.key,)
+        # Subclasses need not have one.
+        key: GivenKey | None = self.key
+        return () if key is None else (key,)
 
     @property
     def guarded_key(self) -> GivenKey | None:

@@ -370,13 +370,11 @@ class UpsertSection(PayloadOperation):
         default=None, description="Section to make it in; [] is the top; else headingPath[:-1]."
     )
     keep_subsections: bool | None = Field(
-        default=None, description="With mode replace: keep subsections (true) or replace them (false)."
+        default=None, description="With mode replace: keep subsections (true), or replace them (false)."
     )
 
     @model_validator(mode="after")
     def _check_mode(self) -> "UpsertSection":
-        if self.keep_subsections is not None and self.mode != "replace":
-            raise ValueError("keepSubsections requires mode replace")
         if self.parent_path is not None and not self.create_if_missing:
             raise ValueError("parentPath requires createIfMissing")
         return self

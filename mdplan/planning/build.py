@@ -23,6 +23,7 @@ from mdplan.text.diff import Hunk, file_diff, find_hunks
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lines import BY_PLACE, LineIndex, Span
 from mdplan.text.source import (
+    SHOWN_BYTE,
     ByteEdit,
     DecodeFailure,
     DecodeProblem,
@@ -338,7 +339,9 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
             written += sum(len(edit.new_text) for edit in outcome.edits)
         else:
             problems += (
-                _with_order(problem, operation, resolved, file.numbers).at(file=file.path, edit_index=index)
+                _with_order(_with_encoding(problem, operation, file), operation, resolved, file.numbers).at(
+                    file=file.path, edit_index=index
+                )
                 for problem in outcome
             )
         if len(problems) > MOST_PROBLEMS:
@@ -353,14 +356,27 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
     return tuple(resolved), tuple(problems)
 
 
+def _with_encoding(problem: Diagnostic, operation: Operation, file: SnapshotFile) -> Diagnostic:
+    """Return `problem`, with a hint to `encoding` if the edit looks for bytes as answers show them."""
+    shown = SHOWN_BYTE.search(str(operation.wire_form)) if file.outline.source.invalid_bytes else None
+    if shown is None:
+        return problem
+    hint = (
+        f"`{shown[0]}` stands for a byte of the file that is not UTF-8: give the file's "
+        '`"encoding"`, such as "latin-1" or "cp1252", and the character itself'
+    )
+    return replace(problem, hint=hint)
+
+
 def _with_order(
     problem: Diagnostic, operation: Operation, before: Iterable[ResolvedEdit], numbers: EditNumbers
 ) -> Diagnostic:
-    """Return `problem`, with a hint to `sequential` if an edit `before` writes the missing heading."""
-    if problem.code is not Code.SECTION_NOT_FOUND or not isinstance(operation, SectionTargeted):
-        return problem
-    path = operation.heading_path or (operation.heading or "",)
-    title = path[-1].lstrip("# \t")
+    """Return `problem`, with a hint to `sequential` if an edit `before` writes the heading or text."""
+    title = ""
+    if problem.code is Code.SECTION_NOT_FOUND and isinstance(operation, SectionTargeted):
+        title = (operation.heading_path or (operation.heading or "",))[-1].lstrip("# \t")
+    elif problem.code is Code.MATCH_COUNT_MISMATCH:
+        title = str(getattr(operation, "pattern", None) or getattr(operation, "item", None) or "")
     for earlier in before:
         resolution = earlier.resolution
         written = (

@@ -254,14 +254,22 @@ def result_id(plan: Plan) -> str:
     )
 
 
-def may_repeat(batch: Batch) -> bool:
-    """Return True if no base hash of `batch` would prevent a second commit on its own result."""
-    has_all_bases = all(file.base_sha256 is not None for file in batch.files)
-    return batch.accept is None and (not has_all_bases or batch.on_stale != "refuse")
+def is_pinned(batch: Batch) -> bool:
+    """Return True if base hashes of `batch` prevent a second commit on its own result."""
+    return batch.on_stale == "refuse" and all(file.base_sha256 is not None for file in batch.files)
 
 
 def is_same_request(plan: Plan, batch: Batch) -> bool:
     """Return True if `plan` was made of what `batch` asks for, apart from the spelling of paths."""
+    bases = [
+        change.base_sha256 or "" for change, edits in zip(plan.files, plan.requested, strict=True) if edits
+    ]
+    is_stale = any(
+        not base.startswith((file.base_sha256 or "").lower())
+        for base, file in zip(bases, batch.files, strict=False)
+    )
+    if is_stale and batch.on_stale == "refuse":
+        return False
     requested = [(file.encoding, file.format, list(normalized_edits(file))) for file in batch.files]
     planned = [
         (change.encoding, change.format, list(edits))

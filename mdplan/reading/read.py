@@ -29,18 +29,20 @@ _BASE_DIGITS: Final = 16
 _MOST_LEFT_OUT: Final = 100
 
 
-def read_target(
+def read_target(  # noqa: PLR0913 (one parameter for each limit)
     file: str,
     outline: Outline,
     target: ReadTarget,
     budget: int,
     cursor: str | None = None,
     *,
+    longest: int = 0,
     addresses: bool = False,
 ) -> ReadResult | Diagnostic:
     """Read what `target` names in the document `outline`, which is in `file`: at most `budget` characters.
 
-    With `addresses` each line begins with its address, such as ``12:a3f``.
+    The `longest` place alone would get more. With `addresses` each line begins with its address, such as
+    ``12:a3f``.
 
     A longer place is cut at the end of a block, else of a line, else inside a line. Errors: those of
     `find_place`; INVALID_ARGUMENT for a cursor of another place, STALE_BASE for one of another version of the
@@ -55,7 +57,7 @@ def read_target(
     if isinstance(start, Diagnostic):
         return start
     start_line = place.first if cursor is None else lines.line_at(start)
-    end = whole.end if whole.end - start <= budget else _cut(outline, start, budget)
+    end = whole.end if whole.end - start <= budget else _cut(outline, start, budget, max(longest, budget))
     text = outline.source.text[start:end]
     rest = Span(end, whole.end) if end < whole.end else None
     section, source = place.section, outline.source
@@ -111,8 +113,11 @@ def _section_sha256(outline: Outline, place: ReadLocation) -> str | None:
     return outline.section_sha256(place.section)
 
 
-def _cut(outline: Outline, start: int, budget: int) -> int:
-    """Return the last offset after `start` at which to cut the text, at most `budget` characters on."""
+def _cut(outline: Outline, start: int, budget: int, longest: int) -> int:
+    """Return the last offset from `start` on at which to cut the text, at most `budget` characters on.
+
+    Only a line of more than the `longest` number of characters that any place gets is cut inside.
+    """
     limit = start + budget
     blocks = outline.tree.roots_backwards(limit)
     # A heading stays with its text.
@@ -120,8 +125,10 @@ def _cut(outline: Outline, start: int, budget: int) -> int:
     if last is not None and last.span.end > start:
         return last.span.end
     lines = outline.source.lines
-    line_start = lines.start(lines.line_at(limit))
-    return line_start if line_start > start else limit
+    line = lines.line_at(limit)
+    if lines.start(line) > start:
+        return lines.start(line)
+    return limit if lines.end(line) - start > longest else start
 
 
 def _cursor(outline: Outline, offset: int) -> str:

@@ -25,7 +25,7 @@ _LABELS: Final = {
 
 
 def stat_text(report: StatReport, *, is_short: bool = False) -> str:
-    """Write `report` as lines that end in LF.
+    """Write `report` as lines that end in LF; of a file without `base_sha256` it says none.
 
     If it `is_short`, a section has only its first line number, and no ID if its heading names it.
 
@@ -63,13 +63,13 @@ def row_line(row: FileRow) -> Iterator[str]:
         return
     title = f" {row.title}" if row.title else ""
     numbers = f"{counted(row.sections or 0, 'section')}, {row.tokens} tokens"
-    yield f"{row.file}:{title} ({numbers}) {(row.base_sha256 or '')[:_SHORT_HASH]}"
+    yield f"{row.file}:{title} ({numbers})" + (f" {row.base_sha256[:_SHORT_HASH]}" if row.base_sha256 else "")
     broken = [f"{link.target} {link.line}" for link in row.broken_links or ()]
     yield from (f"  {line}" for line in _list("links to nothing", broken, row.total_broken_links))
 
 
 def _document(report: StatReport, *, is_short: bool) -> Iterator[str]:
-    yield f"{report.file} baseSha256 {(report.base_sha256 or '')[:_SHORT_HASH]}"
+    yield f"{report.file}" + (f" baseSha256 {report.base_sha256[:_SHORT_HASH]}" if report.base_sha256 else "")
     yield ", ".join(_facts(report))
     if report.front_matter:
         entry = report.front_matter

@@ -6,6 +6,7 @@ command for people, or an option that raises a limit. Quoted parts come from fil
 
 import json
 import re
+import shlex
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any, Final
@@ -65,11 +66,16 @@ _STEPS: Final = {
         "look at the file, and send",
         "look at the file, and send",
     ),
+    'with its `"encoding"`': _Step(
+        'with its `"encoding"`', "with `--encoding`", "with encoding to `Document.from_bytes`"
+    ),
     '`"encoding"`': _Step('`"encoding"`', '`"encoding"`', "encoding to `Document.from_bytes`"),
 }
+_TEXT: Final = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"'
 # A quoted tool is text of a file.
 _STEP: Final = lazy_pattern(
-    r'(?<![`"\w])(?P<tool>md_[a-z]+)(?: (?P<arguments>\{.*?"\}))?(?![\w`"])|'
+    r'(?<![`"\w])(?P<tool>md_[a-z]+)'
+    rf'(?: (?P<arguments>\{{{_TEXT}: {_TEXT}(?:, {_TEXT}: {_TEXT})*\}}))?(?![\w`"])|'
     + "|".join(re.escape(name) for name in _STEPS if not name.startswith(("md_", "undo")))
 )
 # People get 12 digits of a plan ID, which every command takes.
@@ -96,13 +102,21 @@ def in_words_of(caller: Caller, text: str) -> str:
 
 def with_hints_for(caller: Caller, report: AnyReport) -> AnyReport:
     """Return `report` with hints for `caller`."""
-    names = {field.name for field in fields(report)} & {"diagnostics", "warnings"}
-    changed: dict[str, Any] = {
-        name: tuple(hint_for(caller, each) for each in getattr(report, name)) for name in names
-    }
-    if report.error is not None:
-        changed["error"] = hint_for(caller, report.error)
-    return replace(report, **changed)
+    names = {field.name for field in fields(report)} & _WITH_HINTS
+    return replace(report, **{name: _adapted(caller, getattr(report, name)) for name in names})
+
+
+# Fields of reports that are problems, or have some.
+_WITH_HINTS: Final = frozenset({"error", "diagnostics", "warnings", "skipped", "results"})
+
+
+def _adapted(caller: Caller, value: Any) -> Any:  # noqa: ANN401 (a field of a report)
+    if isinstance(value, tuple):
+        return tuple(_adapted(caller, each) for each in value)
+    if isinstance(value, Diagnostic):
+        return hint_for(caller, value)
+    problem = getattr(value, "problem", None)
+    return replace(value, problem=hint_for(caller, problem)) if isinstance(problem, Diagnostic) else value
 
 
 def hint_for(caller: Caller, problem: Diagnostic) -> Diagnostic:
@@ -122,5 +136,5 @@ def _step(caller: Caller, match: re.Match[str]) -> str:
         return match[0] if match["tool"] else step.agent
     if caller is Caller.DOCUMENT:
         return step.document
-    values = (_PLAN_ID.sub(r"\1", value) for value in arguments.values())
+    values = (shlex.quote(_PLAN_ID.sub(r"\1", value)) for value in arguments.values())
     return step.shell.format("".join(f" {value}" for value in values))

@@ -16,11 +16,14 @@ _READ_SYNONYMS: Final = {**FILE_SYNONYMS, "offset": "startLine"}
 _SEARCH_SYNONYMS: Final = {**FILE_SYNONYMS, "query": "pattern"}
 # Lines as text, with or without the hashes of addresses.
 _LINES: Final = lazy_pattern(r"([1-9][0-9]{0,8})(?::[0-9a-f]+)?(?:-([1-9][0-9]{0,8})(?::[0-9a-f]+)?)?")
+_NO_OBJECT: Final = Diagnostic.invalid("the request is no JSON object", 'send {"file": "guide.md"}')
 _SHARED_BY_TARGETS: Final = ("file", "encoding", "format")
 
 
-def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
+def read_stat_request(data: object) -> StatRequest | Problems:
     """Request of decoded JSON `data`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD; all of them."""
+    if not isinstance(data, Mapping):
+        return (_NO_OBJECT,)
     given = _given(data, FILE_SYNONYMS)
     if any(value_has_surrogate(item) for item in given.items()):
         return (Diagnostic.invalid("the request contains a lone surrogate", "send valid Unicode"),)
@@ -46,8 +49,10 @@ def read_stat_request(data: Mapping[str, Any]) -> StatRequest | Problems:
     return (*problems, *request)
 
 
-def read_search_request(data: Mapping[str, Any]) -> SearchRequest | Problems:
+def read_search_request(data: object) -> SearchRequest | Problems:
     """Request of decoded JSON `data`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD; all of them."""
+    if not isinstance(data, Mapping):
+        return (_NO_OBJECT,)
     fields = with_decoded_fields(SearchRequest, _given(data, _SEARCH_SYNONYMS))
     problems = tuple(unknown_fields(fields, wire_names(SearchRequest), "the request"))
     if problems:
@@ -56,12 +61,14 @@ def read_search_request(data: Mapping[str, Any]) -> SearchRequest | Problems:
     return request
 
 
-def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
+def read_read_request(data: object) -> ReadRequest | Problems:
     """Request of decoded JSON `data`: one target next to the options, or a list `targets`.
 
     Next to `targets`, a `file` is the file of those that name none. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD;
     all of them.
     """
+    if not isinstance(data, Mapping):
+        return (_NO_OBJECT,)
     fields = with_decoded_fields(ReadRequest, _given(data, _READ_SYNONYMS))
     options = {name: fields.pop(name) for name in wire_names(ReadRequest) if name in fields}
     listed = options.pop("targets", None)

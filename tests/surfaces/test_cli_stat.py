@@ -100,6 +100,22 @@ def test_several_roots_are_selected_by_name(deep: Path) -> None:
     assert mdplan("stat", *named, "own.md").out.decode().startswith("first:own.md ")
 
 
+def test_key_that_looks_like_a_hash_is_shown(deep: Path) -> None:
+    (deep / "k.yaml").write_text("the baseSha256 abc: 1\n")
+
+    assert b"the baseSha256 abc" in mdplan("outline", "k.yaml").out
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_folder_is_named_in_a_command_that_works(deep: Path, flags: tuple[str, ...]) -> None:
+    (deep / 'my "} docs').mkdir()
+
+    run = mdplan("read", 'my "} docs', *flags)
+    told = run.err + run.out.decode()
+    assert "`mdplan outline 'docs/my " in told.replace("\\", "")
+    assert "md_stat" not in told
+
+
 def test_hidden_characters_of_headings_are_shown(deep: Path) -> None:
     (deep / "odd.md").write_text("# Pay \u202eme\x1b[31m\n")
 

@@ -195,6 +195,13 @@ def test_contradicting_options_are_refused(root: Path, options: tuple[str, ...],
     assert told in refused.err
 
 
+def test_bearer_of_the_token_is_offered_no_approval(root: Path) -> None:
+    refused = mdplan("serve", "--root", str(root), "--http", "127.0.0.1:0", "--approve-in-chat")
+
+    assert refused.code == 2
+    assert "approve on the page" in refused.err
+
+
 @pytest.mark.parametrize("token", ["", "short", "with blanks in it, but long", "long enough but ünicode"])
 def test_weak_token_is_refused_and_not_repeated(root: Path, token: str) -> None:
     given = {"MDPLAN_TOKEN": token}

@@ -248,6 +248,22 @@ def test_leaked_nonce_approves_nothing_without_the_option(
     assert (app_root / "a.md").read_text() == "# A\n\nold\n"
 
 
+def test_app_decides_over_a_later_decision_only_after_it_loaded_the_plan(app_root: Path) -> None:
+    with host(app_root, approve_in_chat=True) as calls:
+        facts = facts_of(called(calls, "md_validate", BATCH))
+        named = {"planId": facts["planId"]}
+        ReviewService(Engine.open([app_root])).request_changes(facts["planId"], "ann", comment="no")
+        codes = []
+        for shows in (False, False, True):
+            facts = facts_of(called(calls, "md_review", named)) if shows else facts
+            decision = {name: facts[name] for name in ("planId", "version", "nonce")}
+            answer = called(calls, "md_decide", {**decision, "verb": "approve"})
+            codes.append((answer["structuredContent"].get("error") or {}).get("code"))
+            facts = facts_of(answer)
+
+    assert codes == ["STALE_DECISION", "STALE_DECISION", "CHANGES_REQUESTED"]
+
+
 def test_refused_apply_brings_the_plan_to_the_app_and_asks_in_no_form(app_root: Path) -> None:
     with host(app_root, approve_in_chat=True) as calls:
         plan_id = called(calls, "md_validate", {**BATCH, "verbosity": "full"})["structuredContent"]["planId"]

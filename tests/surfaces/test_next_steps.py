@@ -115,7 +115,7 @@ def test_hints_in_python_name_existing_methods() -> None:
     ("caller", "told"),
     [
         (Caller.AGENT, 'md_stat {"file": "a b.md"} lists; nearest: `md_stat`'),
-        (Caller.SHELL, "`mdplan outline a b.md` lists; nearest: `md_stat`"),
+        (Caller.SHELL, "`mdplan outline 'a b.md'` lists; nearest: `md_stat`"),
         (Caller.DOCUMENT, "`document.stat()` lists; nearest: `md_stat`"),
     ],
 )

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,10 @@ def test_unhandled_refusal_raises(tmp_path: Path) -> None:
     ):
         engine.plan(edits.FileEdits("a.md", [edits.DeleteSection(heading="Nowhere")]))
     assert [each.code for each in raised.value.diagnostics] == [Code.SECTION_NOT_FOUND]
+    with Engine.open([tmp_path], raise_on_refusal=True) as engine:
+        for verb in (engine.stat, engine.read, engine.search, engine.reviews, partial(engine.compare, "a")):
+            with pytest.raises(Refused):
+                verb("a.md")  # type: ignore[arg-type, operator]
 
 
 @pytest.mark.parametrize(

@@ -316,8 +316,12 @@ def without_state(state_dir: Path) -> None:
 
 
 @pytest.mark.requirement("history-1")
-def test_receipt_of_a_repeated_batch_is_in_the_history(engine: Engine, folder: Path, state_dir: Path) -> None:
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_receipt_of_a_repeated_batch_is_in_the_history(
+    engine: Engine, folder: Path, state_dir: Path, is_pinned: bool
+) -> None:
     longer = batch({"op": "replace_match", "pattern": "Run it", "replacement": "Run it, run it"})
+    longer |= {"baseSha256": sha256_hex((folder / "a.md").read_bytes())} if is_pinned else {}
     first = engine.apply(longer)
     without_state(state_dir)
     second = engine.apply(longer)

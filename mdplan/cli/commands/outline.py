@@ -1,6 +1,5 @@
 """`mdplan outline`: the structure of a file, or one row for each file of a folder."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -17,7 +16,6 @@ from mdplan.limits import FILES
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.queries import FORMATS, StatRequest
-from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped
 
 # Scripts read what the command printed under its old name.
@@ -66,6 +64,9 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
 
             report = for_section_option(report, "--under", under[0])
     if report.ok and not session.console.as_json:
+        from mdplan.reports.next_steps import Caller, with_hints_for
+
+        report = with_hints_for(Caller.SHELL, report)
         is_long = is_long or click.get_current_context().info_name == _OLD_NAME
         text = stat_text(report) if is_long else outline_text(report)
         session.console.paged(escaped(text))
@@ -74,18 +75,15 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
 
 # --- The outline of a file for people: lines and headings without IDs and hashes
 
-_BASE: Final = lazy_pattern(r" baseSha256 [0-9a-f]+")
-_ROW_HASH: Final = lazy_pattern(r" [0-9a-f]{16}$", re.MULTILINE)
-
 
 def outline_text(report: StatReport) -> str:
     """Text of `report`: one line for each section, indented by its level, then what else the file has."""
-    if report.files is not None:
-        return _ROW_HASH.sub("", stat_text(report))
+    rows = None if report.files is None else tuple(replace(row, base_sha256=None) for row in report.files)
+    report = replace(report, base_sha256=None, files=rows)
     is_markdown = report.ini_sections is None and report.text_sections is None and report.keys is None
     if not (report.ok and report.sections and is_markdown):
-        return _BASE.sub("", stat_text(report))
-    rest = _BASE.sub("", stat_text(replace(report, sections=()))).splitlines()
+        return stat_text(report)
+    rest = stat_text(replace(report, sections=())).removesuffix("\n").split("\n")
     head = 3 if report.front_matter else 2
     lines = [*rest[:head], *_sections(report.sections, report.total_sections or 0), *rest[head:]]
     return "".join(f"{line}\n" for line in lines)

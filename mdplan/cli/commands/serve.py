@@ -102,6 +102,9 @@ def serve(
     _check_names("--toolsets", toolsets or [""], (*INTRODUCTIONS, _ALL))
     _check_names("--tools", tools, tool_names(toolsets))
     http = read_http_options(offered)
+    if http is not None and offered["approve_in_chat"]:
+        message = "with --http whoever has the token could approve; leave it out, and approve on the page"
+        raise click.BadParameter(message, param_hint="--approve-in-chat")
     _warn_of_open_token(offered["token_file"])
     _log_to(log_file)
     try:

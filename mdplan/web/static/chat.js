@@ -43,7 +43,10 @@ async function call(name, args) {
   // A nonce is for one call, also for one that is refused.
   const meta = result._meta?.[META];
   if (meta?.planId === plan.planId) Object.assign(plan, meta);
-  if (result.isError) throw new Error(result.content?.map((part) => part.text ?? "").join("\n") || "The call failed.");
+  if (result.isError) {
+    const text = result.content?.map((part) => part.text ?? "").join("\n") || "The call failed.";
+    throw Object.assign(new Error(text), { code: result.structuredContent?.error?.code });
+  }
   return result;
 }
 
@@ -297,6 +300,13 @@ async function decide(verb) {
     say(message);
     await tell(message, verb);
     await load();
+  } catch (error) {
+    // Somebody else decided: what they say must be seen before this person decides again.
+    if (error.code === "STALE_DECISION") {
+      for (const seen of [choices, viewed]) seen.clear();
+      await load();
+    }
+    throw error;
   } finally {
     for (const button of buttons) button.disabled = false;
   }
