@@ -111,29 +111,31 @@ _MARKUP_SIGNS: Final = {
     NodeKind.MARKUP: lazy_pattern(r"[{&^:@]|\)=|\[!|!!!|\?\?\?|///|8<|<<<|%%|\[\[?_?TOC_?\]", re.IGNORECASE),
 }
 
-# Names and paths in the syntax of sites and notes, which readers do not see as words.
-_MARKUP: Final = lazy_pattern(
-    rf"""
-    ^[ \t>]*+(?:[-+*][ \t]+)?(?:
-        (?P<alert>\[![\w-]+\])
-        | (?P<kind>(?:!!!|\?\?\?\+?)[ \t]*[\w-]+|///[ \t]*[\w-]+)
-        | (?P<path>:{{3,}}[ \t]*\{{(?:[\w-]*figure|image|(?:literal)?include|embed|code[\w-]*)\}}[^\n\r]*)
-        | (?P<directive>:{{2,}}[ \t]*(?:\{{[\w:.+-]+\}}|[\w-]+))
-        | (?P<label>\([^()\s]+\)=(?=[ \t]*\r?$))
-        | (?P<contents>\[\[?_?TOC_?\]\]?(?=[ \t]*\r?$))
-        | (?P<snippet>(?:[;]?-+8<-+|<<<[ \t])[^\n\r]*)
-    )
-    | (?P<reference>{BRACES}|\{{:[^{{}}\n\r]*\}})
-    | (?P<role>\{{[A-Za-z][\w:+.-]*\}}(?=`))
-    | (?P<entity>&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);)
-    | (?<![^\s])(?P<block>\^[A-Za-z0-9-]+)(?=[ \t]*\r?$)
-    | (?P<footnote>\[\^[^\]\s]+\])
-    | (?P<citation>(?<=\[)-?@[\w:./-]+)(?=[^\]\n\r]*\](?!\())
-    | (?<![\w:])(?P<emoji>:[A-Za-z][\w+-]*:)(?![\w:])
-    | (?<![\w:])(?P<text>:[A-Za-z][\w-]*(?=[\[{{]))
-    | (?P<comment>%%(?s:.*?)%%)
-    """,
+# Names and paths in the syntax of sites and notes, which readers do not see as words: at the start of a line,
+# and anywhere.
+_LINE_MARKUP: Final = lazy_pattern(
+    r"""^[ \t>]*+(?:[-+*][ \t]+)?(?P<piece>
+    \[![\w-]+\]
+    | (?:!!!|\?\?\?\+?|///)[ \t]*[\w-]+
+    | :{3,}[ \t]*\{(?:[\w-]*figure|image|(?:literal)?include|embed|code[\w-]*)\}[^\n\r]*
+    | :{2,}[ \t]*(?:\{[\w:.+-]+\}|[\w-]+)
+    | \([^()\s]+\)=(?=[ \t]*\r?$)
+    | \[\[?_?TOC_?\]\]?(?=[ \t]*\r?$)
+    | (?:;?-+8<-+|<<<[ \t])[^\n\r]*
+    )""",
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+_MARKUP: Final = lazy_pattern(
+    rf"""(?P<piece>{BRACES}|\{{:[^{{}}\n\r]*\}}
+    | \{{[A-Za-z][\w:+.-]*\}}(?=`)
+    | &(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);
+    | (?<!\S)\^[A-Za-z0-9-]+(?=[ \t]*\r?$)
+    | \[\^[^\]\s]+\]
+    | (?<=\[)-?@[\w:./-]+(?=[^\]\n\r]*\](?!\())
+    | (?<![\w:]):[A-Za-z][\w+-]*(?::(?![\w:])|(?=[\[{{]))
+    | %%(?s:.*?)%%
+    )""",
+    re.VERBOSE | re.MULTILINE,
 )
 
 # What directives of MyST have on the lines below the first; some of it readers see.
@@ -141,7 +143,7 @@ _OPTIONS: Final = lazy_pattern(
     r"[ \t>]*+:{3,}\{[^\n\r]*(?:\r\n?|\n)(?P<options>(?:[ \t>]*:[\w-]+:[^\n\r]*(?:\r\n?|\n)?)+)"
 )
 _OPTION: Final = lazy_pattern(
-    r"^[ \t>]*(?P<option>:(?:caption|alt|(?:sub)?title):|:[\w-]+:[^\n\r]*)", re.MULTILINE
+    r"^[ \t>]*(?P<piece>:(?:caption|alt|(?:sub)?title):|:[\w-]+:[^\n\r]*)", re.MULTILINE
 )
 
 _CLOSING: Final = {"{{": "}}", "{%": "%}"}
@@ -233,15 +235,22 @@ def _math(outline: Outline, block: Block) -> Iterator[Span]:
 
 
 def _markup(outline: Outline, block: Block) -> Iterator[Span]:
-    text, (start, end) = outline.source.text, _bounds(block)
-    options = _OPTIONS.match(text, start, end)
-    first, stop = options.span("options") if options else (start, start)
-    matches = chain(
-        _MARKUP.finditer(text, start, first),
-        _OPTION.finditer(text, first, stop),
-        _MARKUP.finditer(text, stop, end),
+    text, bounds = outline.source.text, _bounds(block)
+    options = _OPTIONS.match(text, *bounds)
+    in_options = options.span("options") if options else (bounds[0], bounds[0])
+    found = (
+        Span(*match.span("piece"))
+        for match in chain(
+            _LINE_MARKUP.finditer(text, *bounds),
+            _OPTION.finditer(text, *in_options),
+            _MARKUP.finditer(text, *bounds),
+        )
     )
-    return _outside_code(outline, block, (Span(*match.span(match.lastgroup or 0)) for match in matches))
+    pieces: list[Span] = []
+    for piece in sorted(found, key=lambda span: (span.start, -span.end)):
+        if not pieces or piece.start >= pieces[-1].end:
+            pieces.append(piece)
+    return _outside_code(outline, block, pieces)
 
 
 def _outside_code(outline: Outline, block: Block, pieces: Iterable[Span]) -> Iterator[Span]:

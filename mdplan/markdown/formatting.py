@@ -3,7 +3,7 @@
 Only the text of single root blocks comes back from it: those with definitions and footnotes stay as they are.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -107,65 +107,30 @@ def _block(lines: Sequence[str], own: range, new_text: str | None, kind: str | N
 # --- Blocks that mean something else to sites than to Markdown, where mdformat writes them in another way
 #
 # Containers by indentation (`!!! note`), attributes, math and templates have no HTML of their own here. So
-# nothing may change in text but blanks, the marks of emphasis, and the markers and indentation of lists.
+# the text of each line and its column stay, and what changes is markers, rules, fences, tables and headings.
 
 _PARTS: Final = lazy_pattern(
     r"(?P<indent>[ \t>]*)(?P<marker>(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*)(?P<text>.*)"
 )
-_BLANKS: Final = lazy_pattern(r"\s+")
-_CELL_GAP: Final = lazy_pattern(r"^\s*\|?\s*|\s*\|\s*$|\s*\|\s*|-+")
-_OF_SITES: Final = lazy_pattern(r"[{$]|%%")
-_SIGNS: Final = frozenset("{:<^/%=!?")
-
-# Columns that Python-Markdown wants before a block inside of an item.
-_INSIDE: Final = 4
+_MARKS: Final = lazy_pattern(r"[\s|#=-]+")
+_NO_TEXT: Final = frozenset({"fence", "hr", "html_block"})
 
 
 def _means_the_same(kind: str, old: Sequence[str], new: Sequence[str]) -> bool:
     """Return True if a root block of this `kind` with the lines `old` means the same to sites with `new`."""
-    if kind == "code_block":
-        # To some it is the content of the block above.
+    if kind == "table" and not all("|" in line for line in old):
+        # The last line has attributes.
         return False
-    if kind in {"fence", "hr", "html_block"}:
-        return True
-    plain = str.strip if any(map(_OF_SITES.search, old)) else _plain
-    if kind == "heading":
-        title = old[0] if old[0].lstrip().startswith("#") else " ".join(old[:-1])
-        return plain(title.strip("# \t")) == plain(new[0].strip("# \t"))
-    if kind == "table":
-        cells, new_cells = ([_CELL_GAP.sub("|", plain(line)) for line in lines] for lines in (old, new))
-        return cells == new_cells
-    return _keeps_places(old, [line for line in new if line.strip()], plain)
+    if kind in {"heading", "table"}:
+        return _MARKS.sub("", "".join(old)) == _MARKS.sub("", "".join(new))
+    # To some indented code is the content of the block above.
+    return kind in _NO_TEXT or (kind != "code_block" and _places(old) == _places(new))
 
 
-def _keeps_places(old: Sequence[str], new: list[str], plain: Callable[[str], str]) -> bool:
-    """Return True if the lines of text `new`, none blank, say what `old` says, inside of the same blocks."""
-    column, begins_block = 0, True
-    if len(new) != sum(map(bool, map(str.strip, old))):
-        return False
-    for line in old:
-        if not line.strip():
-            begins_block = True
-            continue
-        before, after = _PARTS.match(line), _PARTS.match(new.pop(0))
-        assert before, "every line has these parts"
-        assert after, "every line has these parts"
-        if plain(before["text"]) != plain(after["text"]) or bool(before["marker"]) != bool(after["marker"]):
-            return False
-        indent = width_of(before["indent"])
-        begins_block = begins_block or bool(before["marker"])
-        if begins_block and width_of(after["indent"]) < _INSIDE <= indent:
-            return False
-        is_lazy = indent < column and before["text"][:1] in _SIGNS
-        if not begins_block and (is_lazy or indent > column + 1):
-            return False
-        column, begins_block = width_of(before["indent"] + before["marker"]), False
-    return True
-
-
-def _plain(text: str) -> str:
-    """Return `text` without what mdformat may change in it: blanks, and which marks emphasis has."""
-    return _BLANKS.sub(" ", text.strip()).replace("_", "*")
+def _places(lines: Sequence[str]) -> list[tuple[int, bool, str]]:
+    """Return the column of each line with text, whether a marker begins it, and its text."""
+    parts = filter(None, (_PARTS.match(line) for line in lines if line.strip()))
+    return [(width_of(part["indent"]), bool(part["marker"]), part["text"].strip()) for part in parts]
 
 
 def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContext":

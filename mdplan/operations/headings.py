@@ -255,7 +255,7 @@ class MoveSection(LevelFitting):
         problems = tuple(problem for problem in (section, to) if isinstance(problem, Diagnostic))
         if isinstance(section, Diagnostic) or isinstance(to, Diagnostic):
             return problems
-        wrong = self._wrong_place(outline, section, to)
+        wrong = self._wrong_place(outline, section, to) or _torn_enclosure(outline, [(section, section)])
         if wrong:
             return (wrong,)
         place = place_next_to(outline, to, self._position)
@@ -281,6 +281,9 @@ class MoveSection(LevelFitting):
         section = self.find_section(outline)
         if isinstance(section, Diagnostic):
             return (section,)
+        torn = _torn_enclosure(outline, [(section, section)])
+        if torn is not None:
+            return (torn,)
         text = Span(section.span.start, end_of_subtree(outline, section))
         payload = read_payload(outline.text_of(text))
         if payload.left_open:

@@ -470,7 +470,7 @@ class FormatSection(SectionTargeted):
     It needs the extra `mdplan[mdformat]`. Headings keep their text and level; link definitions, footnotes,
     and the blank lines around the section stay as they are. In a document with syntax of sites, such as
     `!!! note`, `{: .class}`, `$$` or templates, blocks stay as they are that could mean something else there
-    then: those with other changes than of blanks, marks of emphasis and lists. A section that would not be
+    then: those in which the text of a line or its column would change. A section that would not be
     rendered as before, but for white space, is refused.
     """
 
