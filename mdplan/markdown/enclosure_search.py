@@ -2,9 +2,9 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby
-from typing import Final
+from typing import Final, TypeVar
 
 from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.enclosures import Region, RegionMarker, Regions, pair_up
@@ -14,6 +14,8 @@ from mdplan.markdown.parser import BRACES
 from mdplan.markdown.tables import NodeKind
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+
+_Piece = TypeVar("_Piece")
 
 # --- Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``, which tools replace.
 
@@ -163,7 +165,7 @@ _MODULE_LINE: Final = lazy_pattern(r"^(?:import|export)\b", re.MULTILINE)
 _EXPRESSION: Final = lazy_pattern(r"\{[^{}]*+\}")
 _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.HTML})
 
-
+# What comments and formulas of several lines are, by their sign; others are of MDX.
 _HIDDEN_KINDS: Final = {
     **dict.fromkeys(("$$", "\\[", "\\b"), NodeKind.MATH),
     **dict.fromkeys(("{{", "{{<", "{{%", "{%"), NodeKind.TEMPLATES),
@@ -176,19 +178,24 @@ def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Ite
 
     Comments and formulas of several blocks come first.
     """
-    for hidden in outline.hidden:
-        kind = _HIDDEN_KINDS.get(hidden.sign, NodeKind.MDX)
-        if kind in kinds and hidden.span.overlaps(span):
-            yield kind, hidden.span
+    for text in _touching(outline.hidden, span, lambda text: text.span):
+        kind = _HIDDEN_KINDS.get(text.sign, NodeKind.MDX)
+        if kind in kinds:
+            yield kind, text.span
     for block in outline.tree.leaves_in(span):
         if block.kind not in _LEAVES:
             continue
         for kind in kinds & SITE_KINDS:
             pieces = outline.derived(_pieces_of, block, kind)
-            at = bisect_left(pieces, span.start, key=lambda piece: piece.end)
-            while at < len(pieces) and pieces[at].start <= span.end:
-                yield kind, pieces[at]
-                at += 1
+            yield from ((kind, piece) for piece in _touching(pieces, span, lambda piece: piece))
+
+
+def _touching(pieces: Sequence[_Piece], span: Span, span_of: Callable[[_Piece], Span]) -> Iterator[_Piece]:
+    """Yield those of `pieces`, which are in order, that touch `span`."""
+    at = bisect_left(pieces, span.start, key=lambda piece: span_of(piece).end)
+    while at < len(pieces) and span_of(pieces[at]).start <= span.end:
+        yield pieces[at]
+        at += 1
 
 
 # What GitHub knows too; and what other syntax of sites begins with: tabs, abbreviations, definitions, math.

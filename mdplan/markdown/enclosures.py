@@ -70,13 +70,12 @@ class Enclosures:
         the end of a list or table, has its attributes. `is_outside` is asked about a line that may be part of
         the block by itself.
         """
-        at = bisect_right(self._ends, first, key=lambda end: end[0])
-        for line, other in self._ends[at:]:
-            if line > last:
-                break
+        at = bisect_right(self._ends, first, key=_line)
+        while at < len(self._ends) and self._ends[at][0] <= last:
+            line, other = self._ends[at]
+            at += 1
             if is_outside(line) if other is None else not first <= other <= last:
                 last = line - 1
-                break
         while may_have_attributes and last > first and last in self.attribute_lines and is_outside(last):
             last -= 1
         return last
@@ -90,7 +89,11 @@ class Enclosures:
         """Lines at which a block may end, in order, with the line of the other half."""
         halves = [(tag.line, other.line) for pair in self.pairs for tag, other in (pair, pair[::-1])]
         lone = [(tag.line, None) for tag in self.lone if not tag.opens]
-        return sorted((*halves, *lone), key=lambda end: end[0])
+        return sorted((*halves, *lone), key=_line)
+
+
+def _line(end: tuple[int, int | None]) -> int:
+    return end[0]
 
 
 NO_ENCLOSURES: Final = Enclosures()
@@ -146,15 +149,17 @@ def hidden_texts(tree: BlockTree, start: int = 0) -> tuple[HiddenText, ...]:
     return tuple(_hidden_texts(tree, start))
 
 
+def is_hidden(offset: int, hidden: Sequence[HiddenText]) -> bool:
+    """Return True if `offset` is in one of the `hidden` texts, which are in order."""
+    at = bisect_right(hidden, offset, key=lambda text: text.span.start) - 1
+    return at >= 0 and offset < hidden[at].span.end
+
+
 def without_hidden(headings: Sequence[Block], hidden: Sequence[HiddenText]) -> Sequence[Block]:
     """Return those of `headings` that are in no `hidden` text."""
     if not hidden:
         return headings
-    return [
-        heading
-        for heading in headings
-        if not any(text.span.start <= heading.span.start < text.span.end for text in hidden)
-    ]
+    return [heading for heading in headings if not is_hidden(heading.span.start, hidden)]
 
 
 def _hidden_texts(tree: BlockTree, at: int) -> Iterator[HiddenText]:
@@ -182,7 +187,7 @@ def _hidden_texts(tree: BlockTree, at: int) -> Iterator[HiddenText]:
 # blocks, shortcodes of Hugo. They count at the start of a line, after the marks of quotes and items, and
 # closing ones also at its end; not in code.
 
-_ENCLOSURE_SIGNS: Final = (":::", "///", "</", "{%", "{{<", "{{%")
+_ENCLOSURE_SIGNS: Final = (":::", "///", "</", "{%", "{{<", "{{%", "{{#", "{{/")
 
 # Elements whose missing half is an error, and others.
 _ELEMENT: Final = (
@@ -202,7 +207,7 @@ _LINE: Final = lazy_pattern(
     (?P<colons>:{{3,}}|/{{3,}}(?=[ \t]+[\w-]|[ \t]*\r?$))[ \t]*+(?P<directive>[\w-]*)[^\n\r]*
     |<(?P<close>/)?(?P<element>{_ANY_ELEMENT})(?P<rest>{_PROPERTIES})(?P<end>>)?
     |\{{%-?[ \t]*+(?P<liquid>\w+)\b[^\n\r]*
-    |\{{\{{[<%]-?[ \t]*+(?P<endcode>/)?[ \t]*+(?P<shortcode>[\w/.-]+)[^\n\r]*
+    |\{{\{{(?:[<%]-?|\#|(?=/\w))[ \t]*+(?P<endcode>/|(?<=\#)end)?[ \t]*+(?P<shortcode>[\w/.-]+)[^\n\r]*
     )""",
     re.MULTILINE | re.VERBOSE,
 )
@@ -211,11 +216,12 @@ _OPENING: Final = lazy_pattern(rf"{_START}<(?:{_ELEMENT}|>)", re.MULTILINE)
 _CLOSED_AT_END: Final = lazy_pattern(rf"</(?P<element>{_ANY_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
 
 # What says something about the block above it: attributes of Kramdown and Python-Markdown, block IDs of
-# Obsidian, breaks of MyST.
+# Obsidian, breaks of MyST, captions of Pandoc.
 _ATTRIBUTES: Final = lazy_pattern(
-    r"^[ \t>]*+(?:\{:[^{}\n]*\}|\{[ ]*[.#][^{}\n]*\}|\^[\w-]+|\+\+\+(?:[ ].*)?)[ \t]*\r?$", re.MULTILINE
+    r"^[ \t>]*+(?:\{:[^{}\n]*\}|\{[ ]*[.#][^{}\n]*\}|\^[\w-]+|\+\+\+(?:[ ].*)?|:[ ][^\n|]+)[ \t]*\r?$",
+    re.MULTILINE,
 )
-_ATTRIBUTE_SIGNS: Final = ("{:", "{.", "{ .", "{#", "{ #", "\n^", ">^", " ^", "+++")
+_ATTRIBUTE_SIGNS: Final = ("{:", "{.", "{ .", "{#", "{ #", "\n^", ">^", " ^", "+++", "\n: ", " : ")
 
 # They end one branch of a condition, and begin another.
 _BRANCHES: Final = frozenset({"else", "elsif", "elif", "when"})
@@ -282,7 +288,7 @@ def _tags(tree: BlockTree, lines: LineIndex, start: int, hidden: Sequence[Hidden
     seen: set[tuple[int, str]] = set()
     for match in sorted(matches, key=re.Match.start):
         tag = _read_tag(match, lines.line_at(match.start()))
-        if any(each.span.start <= match.start() < each.span.end for each in hidden):
+        if is_hidden(match.start(), hidden):
             continue
         leaf = tree.leaf_at(match.end() - 1)
         if tag is None or (leaf is not None and leaf.kind in _CODE) or (tag.line, tag.name) in seen:

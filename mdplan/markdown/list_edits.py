@@ -307,7 +307,7 @@ def _in_the_way(line: int, what: str) -> Diagnostic:
 def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagnostic:
     """Return the removal of a list of one item, and of quotes that hold nothing else."""
     lines, containers, block = outline.source.lines, listing.containers, listing.block
-    first, last = block.first_line, listing.last_line
+    first, last = block.first_line, _last_line_with_attributes(outline, listing)
     while (quote := containers.block) is not None and quote.kind is BlockKind.QUOTE:
         around = (*range(quote.first_line, first), *range(last + 1, quote.last_line + 1))
         if not all(_is_blank(outline, containers, line) for line in around):
@@ -338,6 +338,16 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
     following = _first_block(outline, last + 1)
     is_underline = following is not None and following.kind is BlockKind.RULE
     return _remove_lines(outline, containers, claimed, removed, is_underline=is_underline)
+
+
+def _last_line_with_attributes(outline: Outline, listing: MarkdownList) -> int:
+    """Return the last line of `listing` with its attributes, which go with it; breaks below it stay."""
+    lines, last = outline.source.lines, listing.last_line
+    while last < listing.items[-1].end_line and last + 1 in outline.enclosures.attribute_lines:
+        if lines.content(last + 1).lstrip(" \t>").startswith("+"):
+            break
+        last += 1
+    return last
 
 
 def _starts_on_marker_line(outline: Outline, item: Block, block: Block) -> bool:
