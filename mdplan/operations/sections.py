@@ -159,12 +159,11 @@ class PayloadOperation(LevelFitting):
         Errors: EMPTY_CONTENT where there is no other text; INVALID_ARGUMENT for a section around or beside.
         """
         own_heading = payload.headings[0] if _has_heading_of(section, payload) else None
-        if own_heading is None or own_heading.level > section.level:
+        if own_heading is None or own_heading.level > section.level or _has_other_marks(section, payload):
             around = set(map(_name, section.path))
             repeated = [heading for heading in payload.headings if _name(_title(heading)) in around]
             return _first_beside(repeated, section.level) or payload
-        end = own_heading.span.end
-        text = read_payload(payload.text[attribute_lines([0], [end], payload.text).get(0, end) :])
+        text = read_payload(payload.text[own_heading.span.end :])
         return _first_beside(payload.headings[1:], own_heading.level) or (_EMPTY if text.is_blank else text)
 
     def _inserted_at(
@@ -686,6 +685,15 @@ def _has_heading_of(section: Section, payload: Payload) -> bool:
         and payload.starts_with_heading
         and _name(_title(payload.headings[0])) == _name(section.title)
     )
+
+
+def _has_other_marks(section: Section, payload: Payload) -> bool:
+    """Whether the heading of `payload` brings an ID or attributes that the one of `section` does not have."""
+    heading = payload.headings[0]
+    marks = marks_behind(heading.content).strip()
+    has_line_below = bool(attribute_lines([0], [heading.span.end], payload.text))
+    old = section.heading.content if section.heading else ""
+    return payload.starts_with_anchor or has_line_below or not old.endswith(marks)
 
 
 def _title(heading: Block) -> str:
