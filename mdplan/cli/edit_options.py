@@ -117,6 +117,8 @@ class EditOptions:
                 continue
             if name in CONTENT_FIELDS:
                 fields[name] = self._content(value)
+            elif value is field_types.NULL:
+                fields[name] = None
             else:
                 fields[name] = dict(value) if _is_map(schema) else value
         section = given.get(_SECTION) if self.is_about_sections else None
@@ -237,7 +239,12 @@ def _parts(options: EditOptions, file: str, edit: Mapping[str, Any]) -> list[str
 
 def _words(name: str, value: Any, option: click.Option) -> Iterator[str]:  # noqa: ANN401 (any JSON)
     flag = next((each for each in option.opts if each == "--text"), option.opts[0])
-    if isinstance(value, bool):
+    if isinstance(option.type, field_types.TypedValueType):
+        from mdplan.cli.typed_values import typed_value
+
+        is_plain = isinstance(value, str) and typed_value(value) == value
+        yield f"{flag} {shlex.quote(value if is_plain else json.dumps(value, ensure_ascii=False))}"
+    elif isinstance(value, bool):
         yield flag if value else option.secondary_opts[0]
     elif name in CONTENT_FIELDS and "\n" in value:
         yield f"{flag} @new.{'diff' if name == 'diff' else 'md'}"

@@ -114,19 +114,24 @@ class NameListType(click.ParamType[Any]):
         return names
 
 
+# A null that was typed: to click, None is an option that was not.
+NULL: Final = object()
+
+
 class TypedValueType(click.ParamType[Any]):
     """``true``, ``3``, ``[a, b]``; other values, and those in quotes, are text."""
 
     name = "value"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """The value as JSON has it; a date stays as it is written."""
+        """The value as JSON has it, `NULL` for null; a date stays as it is written."""
         from mdplan.cli.typed_values import typed_value
 
         try:
-            return typed_value(value)
+            typed = typed_value(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        return NULL if typed is None else typed
 
 
 class AssignmentType(click.ParamType[Any]):
@@ -143,7 +148,8 @@ class AssignmentType(click.ParamType[Any]):
         key, sign, text = value.partition("=")
         if not sign or not key.strip():
             self.fail(f"expected KEY=VALUE, not `{value}`", param, ctx)
-        return key.strip(), TypedValueType().convert(text, param, ctx) if self.is_typed else text
+        typed = TypedValueType().convert(text, param, ctx) if self.is_typed else text
+        return key.strip(), None if typed is NULL else typed
 
 
 def heading_path(text: str) -> list[str]:

@@ -220,9 +220,21 @@ class ReplaceMatch(SectionTargeted):
             is_evidence=self.preview or (self.is_evidence and self._is_sole(outline, selection)),
         )
 
+    def located(self, outline: Outline) -> "ReplaceMatch | Diagnostic":
+        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
+        if self.lines is None or not (self.lines.start_hash or self.lines.end_hash):
+            return self
+        # What finds lines shows near misses, as this does.
+        from mdplan.operations.lines import located_lines
+
+        found = located_lines(outline, self.lines)
+        if isinstance(found, Diagnostic):
+            return found
+        return self.located_at({"lines": found[0]}, is_proven=found[1])
+
     def _is_sole(self, outline: Outline, selection: MatchSelection) -> bool:
         """Whether the lines that it names have all that the file has of its pattern."""
-        if self.lines is None:
+        if self.lines is None or self.is_located:
             return True
         return outline.view.text.count(self.compiled().text) <= len(selection.matches.eligible)
 
