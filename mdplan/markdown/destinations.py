@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from urllib.parse import quote, unquote
 
 from mdplan.markdown import paths
-from mdplan.markdown.blocks import INLINE_KINDS
+from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
 from mdplan.markdown.headings import GITHUB_PREFIX, heading_slug
 from mdplan.markdown.html import HtmlAttribute, unescaped
 from mdplan.markdown.inline_node import WIKI_LINK, InlineKind, unescape
@@ -35,6 +35,16 @@ _SOURCES: Final = frozenset({"src", "poster"})
 _CANDIDATE: Final = lazy_pattern(r"[\s,]*([^\s,]+)(?:\s[^,]*)?")
 _FOLLOWED_TAGS: Final = frozenset({"a", "area"})
 _KINDS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE, InlineKind.DEFINITION, InlineKind.WIKI_LINK})
+
+
+# A tag of MDX: HTML has no names of capital and small letters.
+_COMPONENT: Final = lazy_pattern(r"<[A-Z][\w.]*[a-z][\w.]*(?=[\s/>])[^<>]*>?")
+_COMPONENT_LINK: Final = lazy_pattern(
+    r"""(?<=\s)(?:href|to|link)\s*=\s*(?:\{\s*)?(?P<quote>["'`])(?P<quoted>[^"'`{}\r\n]+)(?P=quote)"""
+)
+_COMPONENT_OR_LINK: Final = lazy_pattern(rf"{_COMPONENT.pattern}|\]\(")
+_FENCE_IN_COMPONENT: Final = lazy_pattern(r"(?m)^[ \t]*(?:```|~~~)")
+_LINK_IN_COMPONENT: Final = lazy_pattern(r"\]\(\s*(?:<(?P<angle>[^<>\r\n]+)>|(?P<bare>[^\s()<>]+))")
 
 
 class DestinationForm(Enum):
@@ -80,6 +90,13 @@ class Destination:
         return self.path.startswith(("/", "@site/"))
 
 
+_FORMS_IN_COMPONENT: Final = {
+    "quoted": DestinationForm.QUOTED,
+    "angle": DestinationForm.ANGLE,
+    "bare": DestinationForm.BARE,
+}
+
+
 def destinations(
     outline: Outline, areas: Sequence[Span], mark: re.Pattern[str] = ANY_LINK
 ) -> tuple[Destination, ...]:
@@ -95,6 +112,7 @@ def destinations(
             _of_attributes(outline, area),
             _of_shortcodes(outline, area),
             _of_properties(outline, area),
+            _of_components(outline, area),
         ):
             if destination.span.overlaps(area):
                 by_span[destination.span] = destination
@@ -159,6 +177,40 @@ def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
             if any(node.kind is InlineKind.CODE for node in outline.inline.nodes_in(span)):
                 continue
             split = _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=False)
+            if split is not None:
+                yield split
+
+
+def _of_components(outline: Outline, area: Span) -> Iterator[Destination]:
+    """Yield links of components: their attributes, and Markdown right below their tags.
+
+    CommonMark takes that Markdown for HTML, and some of the tags for text. MDX also has no indented code.
+    """
+    text = outline.source.text
+    for block in leaves_containing(outline, area, _COMPONENT_OR_LINK if outline.is_mdx else _COMPONENT):
+        start, end = block.span.start, block.span.end
+        is_markdown = outline.is_mdx and block.kind in {BlockKind.HTML, BlockKind.INDENTED_CODE}
+        tags = list(_COMPONENT.finditer(text, start, end))
+        if block.kind is BlockKind.HTML and tags and "<" not in text[start : tags[0].start()]:
+            is_markdown = True
+        if not (is_markdown or block.kind is BlockKind.HTML or block.kind in INLINE_KINDS):
+            continue
+        matches = [match for tag in tags for match in _COMPONENT_LINK.finditer(text, *tag.span())]
+        matches += _LINK_IN_COMPONENT.finditer(text, start, end) if is_markdown else ()
+        for match in matches:
+            group = match.lastgroup or ""
+            in_code = any(
+                node.kind is InlineKind.CODE for node in outline.inline.nodes_in(Span(*match.span()))
+            )
+            line = text.rfind("\n", 0, match.start()) + 1
+            in_fence = len(_FENCE_IN_COMPONENT.findall(text, start, match.start())) % 2
+            if in_code or in_fence or text.count("`", line, match.start()) % 2:
+                continue
+            form = _FORMS_IN_COMPONENT[group]
+            href = unescaped_destination(match[group], form)
+            # What an attribute means only its component knows.
+            is_attribute = form is DestinationForm.QUOTED
+            split = _split(outline, Span(*match.span(group)), href, form, is_shown=is_attribute)
             if split is not None:
                 yield split
 

@@ -797,7 +797,7 @@ _DESTINATION: Final = lazy_pattern(
 _PAGE: Final = lazy_pattern(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
 
 # After the sign of equality of an attribute.
-_VALUE: Final = lazy_pattern(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
+_VALUE: Final = lazy_pattern(r"""\s*(?:\{\s*)?["'`]?(?P<html>[^"'`<>\r\n]*)""")
 
 # A route in front matter; in other lines it does no harm.
 _ROUTE: Final = lazy_pattern(r"""^[ \t-]*link:[ \t]*["']?(?P<html>[^"'#\r\n]+)""", re.MULTILINE)
@@ -880,7 +880,7 @@ def possible_links(text: str) -> Iterator[re.Match[str]]:
     yield from _DESTINATION.finditer(text)
     yield from _PAGE.finditer(text)
     yield from destinations.REF_SHORTCODE.finditer(text)
-    yield from _attribute_values(text, ("href", "src", "poster"))
+    yield from _attribute_values(text, ("href", "src", "poster", "to", "link"))
     if text.startswith(("---", "\ufeff---")):
         yield from _ROUTE.finditer(text)
 
