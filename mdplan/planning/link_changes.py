@@ -206,16 +206,19 @@ class LinkChanges:
                 places[key] = None if keys is None or known is None else keys | known
         return {**places, **dict.fromkeys(map(page_key, self.after.new_paths))}
 
-    def target(self, document: str, destination: destinations.Destination) -> destinations.LinkedPath | None:
+    def target(
+        self, document: str, destination: destinations.Destination, *, is_moved: bool
+    ) -> destinations.LinkedPath | None:
         """Return what `destination` named in the file `document` of the base; None if unknown.
 
-        Looks at the tree only if the target may be an affected file.
+        Looks at the tree only if the target may be an affected file, or the destination `is_moved` to another
+        folder, from which a name may mean another page.
         """
         if not destination.path:
             return destinations.LinkedPath(document, destinations.TargetKind.FILE)
         is_wiki = destination.form is destinations.DestinationForm.WIKI
         if is_wiki and destination.is_page_name:
-            is_affected = page_key(destination.path) in self.names
+            is_affected = is_moved or page_key(destination.path) in self.names
             return destinations.find_target(self.before, document, destination) if is_affected else None
         if destination.is_page_name or self.before.rules.has_page_folders:
             return destinations.find_target(self.before, document, destination)

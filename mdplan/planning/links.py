@@ -178,7 +178,8 @@ class _LinkChecker:
             return self._written(destination)
         moved = _overlapping(self._moved, destination.span)
         origin = self.document.old_path if moved is None else self.document.moved[moved]
-        target = self.changes.target(origin, destination)
+        is_moved = self._moves_away or moved is not None
+        target = self.changes.target(origin, destination, is_moved=is_moved)
         is_certain = target is not None and target.kind is TargetKind.FILE
         near = self.changes.near(origin, destination) if not is_certain and moved is None else None
         if target is None or near is not None:
@@ -284,7 +285,7 @@ class _LinkChecker:
         """Check a link that an edit wrote: it is not rewritten, and must name something."""
         if self._resolves(destination, is_new=True) or self._is_in_form_of_a_site(destination):
             return _UNCHANGED
-        target = self.changes.target(self.document.old_path, destination)
+        target = self.changes.target(self.document.old_path, destination, is_moved=False)
         now = None if target is None else self._moved_to(target, destination)
         return _Outcome(is_broken=True, now=now)
 
