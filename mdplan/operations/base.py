@@ -1,7 +1,7 @@
 """Base classes of all operations: targets, guards and resolutions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
@@ -218,19 +218,19 @@ class Operation(WireModel, ABC):
     # The edit as its caller wrote it, where that is another spelling of it.
     _written: Mapping[str, Any] | None = PrivateAttr(default=None)
 
-    # Whether hashes of lines prove where it is.
+    # Whether hashes of lines say where it is, in one place alone.
     _is_located: bool = PrivateAttr(default=False)
 
     @property
     def is_located(self) -> bool:
-        """Whether hashes of lines prove its place."""
+        """Whether hashes of lines say its place, and no other lines have them."""
         return self._is_located
 
-    def located_at(self, place: dict[str, Any], *, is_proven: bool) -> Self:
-        """The same edit at a `place`, fields by name, that hashes of lines say; these may prove it."""
+    def located_at(self, place: dict[str, Any], *, is_unique: bool) -> Self:
+        """The same edit at a `place`, fields by name, that hashes of lines say; it may be their only one."""
         located = self.model_copy(update=place)
         # The attribute of another object, and of the same class.
-        located._is_located = is_proven  # noqa: SLF001
+        located._is_located = is_unique  # noqa: SLF001
         return located
 
     def written_as(self, edit: Mapping[str, Any]) -> "Operation":
@@ -315,19 +315,13 @@ class Operation(WireModel, ABC):
         del outline
         return problem.code in self.satisfied_by
 
-    @property
-    def hashed_lines(self) -> "LinesField | None":
-        """The lines that it names by their hashes as well; None where it names none."""
-        lines = getattr(self, "lines", None)
-        return lines if isinstance(lines, LinesField) and lines.start_hash and lines.end_hash else None
-
     def counted_fields(self, outline: Outline) -> tuple[str, ...]:
         """The fields, by wire names, whose numbers may mean another place in a later version of `outline`.
 
         Lines whose hashes no other lines of `outline` have are found again.
         """
-        lines = self.hashed_lines
-        is_found = lines is not None and len(lines.places_in(outline)) == 1
+        located = self.located(outline)
+        is_found = isinstance(located, Operation) and located.is_located
         return tuple(
             str(field.alias)
             for name, field in type(self).model_fields.items()
@@ -563,10 +557,6 @@ class LinesField(WireModel):
             )
             raise ValueError(msg)
         return self
-
-    def places_in(self, outline: Outline) -> Sequence[int]:
-        """The lines of `outline` at which those with these hashes begin."""
-        return outline.line_hashes.places(self.start_hash or "", self.end_hash or "", self.end - self.start)
 
     def outside(self, count: int) -> Diagnostic:
         """Return RANGE_OUT_OF_BOUNDS for lines that a file of `count` lines does not have."""

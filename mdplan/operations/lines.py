@@ -1,5 +1,6 @@
 """Operations on whole lines, and replace_range for the text between two places."""
 
+from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,6 +11,14 @@ from mdplan.operations import base
 from mdplan.operations.matches import with_nearest_lines, with_nearest_ranges
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Position, Span, common_start, line_end_around, to_lf, with_line_ends
+
+
+class Proof(Enum):
+    """What hashes of lines prove: nothing, that no other place has them, or all of the text there too."""
+
+    NONE = 0
+    PLACE = 1
+    ALL = 2
 
 
 class LineOperation(base.Operation):
@@ -23,18 +32,18 @@ class LineOperation(base.Operation):
         default=None, description="What these lines contain now; the last line end is optional."
     )
 
-    def at(self, outline: Outline, lines: base.LinesField, place: dict[str, Any], *, is_proven: bool) -> Self:
-        """The edit at a `place` that hashes say; if it `is_proven`, the text of `lines` guards it."""
-        if is_proven and self.expected_text is None:
+    def at(self, outline: Outline, lines: base.LinesField, place: dict[str, Any], proof: "Proof") -> Self:
+        """The edit at a `place` that hashes say; the text of `lines` guards it where they prove that."""
+        if proof is Proof.ALL and self.expected_text is None:
             table = outline.source.lines
             text = outline.text_of(Span(table.start(lines.start), table.content_end(lines.end)))
             place = {**place, "expected_text": to_lf(text)}
-        return self.located_at(place, is_proven=is_proven)
+        return self.located_at(place, is_unique=proof is not Proof.NONE)
 
     def is_evidence(self, outline: Outline) -> bool:
         """Whether the expected text proves the place: hashes of lines did, or it is once in the file."""
         if self.expected_text is None or self.is_located:
-            return self.is_located
+            return self.expected_text is not None
         whole, wanted = (
             text if text.endswith("\n") else f"{text}\n"
             for text in (outline.view.text, to_lf(self.expected_text))
@@ -89,44 +98,26 @@ class InsertLines(LineOperation):
     def _split_line(cls, given: object) -> object:
         return base.with_line_hash(given)
 
-    @property
-    def hashed_lines(self) -> base.LinesField | None:
-        """The lines that `line_hash` is of; one that is the first or last line is not counted."""
-        if self.line_hash is None:
-            return None
-        hashes = self.line_hash.removeprefix(base.START).removesuffix(base.END).split(",")
-        end = self.line + len(hashes) - 1
-        return base.LinesField(start=self.line, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
-
-    @property
-    def _edges(self) -> tuple[bool, bool]:
-        """Whether the line must be the first, and whether it must be the last."""
-        given = self.line_hash or ""
-        return given.startswith(base.START), given.endswith(base.END)
-
-    def counted_fields(self, outline: Outline) -> tuple[str, ...]:
-        """Those of the base class; only one line is the first, and one the last."""
-        return () if any(self._edges) else super().counted_fields(outline)
-
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
         """The edit with a line number instead of line hashes. Errors: TEXT_MISMATCH."""
-        hashed = self.hashed_lines
-        if hashed is None:
+        if self.line_hash is None:
             return self
-        is_first, is_last = self._edges
+        hashes = self.line_hash.removeprefix(base.START).removesuffix(base.END).split(",")
+        is_first, is_last = self.line_hash.startswith(base.START), self.line_hash.endswith(base.END)
         first = outline.source.lines.count if is_last else self.line
+        end = first + len(hashes) - 1
         found = located_lines(
-            outline, hashed.model_copy(update={"start": first, "end": first + hashed.end - hashed.start})
+            outline, base.LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
         )
         if isinstance(found, Diagnostic):
             return found
-        lines, is_proven = found
+        lines, proof = found
         if (is_first or is_last) and lines.start != first:
             return _not_at_edge("first" if is_first else "last", self.line, lines.start)
         # Only one line is the first, and one the last.
-        is_proven = is_proven or is_first or is_last
+        proof = Proof.ALL if is_first or is_last else proof
         line = lines.end if self.position == "before" else lines.start
-        return self.at(outline, base.LinesField(start=line, end=line), {"line": line}, is_proven=is_proven)
+        return self.at(outline, base.LinesField(start=line, end=line), {"line": line}, proof)
 
     def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
@@ -186,8 +177,7 @@ class WholeLinesOperation(LineOperation):
         located = located_lines(outline, self.lines)
         if isinstance(located, Diagnostic):
             return located
-        numbers, is_proven = located
-        return self.at(outline, numbers, {"lines": numbers}, is_proven=is_proven)
+        return self.at(outline, located[0], {"lines": located[0]}, located[1])
 
 
 class ReplaceLines(WholeLinesOperation):
@@ -299,16 +289,6 @@ class ReplaceRange(base.Operation):
             raise ValueError("expectedText is required: give the text of the range as it is now")
         return self
 
-    @property
-    def hashed_lines(self) -> base.LinesField | None:
-        """The lines of its edges, if both have hashes."""
-        start, end = self.range.start, self.range.end
-        if not (start.line_hash and end.line_hash) or end.line < start.line:
-            return None
-        return base.LinesField(
-            start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash
-        )
-
     def located(self, outline: Outline) -> "ReplaceRange | Diagnostic":
         """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         start, end = self.range.start, self.range.end
@@ -320,7 +300,7 @@ class ReplaceRange(base.Operation):
         found = located_lines(outline, lines)
         if isinstance(found, Diagnostic):
             return found
-        numbers, is_proven = found
+        numbers, proof = found
         moved = base.RangeField(
             start=base.PositionField(line=numbers.start, col=start.col),
             end=base.PositionField(line=numbers.end, col=end.col),
@@ -329,8 +309,9 @@ class ReplaceRange(base.Operation):
         span = here.span_in(outline)
         if isinstance(span, Diagnostic):
             return here
-        expected = outline.text_of(span) if is_proven and self.expected_text is None else self.expected_text
-        return here.located_at({"expected_text": expected}, is_proven=is_proven)
+        is_guard = proof is Proof.ALL and self.expected_text is None
+        expected = outline.text_of(span) if is_guard else self.expected_text
+        return here.located_at({"expected_text": expected}, is_unique=proof is not Proof.NONE)
 
     def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One replacement.
@@ -405,7 +386,7 @@ class ReplaceRange(base.Operation):
 _MOST_LISTED: Final = 5
 
 
-def located_lines(outline: Outline, lines: base.LinesField) -> tuple[base.LinesField, bool] | Diagnostic:
+def located_lines(outline: Outline, lines: base.LinesField) -> tuple[base.LinesField, Proof] | Diagnostic:
     """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
 
     What moved is found again where no other lines have these hashes. They prove the text where each
@@ -415,11 +396,12 @@ def located_lines(outline: Outline, lines: base.LinesField) -> tuple[base.LinesF
     places = outline.line_hashes.places(start, end, lines.end - lines.start)
     is_unique = bool(start and end) and len(places) == 1
     is_listed = lines.start == lines.end or "," in start
-    is_proven = is_unique and (is_listed or lines.end - lines.start == 1)
+    is_whole = is_listed or lines.end - lines.start == 1
+    proof = Proof.NONE if not is_unique else Proof.ALL if is_whole else Proof.PLACE
     if lines.start in places:
-        return base.LinesField(start=lines.start, end=lines.end), is_proven
+        return base.LinesField(start=lines.start, end=lines.end), proof
     if is_unique:
-        return base.LinesField(start=places[0], end=places[0] + lines.end - lines.start), is_proven
+        return base.LinesField(start=places[0], end=places[0] + lines.end - lines.start), proof
     named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
     listed = ", ".join(map(str, places[:_MOST_LISTED]))
     return Diagnostic(

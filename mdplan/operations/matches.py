@@ -230,7 +230,7 @@ class ReplaceMatch(SectionTargeted):
         found = located_lines(outline, self.lines)
         if isinstance(found, Diagnostic):
             return found
-        return self.located_at({"lines": found[0]}, is_proven=found[1])
+        return self.located_at({"lines": found[0]}, is_unique=bool(found[1].value))
 
     def _is_sole(self, outline: Outline, selection: MatchSelection) -> bool:
         """Whether the lines that it names have all that the file has of its pattern."""

@@ -20,16 +20,11 @@ from mdplan.planning import replan
 from mdplan.requests.batch import read_edit
 from mdplan.settings import Durability, Settings
 from mdplan.text.source import Source
+from tests.support.case_tables import CaseTables
 
 VALUES: Final = st.sampled_from([None, "", "a", "null", "https://x.org/#a;b", 0, 1, False, ["a"], {"a": 1}])
-EDITS: Final[tuple[dict[str, Any], ...]] = (
-    {"op": "set_value", "value": "new"},
-    {"op": "delete_value"},
-    {"op": "rename_key", "newName": "other"},
-    {"op": "move_item", "after": "z"},
-    {"op": "add_to_list", "value": "new"},
-    {"op": "remove_from_list", "value": "a"},
-)
+CASE_TABLES = CaseTables(__file__)
+EDITS: Final[list[dict[str, Any]]] = CASE_TABLES.value("EDITS")
 NUMBERS: Final = (
     st.lists(st.sampled_from("xyz"), min_size=1, max_size=4),
     st.integers(0, 3),
