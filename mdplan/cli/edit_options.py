@@ -115,6 +115,7 @@ class EditOptions:
             value: Any = given.get(snake_case(name))
             if value is None or value == ():
                 continue
+            value = None if value is field_types.NULL else value
             if name in CONTENT_FIELDS:
                 fields[name] = self._content(value)
             elif value is field_types.NULL:
@@ -177,7 +178,7 @@ def _is_map(schema: Schema) -> bool:
 
 
 _KINDS: Final[Mapping[str, Callable[[Schema], click.ParamType[Any]]]] = {
-    "any": lambda _: field_types.TypedValueType(),
+    "any": lambda _: field_types.OptionalValueType(),
     "array": lambda schema: field_types.NameListType(tuple(schema["items"].get("enum", ()))),
     "integer": lambda schema: click.IntRange(min=schema.get("minimum")),
     "object": _object_type,
@@ -300,7 +301,7 @@ _TYPED: Final = {
     "expectedValue": "Value that the key has now, in YAML; a date as it is written.",
     "headingPath": "Headings from outer to inner, or the last of them, such as 'Guide / Install'.",
     "include": "Kinds of text to match in after all, such as html,inlineCode.",
-    "key": "Key, dotted inside maps: author.name. [ms.topic] is a name with a dot.",
+    "key": "Key, dotted inside maps: author.name, nav[0].Home. [ms.topic] is a name with a dot.",
     "line": "Line (from 1) next to which the new lines go.",
     "lines": "A line or a range, such as 12-25.",
     "list": "Number of the list, from 0 in the section or file; nested lists do not count.",

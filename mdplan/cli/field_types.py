@@ -60,18 +60,28 @@ class HeadingPathType(click.ParamType[Any]):
 
 
 class KeyType(click.ParamType[Any]):
-    """A dotted key such as ``author.name``, or a list of names in brackets where a name has a dot."""
+    """A key such as ``author.name``, ``nav[0].Home`` or ``/ms.topic``; ``[ms.topic]`` has dots in a name."""
 
     name = "key"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """The key as it is, or the list."""
-        if not value.startswith("["):
-            return value
-        names = TypedValueType().convert(value, param, ctx)
-        if not isinstance(names, list) or not all(isinstance(each, str | int) for each in names):
-            self.fail(f"expected names in brackets such as [ms.topic], not `{value}`", param, ctx)
-        return names
+        """The key as it is; names in brackets as a JSON Pointer."""
+        from mdplan.data.address import pointer, steps_of
+
+        names: Any = None
+        if _QUOTED_NAME.search(value):
+            self.fail(f"a name has no quotes, unlike in `{value}`; `/` before it makes its dots part of it")
+        try:
+            steps_of(value)
+        except ValueError as error:
+            if value[:1] == "[" and value[-1:] == "]":
+                names = TypedValueType().convert(value, param, ctx)
+            if not isinstance(names, list) or not all(isinstance(each, str | int) for each in names):
+                self.fail(f"`{value}` is no key: {error}; write names with dots as [ms.topic]", param, ctx)
+        return value if names is None else pointer(names)
+
+
+_QUOTED_NAME: Final = lazy_pattern(r"""(?:^|\.)(["']).*\1(?:\.|$)""")
 
 
 class IndexOrNameType(click.ParamType[Any]):
@@ -132,6 +142,18 @@ class TypedValueType(click.ParamType[Any]):
         except ValueError as error:
             self.fail(str(error), param, ctx)
         return NULL if typed is None else typed
+
+
+class OptionalValueType(TypedValueType):
+    """A typed value of an option, where no value differs from null."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """The value, and `NULL` for null."""
+        typed = super().convert(value, param, ctx)
+        return NULL if typed is None else typed
+
+
+NULL: Final = object()
 
 
 class AssignmentType(click.ParamType[Any]):

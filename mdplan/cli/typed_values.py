@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import yaml
 
+from mdplan.data.tree import spelled
 from mdplan.data.yaml import scalar_text
 from mdplan.text.lazy_pattern import lazy_pattern
 
@@ -46,6 +47,16 @@ def typed_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
 def is_date(text: str) -> bool:
     """Whether `text`, a value with its quotes, is a date or a time with one, or a list with such."""
     return _has_date(_whole(text.strip(" \t")))
+
+
+def is_decimal(text: str) -> bool:
+    """Whether `text` is a number that mdplan would write in another way, such as 0.20."""
+    return isinstance(_plain(text.strip()), str) and not isinstance(spelled(text.strip()), str)
+
+
+def is_quoted(text: str) -> bool:
+    """Whether `text` is in quotes."""
+    return text.strip()[:1] in ("'", '"')
 
 
 class _NotJsonError(Exception):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mdplan.data.tree import Element, Path, value_at
+from mdplan.data.tree import Element, Path, Unnamed, value_at
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
@@ -99,14 +99,25 @@ def counted_paths(values: Any, given: GivenKey) -> Sequence[Path]:  # noqa: ANN4
 
 def _ambiguous(paths: Sequence[Path]) -> Diagnostic:
     names = " or ".join(f"`{shown(path)}`" for path in paths[:_LISTED])
-    arrays = " or ".join(f'`"key": {json.dumps(path, ensure_ascii=False)}`' for path in paths[:2])
-    return Diagnostic.invalid(f"the key could mean {names}", f"send an array: {arrays}")
+    pointers = " or ".join(f"`{pointer(path)}`" for path in paths[:2])
+    return Diagnostic.invalid(f"the key could mean {names}", f"write {pointers}")
+
+
+def pointer(path: Sequence[Element]) -> str:
+    """Write `path` as a JSON Pointer, in which dots and brackets are parts of names."""
+    return "".join("/" + str(each).replace("~", "~0").replace("/", "~1") for each in path)
 
 
 def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any value)
-    """Return KEY_NOT_FOUND with the nearest keys, else the first ones."""
+    """Return KEY_NOT_FOUND with the nearest keys, else the first ones; INVALID_ARGUMENT if it repeats."""
     parent = value_at(values, found.path)
     names = [name for name in parent if isinstance(name, str)] if isinstance(parent, dict) else []
+    twice = [name for name in parent if isinstance(name, Unnamed)] if isinstance(parent, dict) else []
+    if found.missing and any(name.text == found.missing[0] for name in twice):
+        return Diagnostic.invalid(
+            f"the key `{shown((*found.path, found.missing[0]))}` is there more than once",
+            "delete all but one of them with delete_lines",
+        )
     near = nearest_names(found.missing[0], names) if found.missing else ()
     where = f" in `{shown(found.path)}`" if found.path else ""
     if near:

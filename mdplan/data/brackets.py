@@ -528,6 +528,8 @@ class JsonText:
             value = value.text
         if isinstance(value, str):
             return self._string(value, like)
+        if isinstance(value, tree.SpelledFloat):
+            return value.text
         is_long = self._is_long and indent is not None and isinstance(value, dict | list) and bool(value)
         text = json.dumps(
             value,

@@ -7,7 +7,7 @@ reader accepts the text, it must see the same. Else the changes are refused.
 import datetime as dt
 import json
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -169,8 +169,10 @@ def verify_edits(content: DataContent, edits: EditList, changes: Sequence[tree.C
                 after, tree.value_after(before, tree.change_tree(changes))
             )
         case tree.Language.INI:
-            from mdplan.data.ini_edits import is_read_alike
+            from mdplan.data.ini_edits import count_twins, is_read_alike
 
+            if count_twins(result.ini.outline) > count_twins(content.ini.outline):
+                raise tree.DataError("two keys of a section would differ in case only")
             is_other = (
                 is_read_alike(content.ini.outline) is True and is_read_alike(result.ini.outline) is False
             )
@@ -262,12 +264,10 @@ def dated(language: str, value: object, old: object) -> object:
     return with_dates(language, value) if isinstance(value, str) and isinstance(old, DATES) else value
 
 
-def dated_as_others(language: str, value: object, others: Iterable[object]) -> object:
-    """Return `value`, or its date if `others` have dates, and no strings that read as dates."""
-    others = list(others)
-    has_dates = any(isinstance(other, DATES) for other in others)
-    has_texts = any(isinstance(other, str) and read_date(language, other) is not None for other in others)
-    return with_dates(language, value) if isinstance(value, str) and has_dates and not has_texts else value
+def numbered(value: object, old: object) -> object:
+    """Return `value`, or the number that it reads as if it is a string that replaces the number `old`."""
+    is_number = isinstance(old, int | float) and not isinstance(old, bool)
+    return tree.spelled(value) if is_number and isinstance(value, str) else value
 
 
 def with_dates(language: str, value: object) -> object:

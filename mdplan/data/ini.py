@@ -104,7 +104,7 @@ class IniOutline:
 
     def keys_named(self, section: str | None, key: str) -> tuple[IniKey, ...]:
         """Return the keys called `key` in all sections called `section`."""
-        return self._by_key.get((section, key)) or self._by_folded_key.get((section, key.casefold()), ())
+        return self._by_key.get((section, key)) or self._by_folded_key.get((section, key.lower()), ())
 
     def section_sha256(self, section: IniSection) -> str:
         """Return the first 16 hex digits of the SHA-256 of the whole section's bytes."""
@@ -139,7 +139,7 @@ class IniOutline:
     @cached_property
     def _by_folded_key(self) -> dict[tuple[str | None, str], tuple[IniKey, ...]]:
         return _grouped(
-            ((self.sections[key.section].name, key.name.casefold()), key) for key in self.every_key()
+            ((self.sections[key.section].name, key.name.lower()), key) for key in self.every_key()
         )
 
     def _digest(self, section: IniSection) -> str:

@@ -322,6 +322,12 @@ def _name(name: object) -> str:
     return name.text if isinstance(name, tree.Unnamed) else str(name)
 
 
+def count_twins(ini: IniOutline) -> int:
+    """Return how many keys differ at most in case from one before them in their section."""
+    names = {(section.index, key.name.lower()) for section in ini.sections for key in section.keys}
+    return sum(len(section.keys) for section in ini.sections) - len(names)
+
+
 def is_read_alike(ini: IniOutline) -> bool | None:
     """Tell whether Python's `configparser` reads the text of `ini` as it is read here; None where it refuses.
 

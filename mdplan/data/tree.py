@@ -7,7 +7,10 @@ from enum import Enum, StrEnum
 from typing import Any, Final
 
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+
+_LONGEST_NUMBER: Final = 300
 
 
 class Language(StrEnum):
@@ -199,6 +202,29 @@ class DateText:
     value: object
 
 
+class SpelledFloat(float):
+    """A number that is written as `text`, where Python would write it in another way."""
+
+    text = ""
+
+    def __repr__(self) -> str:
+        """Return its text."""
+        return self.text
+
+
+_DECIMAL: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?")
+
+
+def spelled(text: str) -> str | int | float:
+    """Return the number that `text` is in every language, and is written as; else `text` itself."""
+    number = _DECIMAL.fullmatch(text) if len(text) < _LONGEST_NUMBER else None
+    if number is None or not number["fraction"]:
+        return text if number is None else int(text)
+    value = SpelledFloat(text)
+    value.text = text
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class KeyChange:
     """Set `key` to `value`: JSON, a `DateText`, or `REMOVED`. Missing maps around it are created."""
@@ -388,6 +414,8 @@ def as_read(value: object) -> object:
     match value:
         case DateText():
             return value.value
+        case SpelledFloat():
+            return float(value)
         case list():
             return [as_read(each) for each in value]
         case dict():

@@ -17,7 +17,11 @@ _SUFFIXES: Final = {
     **dict.fromkeys(("yaml", "yml"), DocumentFormat.YAML),
     **dict.fromkeys(("json", "jsonc", "json5"), DocumentFormat.JSON),
     "toml": DocumentFormat.TOML,
+    **dict.fromkeys(("service", "socket", "timer", "mount", "desktop"), DocumentFormat.INI),
 }
+_NAMES: Final = dict.fromkeys(
+    (".editorconfig", ".gitconfig", ".gitmodules", ".flake8", ".pylintrc", ".coveragerc"), DocumentFormat.INI
+)
 
 _NAMES: Final = {".pages": DocumentFormat.YAML}
 

@@ -8,7 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.data.content import DataContent, data_edits, placed, read_data, verify_edits, verify_values
-from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, Language, Splice, value_at, values_equal
+from mdplan.data.tree import (
+    REMOVED,
+    Change,
+    DataError,
+    KeyChange,
+    Language,
+    Splice,
+    as_read,
+    spelled,
+    value_at,
+    values_equal,
+)
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.format_detection import FrontMatter, FrontMatterFormat, find_front_matter
 from mdplan.markdown.front_matter import FrontMatterContent, Unreadable, empty_content, read_content
@@ -192,13 +203,15 @@ def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnost
         if not isinstance(change, KeyChange):
             continue
         old = _TYPES.get(type(value_at(values, change.key)))
-        new = _TYPES.get(type(change.value))
+        new = _TYPES.get(type(as_read(change.value)))
         if old is not None and new is not None and old != new:
             yield Diagnostic.warning(
                 Code.FRONT_MATTER_TYPE,
                 f"`{visible('.'.join(map(str, change.key)))}` was a {old} and is a {new} now",
                 f'to keep text, put the value in quotes: `"{_as_text(change.value)}"`'
                 if old == "string"
+                else "name the key in `dates` to write the number without quotes"
+                if isinstance(change.value, str) and spelled(change.value) != change.value
                 else "send the value as the type that it should have: false and 3 without quotes",
             )
 

@@ -14,7 +14,7 @@ from mdplan.data.content import (
     DataContent,
     as_json,
     dated,
-    dated_as_others,
+    numbered,
     other_value,
     value_matches,
     with_dates,
@@ -305,17 +305,14 @@ class PlacedOperation(DataOperation):
         return self
 
     def place_in(
-        self,
-        values: Any,  # noqa: ANN401 (any value)
-        path: tree.Path,
-        entry: object,
-        moved: tree.Element | None = None,
+        self, target: Target, path: tree.Path, entry: object, moved: tree.Element | None = None
     ) -> int | Diagnostic | None:
         """Number of the entry of the list or map at `path` that `entry` goes before; None for the end.
 
         `entry` is the name of a key, or an item, and `moved` names it where it is there already.
         Errors: KEY_NOT_FOUND, INVALID_ARGUMENT.
         """
+        values = target.content.values
         collection = tree.value_at(values, path)
         names: list[Any] = list(collection)
         if self.in_order:
@@ -326,6 +323,8 @@ class PlacedOperation(DataOperation):
         if neighbour is None:
             return None
         if isinstance(collection, dict):
+            if target.is_ini:
+                neighbour = next(iter(cased({str(neighbour): None}, collection)))
             if neighbour not in names:
                 return key_missing(values, Found(path, (str(neighbour),)))
             at = names.index(neighbour)
@@ -339,6 +338,13 @@ class PlacedOperation(DataOperation):
                 return key_missing(values, Found(path, (str(neighbour),)))
             at = found.path[0]
         return at + (self.before is None) if at + (self.before is None) < len(names) else None
+
+
+def cased(value: dict[str, Any], known: Mapping[Any, object]) -> dict[str, Any]:
+    """`value` of an INI file with the spelling of the `known` keys, which count in any case."""
+    names = {str(name).lower(): name for name in known if isinstance(name, str)}
+    renamed = {key if key in known else names.get(key.lower(), key): each for key, each in value.items()}
+    return renamed if len(renamed) == len(value) else value
 
 
 def order_text(entry: object) -> str:
@@ -513,7 +519,8 @@ class SetValue(PlacedOperation, CreatingOperation):
         default=None, min_length=1, description="New values by key; instead of key and value."
     )
     dates: tuple[str, ...] | None = Field(
-        default=None, min_length=1, description="Keys whose strings are dates, to be written without quotes."
+        default=None,
+        description="Keys whose strings are dates, or numbers in place of numbers: no quotes. [] is none.",
     )
     markdown: str | None = Field(
         default=None, description="New lines of the whole section; instead of key and value."
@@ -577,6 +584,9 @@ class SetValue(PlacedOperation, CreatingOperation):
         for key, value in self._wanted:
             outcome = self._change(outline, target, key, value)
             if isinstance(outcome, _Wanted):
+                if (outcome.part, "") in parts:
+                    twice = f"`values` names the key `{shown(outcome.part)}` twice"
+                    problems.append(Diagnostic.invalid(twice, "name it once"))
                 parts.append((outcome.part, ""))
                 changes += [] if outcome.change is None else [outcome.change]
             else:
@@ -608,8 +618,12 @@ class SetValue(PlacedOperation, CreatingOperation):
         if isinstance(found, Diagnostic):
             return (found, *null_in_toml(target, value))
         language = target.content.language
-        text = written_in(language, value)
-        new: Any = with_dates(language, text) if key in (self.dates or ()) else text
+        text: Any = written_in(language, value)
+        old = tree.value_at(target.content.values, found.whole)
+        if target.is_ini and isinstance(text, dict) and isinstance(old, dict):
+            text = cased(text, old)
+        is_plain = key in (self.dates or ())
+        new: Any = with_dates(language, numbered(text, old)) if is_plain else text
         problems = (*null_in_toml(target, text), *self._value_problems(target, key, found, text, new))
         if problems:
             return problems
@@ -618,10 +632,9 @@ class SetValue(PlacedOperation, CreatingOperation):
             if isinstance(change, Diagnostic):
                 return (change,)
             # Two keys of an INI file that differ in case are one for many programs.
-            last = found.missing[-1].casefold() if target.is_ini else found.missing[-1]
+            last = found.missing[-1].lower() if target.is_ini else found.missing[-1]
             return _Wanted((*found.whole[:-1], last), change)
-        old = tree.value_at(target.content.values, found.path)
-        new = dated(language, new, old)
+        new = new if self.dates == () else dated(language, new, old)
         return _Wanted(
             found.path, None if tree.values_equal(old, tree.as_read(new)) else tree.KeyChange(found.path, new)
         )
@@ -636,7 +649,7 @@ class SetValue(PlacedOperation, CreatingOperation):
             from mdplan.operations.ini_keys import line_problems
 
             yield from line_problems(target.content, found, text)
-        if key in (self.dates or ()) and text == new:
+        if key in (self.dates or ()) and text == new and tree.spelled(str(text)) == text:
             what = f"`dates` names `{key}`, whose value is no date"
             yield Diagnostic.invalid(what, "send a date such as 2026-01-31")
 
@@ -664,24 +677,24 @@ class SetValue(PlacedOperation, CreatingOperation):
         if len(found.missing) > 1 and not makes_maps:
             problem = self.find(outline, target, key)
             assert isinstance(problem, Diagnostic), "it is missing"
+            if problem.code is not Code.KEY_NOT_FOUND and not target.is_ini:
+                return problem
             return replace(problem, hint=f'`"createIfMissing": true` would make it; {problem.hint}')
         if target.is_ini and not isinstance(value, dict) and self._goes_astray(target, found):
             return Diagnostic.invalid(
                 "a key of an INI file goes into a section, as in `section.key`",
                 'send `"section": ""` for one before the first section',
             )
-        if len(found.missing) == 1:
-            value = dated_as_others(target.content.language, value, parent.values())
-        return self._entry(values, found, value)
+        return self._entry(target, found, value)
 
-    def _entry(self, values: object, found: Found, value: object) -> tree.Change | Diagnostic:
+    def _entry(self, target: Target, found: Found, value: object) -> tree.Change | Diagnostic:
         """The change that adds `value` where it belongs in the map that was `found`."""
-        place = self.place_in(values, found.path, found.missing[0])
+        place = self.place_in(target, found.path, found.missing[0])
         if isinstance(place, Diagnostic):
             return place
         if place is None and (self.after is None or isinstance(value, dict)):
             return tree.KeyChange(found.whole, value)
-        place = len(tree.value_at(values, found.path)) if place is None else place
+        place = len(tree.value_at(target.content.values, found.path)) if place is None else place
         for name in reversed(found.missing[1:]):
             value = {name: value}
         return tree.NewEntry(found.path, place, value, found.missing[0])
@@ -867,7 +880,7 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
         self, outline: Outline, target: Target, path: tree.Path, old: list[Any]
     ) -> Resolution | Problems:
         new = self._new_items(target, old)
-        places = [self.place_in(target.content.values, path, item) for item in new]
+        places = [self.place_in(target, path, item) for item in new]
         problems = tuple(each for each in places if isinstance(each, Diagnostic))
         if problems:
             return problems[:1]
@@ -939,7 +952,7 @@ class MoveItem(PlacedOperation):
         own, parent = path[-1], path[:-1]
         names = list(tree.value_at(values, parent))
         at = own if isinstance(own, int) else names.index(own)
-        place = self.place_in(values, parent, names[at], own)
+        place = self.place_in(target, parent, names[at], own)
         if isinstance(place, Diagnostic):
             return (place,)
         number = len(names) if place is None else place

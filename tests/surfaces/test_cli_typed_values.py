@@ -91,6 +91,16 @@ def test_front_matter_accepts_null_dates_lists_and_maps(folder: Path, typed: str
     assert (folder / "page.md").read_text(encoding="utf-8") == wanted
 
 
+@CASE_TABLES.parametrize("file", "before", "words", "after")
+def test_command_writes_the_key_that_is_meant(
+    folder: Path, file: str, before: str, words: str, after: str
+) -> None:
+    (folder / file).write_text(before, encoding="utf-8")
+    run = mdplan(*words.replace("FILE", file).split(), "--yes")
+    assert (folder / file).read_text(encoding="utf-8") == (before if run.code else after)
+    assert not run.code or after in run.err
+
+
 @CASE_TABLES.parametrize("typed", "missing")
 def test_error_names_the_missing_character(folder: Path, typed: str, missing: str) -> None:
     (folder / "page.md").write_text("---\nother: x\n---\n", encoding="utf-8")

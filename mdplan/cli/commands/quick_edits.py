@@ -13,15 +13,24 @@ import click
 
 from mdplan.cli import proposal
 from mdplan.cli.completion import assignments, headings, task_items
-from mdplan.cli.field_types import AssignmentType, edit_text, read_content, section_target
+from mdplan.cli.field_types import (
+    AssignmentType,
+    KeyType,
+    TypedValueType,
+    edit_text,
+    read_content,
+    section_target,
+)
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.markdown.format_detection import document_format
 from mdplan.reports.plan import ApplyReport
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.source import DocumentFormat
 
 if TYPE_CHECKING:
     from mdplan.markdown.outline import Outline
@@ -30,10 +39,8 @@ _SED: Final = lazy_pattern(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?
 _TASK: Final = lazy_pattern(r"(?:[-*+]|\d+[.)])?\s*\[(?:[^\[\]\s]| )\]\s+")
 _TASKS_LISTED: Final = 5
 _LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
-_INI_SUFFIXES = (".ini", ".cfg", ".conf")
-_DATA_SUFFIXES = (".yaml", ".yml", ".json", ".jsonc", ".json5", ".toml")
 # The key ends at the first sign that is not in brackets, as in `steps[name=Build].run=make`.
-_KEY: Final = lazy_pattern(r"(?:[^=\[]|\[[^\]]*\])+")
+_KEY: Final = lazy_pattern(r"(?:\\.|[^=\[\\]|\[(?:\\.|[^\]\\])*\])+")
 
 
 @command(name="set", example="mdplan set guide.md draft=false 'tags=[tea, hot]'")
@@ -59,7 +66,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     if dotted is not None:
         call = session.command_line("set", *names, *(pair.lstrip(".") for pair in pairs))
         raise Misuse(f"`{dotted}` begins with a dot, and keys do not", f"write `{call}`")
-    kinds = {_edits_for(file) for file in files}
+    kinds = {_edits_for(session, file) for file in files}
     if len(kinds) > 1:
         raise Misuse("INI files, data files and front matter are edited in separate commands")
     return _propose(session, files, kinds.pop()(pairs), choice)
@@ -228,34 +235,48 @@ def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
     return words
 
 
-def _edits_for(file: str) -> Callable[[list[str]], list[dict[str, Any]]]:
-    """What makes the edits of `file`."""
-    if file.lower().endswith(_INI_SUFFIXES):
-        return _ini_edits
-    return _data_edits if file.lower().endswith(_DATA_SUFFIXES) else _front_matter_edits
+def _edits_for(session: Session, file: str) -> Callable[[list[str]], list[dict[str, Any]]]:
+    """What makes the edits of `file`, by its name or else by what is in it."""
+    format_ = document_format(file, "")
+    outline = _outline(session, file) if format_ is DocumentFormat.TEXT else None
+    return _EDITS.get(outline.format if outline is not None else format_, _front_matter_edits)
 
 
 def _data_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    return [{"op": "set_value", "key": key, "value": value} for key, value, _ in map(_assigned, pairs)]
+    return [
+        {"op": "set_value", "key": key, "value": value, **_dates({key: text})}
+        for key, value, text in map(_assigned, pairs)
+    ]
+
+
+def _json_edits(pairs: list[str]) -> list[dict[str, Any]]:
+    return [{name: each[name] for name in each if name != "dates"} for each in _data_edits(pairs)]
 
 
 def _front_matter_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    from mdplan.cli.typed_values import is_date
-
     assigned = list(map(_assigned, pairs))
-    values = {key: value for key, value, _ in assigned}
-    dates = [key for key, _, text in assigned if is_date(text)]
+    values, texts = ({row[0]: row[part] for row in assigned} for part in (1, 2))
     (key, value), *more = values.items()
     named = {"values": values} if more else {"key": key, "value": value}
-    return [{"op": "set_value", **named, "createIfMissing": True, **({"dates": dates} if dates else {})}]
+    return [{"op": "set_value", **named, "createIfMissing": True, **_dates(texts)}]
+
+
+def _dates(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """The field `dates` for values typed as `texts`: what is in quotes is no date, unlike what is not."""
+    from mdplan.cli.typed_values import is_date, is_decimal, is_quoted
+
+    dates = [key for key, text in texts.items() if is_date(text) or is_decimal(text)]
+    return {"dates": dates} if dates or any(map(is_quoted, texts.values())) else {}
 
 
 def _assigned(pair: str) -> tuple[str, Any, str]:
     """The key, the value and its text in ``KEY=VALUE``; brackets of the key may have a sign in them."""
     key = _KEY.match(pair)
-    text = pair[key.end() :] if key else pair
-    _, value = AssignmentType(is_typed=True).convert(f"key{text}" if key else pair, None, None)
-    return (key[0].strip() if key else ""), value, text.removeprefix("=")
+    if key is None or pair[key.end() : key.end() + 1] != "=" or not key[0].strip():
+        raise Misuse(f"expected KEY=VALUE, not `{pair}`", "write a bracket in a name as `\\\\[`")
+    text = pair[key.end() + 1 :]
+    value = TypedValueType().convert(text, None, None)
+    return KeyType().convert(key[0].strip(), None, None), value, text
 
 
 def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
@@ -265,6 +286,13 @@ def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
         section, _, key = path.rpartition(".")
         edits.append({"op": "set_value", "section": section, "key": key, "value": value})
     return edits
+
+
+_EDITS: Final = {
+    DocumentFormat.INI: _ini_edits,
+    DocumentFormat.JSON: _json_edits,
+    **dict.fromkeys((DocumentFormat.YAML, DocumentFormat.TOML), _data_edits),
+}
 
 
 def _is_name(word: str, folder: str) -> bool:
