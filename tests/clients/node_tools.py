@@ -28,6 +28,14 @@ PACKAGES: Final = {
     "@modelcontextprotocol/inspector": "2.12.0",
     "@modelcontextprotocol/sdk": "1.32.2",
     "github-slugger": "2.0.0",
+    "markdown-it": "15.0.3",
+    "markdown-it-container": "4.0.0",
+    "remark-directive": "4.0.0",
+    "remark-frontmatter": "5.0.0",
+    "remark-gfm": "4.0.1",
+    "remark-mdx": "3.1.1",
+    "remark-parse": "11.0.0",
+    "unified": "11.0.5",
 }
 _OLDEST_NODE: Final = 22
 _SECONDS: Final = 300
