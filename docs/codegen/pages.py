@@ -21,13 +21,15 @@ from mdplan.cli.usage import NAME
 from mdplan.diagnostics import MOST_PROBLEMS, Code
 from mdplan.edits.edit_classes import PARTS, SectionAddress, class_of, parameters
 from mdplan.engine.engine import Engine
-from mdplan.limits import ALL_LIMITS, LimitOption, in_words
+from mdplan.limits import ALL_LIMITS, RESULT_LINES, LimitOption, in_words
 from mdplan.markdown.reference_parser import MAX_NESTING
+from mdplan.mcp.http_part import IDLE_SECONDS, MOST_SESSIONS
 from mdplan.mcp.tool import DEFAULT_TOOLSETS, INTRODUCTIONS, ToolDefinition
 from mdplan.mcp.toolsets import chosen_tools
 from mdplan.operations import OPERATIONS, class_name
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
+from mdplan.web.http import BODY_SECONDS, HEAD_SECONDS, MOST_BODY_SECONDS
 from mdplan.web.http_options import TOKEN_VARIABLE
 
 _OF_COMMANDS: Final = """\
@@ -102,9 +104,17 @@ Times may be fractions, and sizes are plain numbers: 16 MiB is 16777216.
 
 A limit is met before the work is done, and the refusal ([`FILE_TOO_LARGE`](errors/FILE_TOO_LARGE.md), [`BATCH_TOO_LARGE`](errors/BATCH_TOO_LARGE.md), [`REGEX_TIMEOUT`](errors/REGEX_TIMEOUT.md), [`PARSE_TIMEOUT`](errors/PARSE_TIMEOUT.md), [`LOCK_TIMEOUT`](errors/LOCK_TIMEOUT.md)) names the option.
 [Hostile input](../explanation/hostile-input.md#limits) gives the reasons."""
+_HTTP_TIMES: Final = "; ".join(f"{each:.0f}" for each in (HEAD_SECONDS, BODY_SECONDS, MOST_BODY_SECONDS))
 _FIXED: Final = (
     ("Problems that are listed of a batch; what follows is not checked", f"{MOST_PROBLEMS:,}"),
     ("Levels of lists and quotes in each other; deeper ones are a warning", f"{MAX_NESTING}"),
+    ("A check by a JSON Schema: keywords, and seconds of the processor", "300,000; 3"),
+    ("Files below the root of a commit, with each folder as 20", "1,000,000"),
+    ("Entries of loops of a manifest in each other", f"{RESULT_LINES:,}"),
+    ("HTTP: seconds for the head of a request, between parts of its body, for all of its body", _HTTP_TIMES),
+    ("HTTP: connections; a new one replaces one that waits for its client, or a stream", "256"),
+    ("HTTP: sessions of MCP; a new one ends the one that was idle longest", f"{MOST_SESSIONS}"),
+    ("HTTP: seconds that an idle session of MCP stays", f"{IDLE_SECONDS:.0f}"),
 )
 
 

@@ -6,9 +6,8 @@ Every keyword is a step, and the steps, the time of patterns and the whole time 
 
 import json
 import re
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -26,8 +25,8 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.pattern import has_too_many_parts
 
 # For the schema itself, and then for the values. Seconds of the processor are for what is slow in one step.
-_MOST_STEPS: Final = 500_000
-_MOST_SECONDS: Final = 5.0
+_MOST_STEPS: Final = 300_000
+_MOST_SECONDS: Final = 3.0
 _PATTERN_SECONDS: Final = 1.0
 _MOST_SHOWN: Final = 100
 # Of more only some are of use.
@@ -68,8 +67,13 @@ def known_schema(url: str) -> object:
     return None if resource is None else resource.contents
 
 
-def violations(values: object, schema: object) -> tuple[Violation, ...]:
-    """Return the violations of `schema` by `values`. Raises `DataError` if they cannot be checked."""
+def violations(
+    values: object, schema: object, clock: Callable[[], float] = lambda: 0.0
+) -> tuple[Violation, ...]:
+    """Return the violations of `schema` by `values`. Raises `DataError` if they cannot be checked.
+
+    `clock` gives the seconds that the check has used.
+    """
     if any(isinstance(each, Opaque) for each in _all_values(values)):
         raise DataError("it has aliases or tags")
     if not isinstance(schema, dict | bool):
@@ -81,7 +85,7 @@ def violations(values: object, schema: object) -> tuple[Violation, ...]:
     ):
         raise DataError("it has both unevaluatedProperties and patternProperties")
     try:
-        errors = _checked(schema).iter_errors(as_json(values))
+        errors = _checked(schema, clock).iter_errors(as_json(values))
         return tuple(map(_violation, islice(errors, _MOST_VIOLATIONS)))
     except SchemaError as error:
         place = "/".join(map(str, error.absolute_path))
@@ -101,19 +105,19 @@ _REASONS: Final = (
 )
 
 
-def _checked(schema: dict[str, Any] | bool) -> Any:  # noqa: FBT001 (a schema may be one)
+def _checked(schema: dict[str, Any] | bool, clock: Callable[[], float]) -> Any:  # noqa: FBT001 (a schema may be one)
     """Make the validator of `schema`, with the bounds of this module. Raises `SchemaError`."""
     kind: Any = validators.validator_for(schema, default=Draft202012Validator)
-    own_rules = _bounded(kind)(kind.META_SCHEMA, registry=REGISTRY, format_checker=kind.FORMAT_CHECKER)
+    own_rules = _bounded(kind, clock)(kind.META_SCHEMA, registry=REGISTRY, format_checker=kind.FORMAT_CHECKER)
     error = best_match(islice(own_rules.iter_errors(schema), _MOST_VIOLATIONS))
     if error is not None:
         raise SchemaError.create_from(error)
-    return _bounded(kind)(schema, registry=REGISTRY)
+    return _bounded(kind, clock)(schema, registry=REGISTRY)
 
 
-def _bounded(kind: Any) -> Any:
+def _bounded(kind: Any, clock: Callable[[], float]) -> Any:
     """Make a class of validators like `kind`, whose instances together may take some steps."""
-    limit = _Limit()
+    limit = _Limit(clock)
     own = {
         "pattern": limit.pattern,
         "patternProperties": limit.pattern_properties,
@@ -139,9 +143,9 @@ def new_violations(before: Sequence[Violation], after: Sequence[Violation]) -> t
 class _Limit:
     """The steps and the time that a check may still take, and the keywords that would take more."""
 
-    def __init__(self) -> None:
-        self._left = _MOST_STEPS
-        self._end = time.thread_time() + _MOST_SECONDS
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._left, self._clock = _MOST_STEPS, clock
+        self._end = clock() + _MOST_SECONDS
 
     def counted(self, check: Any) -> Any:
         """Wrap `check` of a keyword, to raise `TimeoutError` after too many steps or too much time."""
@@ -156,7 +160,7 @@ class _Limit:
     def _take(self, steps: int) -> float:
         """Take `steps`, and return the seconds that are left."""
         self._left -= steps
-        seconds = self._end - time.thread_time()
+        seconds = self._end - self._clock()
         if self._left < 0 or seconds <= 0:
             raise TimeoutError
         return seconds

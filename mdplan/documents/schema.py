@@ -1,6 +1,7 @@
 """Check results of a batch against the JSON Schema that the batch or a file names."""
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -117,8 +118,9 @@ def _violations(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterato
             yield _with_severity(schema.content, path, is_asked=is_asked)
         return
     try:
-        after = violations(_values_of(built.result), schema.content)
-        before = violations(_values_of(built.base), schema.content) if after and built.file.exists else ()
+        after = violations(_values_of(built.result), schema.content, time.thread_time)
+        has_base = after and built.file.exists
+        before = violations(_values_of(built.base), schema.content, time.thread_time) if has_base else ()
     except DataError as error:
         yield _with_severity(_unusable(schema.path, error.reason), path, is_asked=is_asked)
         return

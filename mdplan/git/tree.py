@@ -22,7 +22,9 @@ from mdplan.storage.root import Root, Workspace
 
 # Above all descriptors that a process can have, so that a call which goes past these files is refused.
 _FIRST_HANDLE: Final = 1 << 30
-_KEPT_TREES: Final = 64
+# As deep as folders usually are and more: each is found from the root.
+_KEPT_TREES: Final = 512
+_MOST_LISTED: Final = 1_000_000
 FOLDER: Final = stat.S_IFDIR
 _FOLDER_MODE: Final = FOLDER | 0o755
 _SUBMODULE: Final = 0o160000
@@ -245,6 +247,9 @@ class CommitFileSystem(FileSystem):
     entered. Content is that of the blobs: no filter and no line end of `.gitattributes` is applied. What the
     repository lacks, as a partial clone does, is EIO.
     """
+
+    # Nine tree objects can contain each other a billion times.
+    most_listed = _MOST_LISTED
 
     def __init__(self, tree: CommitTree) -> None:
         super().__init__()

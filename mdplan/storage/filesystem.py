@@ -79,8 +79,10 @@ class FileSystem:
 
     Every method raises `OSError` as the system does. `MDPLAN_FAILPOINT=<step>[:n]`, read when an instance is
     made, kills the process before its n-th (from 1) operation of that kind. Roots that no one released are
-    closed when the instance goes.
+    closed when the instance goes. Listing all below a folder ends with an error at `most_listed`.
     """
+
+    most_listed = sys.maxsize
 
     def __init__(self) -> None:
         self._roots: set[int] = set()

@@ -586,6 +586,8 @@ _IGNORE_FILE: Final = ".gitignore"
 # A folder in a repository; a file in a submodule or a linked work tree.
 _REPOSITORY: Final = ".git"
 _MOST_IGNORE_BYTES: Final = 1 << 20
+# To open a folder takes as long as to list so many files.
+_COST_OF_FOLDER: Final = 20
 
 # The rules in force in a folder, those of the innermost one first, each with the path they are relative to.
 _Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
@@ -597,11 +599,13 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
     Left out are links, `.git` and `.mdplan`, names that no caller could give, what the scope of `root`
     excludes, what a killed commit left, and folders that cannot be opened; with `respect_gitignore` also what
     the `.gitignore` files of the root ignore, whether or not git tracks it, and submodules and other
-    repositories below `folder`, which git does not list either.
+    repositories below `folder`, which git does not list either. Raises `StorageRefused` (BATCH_TOO_LARGE) for
+    more files and folders than `root.filesystem` lists.
     """
     start = f"{folder}/" if folder else ""
     # Folders wait under their name with the slash, so that paths come out sorted before all are known.
     waiting: list[tuple[str, _Rules]] = [(start, _rules_above(root, start) if respect_gitignore else ())]
+    left = root.filesystem.most_listed
     while waiting:
         path, rules = waiting.pop()
         if path and not path.endswith("/"):
@@ -612,6 +616,11 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
         if respect_gitignore and path != start and any(entry.name == _REPOSITORY for entry in listed):
             continue
         entries = [entry for entry in listed if _is_named(entry.name)]
+        left -= len(entries) + _COST_OF_FOLDER
+        if left < 0:
+            most = root.filesystem.most_listed
+            message = f"there are more than {most:,} files, with each folder as {_COST_OF_FOLDER}"
+            raise StorageRefused.of(Code.BATCH_TOO_LARGE, message, "name a folder in place of all of them")
         if respect_gitignore and any(entry.name == _IGNORE_FILE and entry.is_file for entry in entries):
             rules = _with_rules(root, path, rules)
         names = [path + (f"{entry.name}/" if entry.is_directory else entry.name) for entry in entries]

@@ -224,8 +224,9 @@ def http_app(parts: Sequence[HttpPart], rules: GuardRules) -> Starlette:
 
 HEAD_SECONDS: Final = 10.0
 
-# Between two parts of a body.
+# Between two parts of a body, and for all of it.
 BODY_SECONDS: Final = 20.0
+MOST_BODY_SECONDS: Final = 300.0
 _MOST_CONNECTIONS: Final = 256
 
 
@@ -258,7 +259,8 @@ class LimitedConnection(H11Protocol):
     """One connection. It is closed when the head of a request, or the next part of a body, comes too late.
 
     Where 256 are open, or a quarter of the files that the process may open, a new one replaces the one that
-    has waited longest for the head of a request; where all of them are being answered, the new one is closed.
+    has waited longest for the head of a request; else for its body; else the oldest stream of events, which
+    clients open again. Where all of them are calls that run, the new one is closed.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 (those of uvicorn)
@@ -272,12 +274,9 @@ class LimitedConnection(H11Protocol):
         super().connection_made(transport)
         self._follow()
         if len(self.connections) > most_connections():
-            waiting = [
-                each
-                for each in self.connections
-                if isinstance(each, LimitedConnection) and each is not self and each.waits_for_head
-            ]
-            (min(waiting, key=lambda each: each.since) if waiting else self).cut()
+            others = [each for each in self.connections if isinstance(each, LimitedConnection)]
+            waiting = [each for each in others if each is not self and each.rank is not None]
+            (min(waiting, key=lambda each: (each.rank, each.since)) if waiting else self).cut()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
@@ -295,9 +294,12 @@ class LimitedConnection(H11Protocol):
         self._follow()
 
     @property
-    def waits_for_head(self) -> bool:
-        """Whether no request has begun; `since` is when that came so, on the clock of the loop."""
-        return self._phase is _Phase.HEAD
+    def rank(self) -> int | None:
+        """How soon this is cut for others, the lowest first, then by `since`; None for a call that runs."""
+        if self._phase is not _Phase.ANSWER:
+            return int(self._phase is _Phase.BODY)
+        cycle: RequestResponseCycle | None = self.cycle
+        return 2 if cycle is not None and cycle.scope["method"] == "GET" else None
 
     def _follow(self) -> None:
         """Start the clock of the phase that the connection is in now."""
@@ -306,9 +308,12 @@ class LimitedConnection(H11Protocol):
             # A head that comes byte by byte gets no more time.
             return
         self._stop_clock()
-        self._phase, self.since = phase, self.loop.time()
+        now = self.loop.time()
+        if phase is not self._phase:
+            self._phase, self.since = phase, now
         if phase.value is not None and not self.transport.is_closing():
-            self._deadline = self.loop.call_later(phase.value, self.cut)
+            left = self.since + MOST_BODY_SECONDS - now
+            self._deadline = self.loop.call_later(min(phase.value, left), self.cut)
 
     def _phase_now(self) -> _Phase:
         cycle: RequestResponseCycle | None = self.cycle

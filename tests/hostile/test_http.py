@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import anyio
 import pytest
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope, Send
 
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
+from mdplan.mcp.http_part import LimitedSessions
 from mdplan.mcp.review_app import Nonces
 from mdplan.storage.plans import address_of
 from mdplan.web.http import BODY_SECONDS, HEAD_SECONDS, most_connections
@@ -23,6 +27,8 @@ from tests.surfaces.review_calls import HOST, ReviewCalls
 UNFINISHED = {
     "nothing": b"",
     "half a head": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n",
+    "half a body": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer TOKEN\r\n"
+    b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
     "no body": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 100\r\n\r\n{",
 }
 
@@ -49,12 +55,35 @@ def connected(server: HttpServer, data: bytes) -> socket.socket:
 def test_unfinished_requests_without_a_token_never_block_honest_ones(server: HttpServer, data: bytes) -> None:
     with ExitStack() as stack:
         for _ in range(150):
-            stack.enter_context(connected(server, data))
+            stack.enter_context(connected(server, data.replace(b"TOKEN", server.token.encode())))
         started = time.monotonic()
         report = server.call("md_read", {"file": "here.md"})
 
         assert "# Here" in str(report)
         assert time.monotonic() - started < PATIENCE
+
+
+def test_new_session_ends_the_one_that_was_idle_longest() -> None:
+    seen: list[tuple[str, str]] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        del receive
+        session = Headers(scope=scope).get("mcp-session-id", f"s{len(seen)}")
+        seen.append((scope["method"], session))
+        await send({"type": "http.response.start", "headers": [(b"mcp-session-id", session.encode())]})
+
+    async def ask_all() -> None:
+        async def ignore(message: object = None) -> Message:
+            return {"message": message}
+
+        limited = LimitedSessions(app, most=2)
+        for session in (b"", b"", b"s0", b"", b""):
+            headers = [(b"mcp-session-id", session)] if session else []
+            await limited({"type": "http", "method": "POST", "headers": headers}, ignore, ignore)  # type: ignore[arg-type]
+
+    anyio.run(ask_all)
+
+    assert [session for method, session in seen if method == "DELETE"] == ["s1", "s0"]
 
 
 def test_running_request_is_never_dropped_for_unfinished_ones(server: HttpServer) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.bot.commits import GitCommit
 from mdplan.git.repository import RepositoryLocation
-from mdplan.git.tree import Objects
+from mdplan.git.tree import CommitFileSystem, Objects
 from tests.bot.repository import IDENTITY, Repository, codes
 from tests.support.case_tables import CaseTables
 from tests.support.patches import needs_git
@@ -226,6 +226,21 @@ def test_event_of_a_hook_that_is_none_is_refused(planted: Repository, event: str
     )
 
     assert (run.code, run.err.startswith("error: INVALID_ARGUMENT: ")) == (2, True), run.err
+
+
+def test_trees_in_each_other_have_a_limit(
+    planted: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CommitFileSystem, "most_listed", 20_000)
+    tree = planted.git("rev-parse", "HEAD:docs")
+    for _ in range(9):
+        listed = "".join(f"040000 tree {tree}\td{number}\n" for number in range(10))
+        tree = planted.git("mktree", given=listed.encode())
+    planted.git("branch", "bomb", planted.git("commit-tree", tree, "-m", "bomb"))
+    manifest = tmp_path / "bot.yml"
+    manifest.write_text(STABLE)
+
+    assert codes(planted.applied(manifest, "bomb", GitCommit(branch="bot"))) == ["BATCH_TOO_LARGE"]
 
 
 def test_answers_of_git_are_in_english(planted: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
