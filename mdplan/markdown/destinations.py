@@ -27,6 +27,9 @@ ANY_LINK: Final = lazy_pattern(r"\]\(|\]:|\[\[|\{\{[<%]")
 
 # A link of Hugo: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.
 REF_SHORTCODE: Final = lazy_pattern(r"""\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?P<quote>["`])(?P<ref>[^"`\r\n]+)""")
+
+# What in the front matter of VitePress and Starlight has a `link`: a path or a route.
+_ROUTE_OWNERS: Final = frozenset({"hero", "features", "prev", "next"})
 _EXTERNAL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 
 # The sign of a fragment, and not that of a numeric character reference.
@@ -216,25 +219,34 @@ def _of_components(outline: Outline, area: Span) -> Iterator[Destination]:
 
 
 def _of_properties(outline: Outline, area: Span) -> Iterator[Destination]:
-    """Yield the wiki links in strings of the front matter, as notes have them."""
+    """Yield what strings of the front matter name: wiki links, as notes have them, and routes of pages."""
     front_matter = outline.front_matter
     if front_matter is None or not front_matter.span.overlaps(area):
         return
-    span = front_matter.content
-    matches = list(WIKI_LINK.finditer(outline.source.text, span.start, span.end))
-    if not matches:
-        return
+    text, span = outline.source.text, front_matter.content
+    wiki_links = list(WIKI_LINK.finditer(text, span.start, span.end))
     # Few documents have one, and data takes long to load.
+    may_have_some = wiki_links or text.find("link", span.start, span.end) >= 0
+    content = getattr(outline.front_matter_content, "data", None) if may_have_some else None
+    if content is None:
+        return
     from mdplan.data.tree import strings_of
 
-    # Without quotes it is a list of lists, and in a comment nothing.
-    strings = [text for _, text in strings_of(getattr(outline.front_matter_content, "values", None))]
-    for match in matches:
-        if any(match[0] in text for text in strings):
+    strings = list(strings_of(content.values))
+    for match in wiki_links:
+        # Without quotes it is a list of lists, and in a comment nothing.
+        if any(match[0] in value for _, value in strings):
             target = Span(*match.span("target"))
             split = _split(outline, target, match["target"], DestinationForm.WIKI, is_shown=False)
-            if split is not None:
-                yield split
+            yield from () if split is None else (split,)
+    for path, value in strings:
+        place = content.places.get(path) if path[0] in _ROUTE_OWNERS and path[-1] == "link" else None
+        at = -1 if place is None else text.rfind(value, span.start + place.start, span.start + place.end)
+        if at >= 0:
+            # Only the site knows what is wrong.
+            target = Span(at, at + len(value))
+            split = _split(outline, target, value, DestinationForm.QUOTED, is_shown=True)
+            yield from () if split is None else (split,)
 
 
 def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination]:

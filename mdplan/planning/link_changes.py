@@ -803,7 +803,7 @@ _PAGE: Final = lazy_pattern(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
 _VALUE: Final = lazy_pattern(r"""\s*(?:\{\s*)?["'`]?(?P<html>[^"'`<>\r\n]*)""")
 
 # A route in front matter; in other lines it does no harm.
-_ROUTE: Final = lazy_pattern(r"""^[ \t-]*link:[ \t]*["']?(?P<html>[^"'#\r\n]+)""", re.MULTILINE)
+_ROUTE: Final = lazy_pattern(r"""\blink["']?[ \t]*[:=][ \t]*["']?(?P<html>[^"'\r\n,}]+)""")
 _LONGEST_NAME: Final = 6
 _FEW: Final = 8
 
@@ -884,7 +884,7 @@ def possible_links(text: str) -> Iterator[re.Match[str]]:
     yield from _PAGE.finditer(text)
     yield from destinations.REF_SHORTCODE.finditer(text)
     yield from _attribute_values(text, ("href", "src", "poster", "to", "link"))
-    if text.startswith(("---", "\ufeff---")):
+    if text.startswith(("---", "\ufeff---", "+++")):
         yield from _ROUTE.finditer(text)
 
 

@@ -608,10 +608,6 @@ def _updated(
         built = update_entries(built, pages, ids, before, may_rewrite=may_rewrite)
     if built.result.format is not DocumentFormat.MARKDOWN:
         return built
-    if pages and built.result.front_matter is not None:
-        from mdplan.planning.navigation_entries import update_page_links
-
-        built = update_page_links(built, pages, changes.before.rules, may_rewrite=may_rewrite)
     updates = update_links(_linked_document(built, may_rewrite=may_rewrite), changes, anchors)
     edits = EditList.of(updates.edits)
     assert not isinstance(edits, Overlap), "destinations do not overlap"

@@ -14,7 +14,7 @@ from mdplan.markdown.front_matter_edits import data_content, data_splices, verif
 from mdplan.markdown.headings import heading_title
 from mdplan.markdown.lists import ListItem, MarkdownList
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import LinkStyle, SiteRules, folder_of, followed, link_between
+from mdplan.markdown.paths import folder_of, followed, link_between
 from mdplan.markdown.targets import whole
 from mdplan.operations.base import Resolution
 from mdplan.operations.files import CreatePage
@@ -22,8 +22,6 @@ from mdplan.operations.keys import AddToList
 from mdplan.operations.lists import AddListItem
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.navigation import (
-    EXTERNAL,
-    TAIL,
     Navigation,
     beside_its_pages,
     is_program,
@@ -478,66 +476,3 @@ def _link_lists(
                 (*place, number), names or tuple(filter(None, [title])), frozenset(folders), entries
             )
             yield pages.path, (pages, listing.items)
-
-
-# --- Routes in the front matter of VitePress and Starlight
-#
-# `link` of the actions and features of a home page, and of the page before or after, is a path or a route
-# as in a link of the text.
-
-_OWNERS: Final = frozenset({"hero", "features", "prev", "next"})
-_KEY: Final = "link"
-
-
-def update_page_links(
-    built: BuiltFile, pages: Mapping[str, str | None], rules: SiteRules, *, may_rewrite: bool
-) -> BuiltFile:
-    """Return `built` with the routes to `pages`, which maps old paths to new ones, updated.
-
-    If `may_rewrite` is false, or a route cannot be changed, `built` gets BROKEN_LINK warnings.
-    """
-    content = data_content(built.result)
-    if not isinstance(content, DataContent) or not isinstance(content.values, dict):
-        return built
-    if _OWNERS.isdisjoint(content.values):
-        return built
-    affected = list(_routes(built, content, pages, rules))
-    return follow_pages(built, affected, may_rewrite=may_rewrite)
-
-
-def _routes(
-    built: BuiltFile, content: DataContent, pages: Mapping[str, str | None], rules: SiteRules
-) -> Iterator[AffectedPage]:
-    for path, value in strings_of(content.values):
-        if path[-1] != _KEY or path[0] not in _OWNERS or EXTERNAL.match(value):
-            continue
-        body = TAIL.sub("", value)
-        match = next(_pages_named(built.file.relative, body, pages, rules), None) if body else None
-        if match is not None:
-            page, style = match
-            now = pages[page]
-            written = _written(built.file.result_path, now, style, body, rules) if now is not None else None
-            change = None if written is None else KeyChange(path, written + value[len(body) :])
-            yield AffectedPage(path, page, now, change)
-
-
-def _pages_named(
-    document: str, body: str, pages: Mapping[str, str | None], rules: SiteRules
-) -> Iterator[tuple[str, LinkStyle]]:
-    """Yield those of `pages` that the path `body` in the file `document` may name, each with its style."""
-    for start, style in rules.starts(document, body):
-        for form, form_style in ((start, style), *rules.forms(start, style)):
-            if form in pages:
-                yield form, form_style
-
-
-def _written(document: str, page: str, style: LinkStyle, body: str, rules: SiteRules) -> str | None:
-    """Return the path of `page` for a link in `document`, in the form of `body`."""
-    target = rules.written(page, style, body)
-    if target is None or style.prefix is not None:
-        return target
-    if body.startswith("/"):
-        return f"/{target}"
-    start = rules.page_folder(document) if style.is_from_page else folder_of(document)
-    link = link_between(start, target)
-    return f"./{link}" if body.startswith("./") and not link.startswith(".") else link
