@@ -494,6 +494,8 @@ class MergedTree:
 
 def merge_trees(place: repository.RepositoryLocation, branch: str, base: str) -> MergedTree:
     """The tree of `branch` and `base`. Raises `StorageRefused` (IO_ERROR) for a git that cannot do it."""
+    # There git reads no `.gitattributes` of a work tree or index, which could name another driver.
+    folder_of_git = place.text("rev-parse", "--absolute-git-dir").rstrip("\n")
     with tempfile.TemporaryDirectory() as folder:
         attributes = Path(folder) / "attributes"
         attributes.write_text("".join(f"*.{suffix} merge=mdplan\n" for suffix in _SUFFIXES))
@@ -504,7 +506,8 @@ def merge_trees(place: repository.RepositoryLocation, branch: str, base: str) ->
         }
         words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", branch, base)
         # A partial clone fetches what it lacks.
-        done = place.git(*words, settings=settings, variables={"GIT_NO_LAZY_FETCH": "0"})
+        variables = {"GIT_NO_LAZY_FETCH": "0"}
+        done = repository.run_git(folder_of_git, *words, settings=settings, variables=variables)
     if done.returncode not in _MERGED:
         raise repository.git_failed(done, "a merge without a work tree needs git 2.38 or newer")
     tree, *names = done.stdout.decode("utf-8", "surrogateescape").rstrip("\0").split("\0")

@@ -2,10 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from functools import partial
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from mdplan.data import tree
 from mdplan.data.address import shown
@@ -22,9 +24,21 @@ from mdplan.merge.lines import (
     conflict,
     final_end,
     lines_of,
+    lost_or_doubled,
     merge_lines,
+    origin_of,
     rendered,
     split_conflict,
+)
+from mdplan.merge.siblings import (
+    CHANGED,
+    MOVED,
+    WITH_DELETED,
+    FirstPlace,
+    Pairs,
+    merged_order,
+    named_siblings,
+    same_siblings,
 )
 from mdplan.text.edit import EditList, Overlap
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -74,7 +88,7 @@ def merge_data(
             return _by_lines(texts, pieces, sides, style, _UNREADABLE.format(name, language))
     found = merge_values(*values)
     by_lines = _by_lines(texts, pieces, sides, style)
-    if by_lines.is_clean and _is_good(language, by_lines.text, found, values):
+    if by_lines.is_clean and _is_good(language, texts, by_lines.text, found, values):
         return by_lines
     if not found.conflicts and not is_strict:
         merged = _by_keys(language, sides, found)
@@ -162,7 +176,9 @@ class ValueMerge:
     conflicts: list[ValueConflict] = field(default_factory=list)
 
 
-def _is_good(language: tree.Language, text: str, wanted: ValueMerge, sides: Sequence[Any]) -> bool:
+def _is_good(
+    language: tree.Language, texts: Texts, text: str, wanted: ValueMerge, sides: Sequence[Any]
+) -> bool:
     """Whether `text`, merged by lines, has the values of both sides."""
     try:
         values = _values(language, text)
@@ -170,7 +186,8 @@ def _is_good(language: tree.Language, text: str, wanted: ValueMerge, sides: Sequ
         return False
     if wanted.conflicts:
         # Items of a list without names, for example, which only lines can place.
-        return _doubled(values) <= max(map(_doubled, sides))
+        is_whole = next(lost_or_doubled(texts, lines_of(text)), None) is None
+        return is_whole and _doubled(values) <= max(map(_doubled, sides))
     return _unordered(values) == _unordered(wanted.value)
 
 
@@ -254,10 +271,7 @@ def _text_at(content: DataContent, path: tree.Path | None) -> str:
 
 # --- The merge of values: what theirs changed, as changes of ours, and what both changed
 
-_BOTH: Final = "both sides changed it"
 _BOTH_ADDED: Final = "both sides added it, and not the same"
-_WITH_DELETED: Final = "deleted and changed"
-_MOVED: Final = "both sides moved its entries"
 _DEEP: Final = 100
 
 
@@ -287,21 +301,22 @@ def merge_values(base: Any, ours: Any, theirs: Any) -> ValueMerge:  # noqa: ANN4
 def _merged(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
     """The value at `spot`, or `REMOVED`; what makes it of ours goes to `found`."""
     base, ours, theirs = spot.values
-    if _equal(theirs, base) or _equal(theirs, ours):
-        return ours
-    if _equal(ours, base):
+    origin = origin_of(base, ours, theirs, same=_equal)
+    if origin is Origin.THEIRS and ours is not tree.REMOVED:
         # The caller adds what ours does not have: it knows the place.
-        if ours is not tree.REMOVED:
-            found.changes.append(tree.KeyChange(spot.paths[1], theirs))
-        return theirs
-    if isinstance(ours, dict) and isinstance(theirs, dict):
+        found.changes.append(tree.KeyChange(spot.paths[1], theirs))
+    if origin is not Origin.CONFLICT:
+        return theirs if origin is Origin.THEIRS else ours
+    # What both add to nothing, they add to an empty map or list.
+    kinds = {type(ours), type(theirs), type(ours if base is tree.REMOVED or base is None else base)}
+    if kinds == {dict}:
         return _map(spot, found)
-    if isinstance(ours, list) and isinstance(theirs, list) and isinstance(base, list):
+    if kinds == {list}:
         return _list(spot, found)
-    reason = (
-        _BOTH_ADDED if base is tree.REMOVED else _WITH_DELETED if tree.REMOVED in (ours, theirs) else _BOTH
+    was_deleted = tree.REMOVED in (ours, theirs)
+    return _conflict(
+        spot, found, _BOTH_ADDED if base is tree.REMOVED else WITH_DELETED if was_deleted else CHANGED
     )
-    return _conflict(spot, found, reason)
 
 
 def _conflict(spot: _Spot, found: ValueMerge, reason: str) -> Any:  # noqa: ANN401 (any value)
@@ -313,116 +328,77 @@ def _conflict(spot: _Spot, found: ValueMerge, reason: str) -> Any:  # noqa: ANN4
 
 
 def _map(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
-    base, ours, theirs = (value if isinstance(value, dict) else {} for value in spot.values)
-    if any(isinstance(name, tree.Unnamed) for name in (*base, *ours, *theirs)) or len(spot.paths[0]) > _DEEP:
-        return _conflict(spot, found, _BOTH)
-    order = merged_order(list(base), list(ours), list(theirs))
-    if order is None:
-        return _conflict(spot, found, _MOVED)
-    result: dict[Any, Any] = {}
-    for name in _names(order):
-        values = [each.get(name, tree.REMOVED) for each in (base, ours, theirs)]
-        merged = _merged(spot.inner(values, (name, name, name)), found)
-        if merged is not tree.REMOVED:
-            result[name] = merged
-    places = {name: place for place, name in enumerate(ours)}
-    for name, place in _new(list(result), places):
+    keys = [{name: name for name in value} if isinstance(value, dict) else {} for value in spot.values]
+    if any(isinstance(name, tree.Unnamed) for each in keys for name in each) or len(spot.paths[0]) > _DEEP:
+        return _conflict(spot, found, CHANGED)
+    result = _entries(spot, keys, found)
+    if result is None:
+        return _conflict(spot, found, MOVED)
+    for name, place in _new(result, keys[1]):
         found.changes.append(tree.NewEntry(spot.paths[1], place, result[name], name))
     return result
 
 
 def _list(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
-    names = _items(*spot.values)
-    order = merged_order(*(list(each) for each in names)) if names else None
-    if names is None or order is None:
-        return _conflict(spot, found, _MOVED if names else _BOTH)
-    ours = list(names[1])
-    result: list[tuple[Hashable, Any]] = []
-    for name in _names(order):
-        at = [each.get(name) for each in names]
-        values = [
-            tree.REMOVED if index is None else value[index]
-            for index, value in zip(at, spot.values, strict=True)
-        ]
-        merged = _merged(spot.inner(values, at), found)
-        if merged is not tree.REMOVED:
-            result.append((name, merged))
-    kept = [name for name, _ in result if name in names[1]]
-    if kept != [name for name in ours if name in set(kept)]:
+    items = _items([value if isinstance(value, list) else [] for value in spot.values])
+    result = _entries(spot, items, found) if items else None
+    if items is None or result is None:
+        return _conflict(spot, found, MOVED if items else CHANGED)
+    kept = [items[1][name] for name in result if name in items[1]]
+    if kept != sorted(kept):
         # Theirs moved items: one change of the whole list in place of those inside it.
         depth = len(spot.paths[1])
         found.changes = [each for each in found.changes if each.key[:depth] != spot.paths[1]]
-        found.changes.append(tree.KeyChange(spot.paths[1], [value for _, value in result]))
-        return [value for _, value in result]
-    by_name = dict(result)
-    for name, place in _new([name for name, _ in result], names[1]):
-        found.changes.append(tree.NewEntry(spot.paths[1], place, by_name[name]))
-    return [value for _, value in result]
+        found.changes.append(tree.KeyChange(spot.paths[1], list(result.values())))
+    else:
+        for name, place in _new(result, items[1]):
+            found.changes.append(tree.NewEntry(spot.paths[1], place, result[name]))
+    return list(result.values())
 
 
-# --- The order of siblings that three versions have: what one side moved, and where each side adds.
+def _entries(
+    spot: _Spot, entries: Sequence[Mapping[Any, tree.Element]], found: ValueMerge
+) -> dict[Any, Any] | None:
+    """The merged entries of the map or list at `spot`, in order; None where both sides moved them.
 
-Name = TypeVar("Name", bound=Hashable)
+    `entries` has for each text the keys or indexes by the name that an entry has in all three.
+    """
+    order = merged_order(*(list(each) for each in entries))
+    result: dict[Any, Any] = {}
+    for place in order or ():
+        known = () if place.known is None else (place.known,)
+        for name in (*known, *(() if place.gone else (*place.theirs, *place.ours))):
+            at = [each.get(name) for each in entries]
+            values = [
+                tree.REMOVED if element is None else value[element]
+                for element, value in zip(at, spot.values, strict=True)
+            ]
+            merged = _merged(spot.inner(values, at), found)
+            if merged is not tree.REMOVED:
+                result[name] = merged
+        if place.gone:
+            first = [
+                None if not names else (*path, each[names[0]])
+                for names, path, each in zip(
+                    (place.gone, place.ours, place.theirs), spot.paths, entries, strict=True
+                )
+            ]
+            found.conflicts.append(ValueConflict(first[0], first[1], first[2], place.reason))
+            result |= {name: spot.values[1][entries[1][name]] for name in place.ours}
+    return None if order is None else result
 
 
-@dataclass(frozen=True, slots=True)
-class SiblingPlace(Generic[Name]):
-    """One known sibling, None for the place before the first, and what each side adds after it."""
-
-    known: Name | None
-    ours: tuple[Name, ...]
-    theirs: tuple[Name, ...]
-
-
-def _names(order: Sequence[SiblingPlace[Any]]) -> Iterator[Any]:
-    for place in order:
-        yield from (() if place.known is None else (place.known,))
-        yield from place.theirs
-        yield from place.ours
-
-
-def _new(result: Sequence[Any], ours: Mapping[Any, int]) -> Iterator[tuple[Any, int | None]]:
+def _new(result: Iterable[Any], ours: Mapping[Any, tree.Element]) -> Iterator[tuple[Any, int | None]]:
     """Names of `result` that ours does not have, each with the place of the next one that it has."""
+    places = {name: place for place, name in enumerate(ours)}
     following: int | None = None
     found: list[tuple[Any, int | None]] = []
-    for name in reversed(result):
-        if name in ours:
-            following = ours[name]
+    for name in reversed([*result]):
+        if name in places:
+            following = places[name]
         else:
             found.append((name, following))
     yield from reversed(found)
-
-
-def _items(*lists: Sequence[Any]) -> tuple[dict[Hashable, int], ...] | None:
-    """The items of each of `lists` by what they are in all: by a key that names them, or else by their value.
-
-    None where two items of one list are the same.
-    """
-    items = [each for values in lists for each in values]
-    if items and all(isinstance(each, dict) for each in items):
-        for key in items[0]:
-            named = [_by(values, key) for values in lists]
-            if all(each is not None for each in named):
-                return tuple(each for each in named if each is not None)
-    texts = [[_text(each) for each in values] for values in lists]
-    if any(len(set(each)) < len(each) for each in texts):
-        return None
-    return tuple({text: index for index, text in enumerate(each)} for each in texts)
-
-
-def _by(values: Sequence[Mapping[Any, Any]], key: object) -> dict[Hashable, int] | None:
-    """The indexes of `values`, maps, by what each has under `key`; None where that does not name them."""
-    found: dict[Hashable, int] = {}
-    for index, each in enumerate(values):
-        name = each.get(key)
-        if not isinstance(name, str | int) or isinstance(name, bool) or name in found:
-            return None
-        found[name] = index
-    return found
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, sort_keys=True, default=repr)
 
 
 def _equal(left: object, right: object) -> bool:
@@ -431,70 +407,106 @@ def _equal(left: object, right: object) -> bool:
     return left == right if isinstance(left, tree.Opaque) else tree.values_equal(left, right)
 
 
-def merged_order(
-    base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Name]
-) -> list[SiblingPlace[Name]] | None:
-    """The places of the result, in order; None where both sides moved the same names to different places.
+# --- Which items of lists are the same: by a key that names all of them, or else by what they say
 
-    Every name of the base is known, also what a side deleted. What both sides add is known if they add it at
-    one place in one order; otherwise it is where ours has it.
+
+class _Item(NamedTuple):
+    """An item of a list by its `name`: what it says, or where `has_key` what it has under a key of all."""
+
+    name: str
+    value: Any
+    has_key: bool
+
+
+def _items(lists: Sequence[Sequence[Any]]) -> list[dict[FirstPlace, int]] | None:
+    """The indexes of the items of each of `lists`, by the name that an item has in all.
+
+    None where two items of one list are the same.
     """
-    of_base = set(base)
-    shared = _shared(_added(ours, of_base), _added(theirs, of_base))
-    known = [name for anchor in (None, *base) for name in ((anchor, *shared.get(anchor, ())))]
-    of_base.update(name for names in shared.values() for name in names)
-    everywhere = set(ours) - of_base
-    theirs = [name for name in theirs if name not in everywhere]
-    order = _known_order([name for name in known if name is not None], ours, theirs)
-    if order is None:
-        return None
-    own_added, other_added = _added(ours, of_base), _added(theirs, of_base)
-    return [
-        SiblingPlace(name, tuple(own_added.get(name, ())), tuple(other_added.get(name, ())))
-        for name in (None, *order)
+    key = _naming_key(lists)
+    has_key = key is not None
+    named = [
+        [_Item(_text(each[key] if has_key else each), each, has_key) for each in items] for items in lists
     ]
+    if any(len({item.name for item in items}) < len(items) for items in named):
+        return None
+    siblings = named_siblings(named, _same_items, _same_new_items)
+    return [{name: index for index, name in enumerate(items)} for items in siblings]
 
 
-def _shared(
-    ours: dict[Name | None, list[Name]], theirs: dict[Name | None, list[Name]]
-) -> dict[Name | None, list[Name]]:
-    """What both sides add at one place in one order, by the known name before it."""
-    found: dict[Name | None, list[Name]] = {}
-    for anchor, own in ours.items():
-        other = theirs.get(anchor, [])
-        both = _kept(other, own)
-        if both and both == _kept(own, other):
-            found[anchor] = both
+def _naming_key(lists: Sequence[Sequence[Any]]) -> object:
+    """The first key that all items have, each with another text or number; None where there is none."""
+    items = [item for values in lists for item in values]
+    if not all(isinstance(item, dict) for item in items):
+        return None
+    for key in items[0] if items else ():
+        named = [[item.get(key) for item in values] for values in lists]
+        is_name = all(
+            isinstance(name, str | int) and not isinstance(name, bool) for each in named for name in each
+        )
+        if is_name and all(len(set(each)) == len(each) for each in named):
+            return key
+    return None
+
+
+def _same_items(old: Sequence[_Item], new: Sequence[_Item]) -> dict[int, int]:
+    return same_siblings(
+        [item.name for item in old], [item.name for item in new], partial(_alike_items, old, new)
+    )
+
+
+def _same_new_items(ours: Sequence[_Item], theirs: Sequence[_Item]) -> dict[int, int]:
+    """New items that are the same: by name, or maps of several keys with the same first value."""
+    places = {name: index for index, item in enumerate(theirs) for name in _names_of(item)}
+    found: dict[int, int] = {}
+    for index, item in enumerate(ours):
+        at = next((places[name] for name in _names_of(item) if name in places), None)
+        if at is not None and at not in found.values():
+            found[index] = at
     return found
 
 
-def _added(side: Sequence[Name], known: set[Name]) -> dict[Name | None, list[Name]]:
-    """What `side` adds, by the known name before it."""
-    added: dict[Name | None, list[Name]] = {}
-    last: Name | None = None
-    for name in side:
-        if name in known:
-            last = name
-        else:
-            added.setdefault(last, []).append(name)
-    return added
+def _names_of(item: _Item) -> Iterator[Hashable]:
+    yield item.name
+    if not item.has_key and isinstance(item.value, dict) and len(item.value) > 1:
+        yield from islice(_leaves(item.value), 1)
 
 
-def _known_order(base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Name]) -> list[Name] | None:
-    own, other = _kept(base, ours), _kept(base, theirs)
-    has_moved = own != _kept(ours, base)
-    other_has_moved = other != _kept(theirs, base)
-    if has_moved and other_has_moved and _kept(theirs, own) != _kept(ours, other):
-        return None
-    order = other if other_has_moved and not has_moved else own
-    # What that side deleted goes back after what was before it.
-    behind = _added(base, set(order))
-    return [
-        name for anchor in (None, *order) for name in (anchor, *behind.get(anchor, ())) if name is not None
-    ]
+def _alike_items(old: Sequence[_Item], new: Sequence[_Item], where: range, new_where: range) -> Pairs:
+    """Pairs of changed items in a gap: maps or lists of which each is the one that is most like the other."""
+    if old[where.start].has_key:
+        return
+    after = [Counter(_leaves(new[at].value)) for at in new_where]
+    scores = [[_likeness(Counter(_leaves(old[at].value)), each) for each in after] for at in where]
+    columns = [*zip(*scores, strict=True)]
+    first = 0
+    for index, row in zip(where, scores, strict=True):
+        best = max(row)
+        at = row.index(best)
+        is_only = row.count(best) == columns[at].count(best) == 1
+        if best and is_only and best == max(columns[at]) and at >= first:
+            yield index, new_where[at]
+            first = at + 1
 
 
-def _kept(names: Sequence[Name], of: Sequence[Name]) -> list[Name]:
-    """Those `of` the names that are in `names`, in their order."""
-    wanted = set(names)
-    return [name for name in of if name in wanted]
+def _likeness(old: Counter[Hashable], new: Counter[Hashable]) -> int:
+    """How many values two items share; 0 for less than half of the smaller one, if the first is another."""
+    shared = (old & new).total()
+    is_alike = shared and next(iter(old)) == next(iter(new))
+    return shared if is_alike or 2 * shared >= min(old.total(), new.total()) else 0
+
+
+def _leaves(value: Any, path: tuple[object, ...] = ()) -> Iterator[Hashable]:  # noqa: ANN401 (any value)
+    """The scalars inside a map or list, each with the keys above it."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, (*path, name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner, (*path, None))
+    elif path:
+        yield (*path, _text(value))
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)

@@ -1,8 +1,9 @@
 """Merge of three documents: lines first, then parts where lines conflict, then checks of the result."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, partial
@@ -11,7 +12,7 @@ from typing import Final
 
 from mdplan.data.tree import Language
 from mdplan.markdown.block_tree import parse_blocks
-from mdplan.markdown.blocks import CONTAINERS, BlockKind
+from mdplan.markdown.blocks import CONTAINERS, BlockKind, with_deadline
 from mdplan.markdown.format_detection import find_front_matter
 from mdplan.markdown.links import local_links
 from mdplan.markdown.sections import Section
@@ -24,19 +25,32 @@ from mdplan.merge.lines import (
     Piece,
     ResultLine,
     Texts,
+    changed_version,
     compared_with_git,
     conflict,
     final_end,
     is_conflict,
     kept_lines,
     lines_of,
+    lost_or_doubled,
     marked_lines,
+    origin_of,
     rendered,
     result_lines,
     split_conflict,
     swapped,
 )
-from mdplan.merge.trees import DocumentTree, MergeNode, MergeNodeKind, TreeMerge, joined, row_text, with_gaps
+from mdplan.merge.trees import (
+    MEMBERS,
+    SETS,
+    DocumentTree,
+    MergeNode,
+    MergeNodeKind,
+    TreeMerge,
+    joined,
+    row_text,
+    with_gaps,
+)
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import DocumentFormat
@@ -45,6 +59,7 @@ _ROUNDS: Final = 4
 _STRICT: Final = "only a merge that is not strict decides this: {}"
 
 
+@with_deadline
 def merge_documents(
     base: str, ours: str, theirs: str, style: MarkerStyle | None = None, *, is_strict: bool = False
 ) -> Merge:
@@ -54,10 +69,8 @@ def merge_documents(
     they do, items, table rows, definitions, new sections and sentences are merged. What a guard refuses is a
     conflict. Where it `is_strict`, lines that no side has are conflicts as well.
     """
-    if theirs in {ours, base}:
-        return Merge(ours, ())
-    if ours == base:
-        return Merge(theirs, ())
+    if origin_of(base, ours, theirs) is not Origin.CONFLICT:
+        return Merge(changed_version(base, ours, theirs), ())
     short = shortened(Texts(*[lines_of(text) for text in (base, ours, theirs)]))
     texts = short.texts
     documents = [DocumentTree(lines) for lines in texts]
@@ -151,8 +164,9 @@ def _guarded(
     for _ in range(_ROUNDS):
         lines = list(result_lines(texts, pieces))
         refused: dict[int, str] = {}
+        blamed = _blamed(texts, pieces)
         for flaw in flaws(texts, sides, lines, _declared(texts, pieces)):
-            number = _blamed(texts, pieces, lines[flaw.line].piece if lines else 0, flaw.lost)
+            number = blamed(lines[flaw.line].piece if lines else 0, flaw.lost)
             if number is not None:
                 refused.setdefault(number, flaw.reason)
         if not refused:
@@ -177,24 +191,29 @@ def _declared(texts: Texts, pieces: Sequence[Piece]) -> frozenset[str] | None:
     )
 
 
-def _blamed(texts: Texts, pieces: Sequence[Piece], number: int, lost: str) -> int | None:
-    """The piece that a side changed and that has the line `lost`, or else that is nearest to `number`."""
-    if pieces[number].origin is Origin.BOTH and not lost and any(is_conflict(each) for each in pieces):
-        # The conflict explains it: the text is not whole without it.
-        return None
+def _blamed(texts: Texts, pieces: Sequence[Piece]) -> Callable[[int, str], int | None]:
+    """Which piece that a side changed has a lost line, or else is nearest to a piece, by its number."""
     changed = [
-        index
-        for index in (*range(number, -1, -1), *range(number + 1, len(pieces)))
-        if pieces[index].origin not in {Origin.BOTH, Origin.CONFLICT}
-        and (pieces[index].ours or pieces[index].theirs)
+        number
+        for number, piece in enumerate(pieces)
+        if piece.origin not in {Origin.BOTH, Origin.CONFLICT} and (piece.ours or piece.theirs)
     ]
-    guilty = (
-        index
-        for index in changed
-        if lost
-        and any(unpadded(line) == lost for part in texts.parts(*pieces[index].ranges) for line in part)
-    )
-    return next(guilty, next(iter(changed), None))
+    with_line: dict[str, int] = {}
+    for number in changed:
+        for part in texts.parts(*pieces[number].ranges):
+            for line in part:
+                with_line.setdefault(unpadded(line), number)
+    has_conflict = any(map(is_conflict, pieces))
+
+    def blamed(number: int, lost: str) -> int | None:
+        if pieces[number].origin is Origin.BOTH and not lost and has_conflict:
+            # The conflict explains it: the text is not whole without it.
+            return None
+        above = bisect_right(changed, number)
+        nearest = changed[max(above - 1, 0)] if changed else None
+        return with_line.get(lost, nearest)
+
+    return blamed
 
 
 def _path(ours: DocumentTree, line: int) -> tuple[str, ...]:
@@ -219,11 +238,11 @@ def merge_texts(
     That is mixed line ends and conflict markers. `by_git` gives git's result, which is used where nothing
     speaks against it. The line ends are those of the side that changed them.
     """
-    if not all(map(_can_be_merged, texts)):
+    style = style or MarkerStyle()
+    if not all(_can_be_merged(text, style) for text in texts):
         return None
     has_crlf = ["\r\n" in text for text in texts]
     base, ours, theirs = (text.replace("\r\n", "\n") for text in texts)
-    style = style or MarkerStyle()
     if file_format is DocumentFormat.MARKDOWN:
         found = merge_documents(base, ours, theirs, style, is_strict=is_strict)
         why_not = partial(first_flaw, base, ours, theirs)
@@ -249,19 +268,19 @@ def _why_not(found: Merge, _: str) -> str:
     return "the keys would not have the values of both sides" if found.decisions else ""
 
 
-def _can_be_merged(text: str) -> bool:
+def _can_be_merged(text: str, style: MarkerStyle) -> bool:
+    markers = *_MARKERS, f"{'<' * style.size} "
     ends = text.count("\r\n")
     return (
         "\0" not in text
         and text.count("\r") == ends
         and ends in {0, text.count("\n")}
-        and not any(line.startswith(_MARKERS) for line in text.split("\n"))
+        and not any(line.startswith(markers) for line in text.split("\n"))
     )
 
 
 def _with_ends(found: Merge, has_crlf: Sequence[bool]) -> Merge:
-    base, ours, theirs = has_crlf
-    has_ends = theirs if ours == base else ours
+    has_ends = changed_version(*has_crlf)
     return replace(found, text=found.text.replace("\n", "\r\n")) if has_ends else found
 
 
@@ -306,9 +325,13 @@ def flaws(
     result = DocumentTree([line.text for line in lines])
     yield from _misplaced(ours, theirs, base, result, lines)
     yield from _reshaped(ours, theirs, result, lines)
-    yield from _repeated(ours, theirs, result)
+    yield from _repeated(base, ours, theirs, result)
     if declared is not None:
-        yield from _lost_or_doubled(texts, lines, declared)
+        known = {unpadded(line) for line in declared}
+        plain = [map(unpadded, side) for side in texts]
+        for text in lost_or_doubled(plain, (unpadded(line.text) for line in lines)):
+            if text not in known:
+                yield Flaw(0, "a line would be lost or doubled", text)
     yield from _broken(ours, theirs, result)
     yield from _contradicted(ours, theirs, result, lines)
 
@@ -475,8 +498,10 @@ def _reshaped(
             yield Flaw(number, "it would become a part of the block above it")
 
 
-def _repeated(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> Iterator[Flaw]:
-    """Headings and labels that are repeated more often than in a side."""
+def _repeated(
+    base: DocumentTree, ours: MatchedSide, theirs: MatchedSide, result: DocumentTree
+) -> Iterator[Flaw]:
+    """Headings, labels, and items and rows of a section, that are repeated more often than in a side."""
     most = Counter(each.canonical_path for each in ours.units.outline.sections)
     most |= Counter(each.canonical_path for each in theirs.units.outline.sections)
     for section in reversed(result.outline.sections[1:]):
@@ -485,28 +510,32 @@ def _repeated(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> I
             yield Flaw(section.heading_line - 1, "the heading would be repeated")
     own, other = (Counter(node.label for node in _definitions(side.units)) for side in (ours, theirs))
     labels = own | other
-    seen: Counter[str] = Counter()
+    seen: Counter[Hashable] = Counter()
     for node in _definitions(result):
         seen[node.label] += 1
         if seen[node.label] > labels[node.label]:
             yield Flaw(node.lines.start, "the label would be repeated")
+    old, own_names, other_names = (
+        Counter(name for name, _ in _entries(each.root)) for each in (base, ours.units, theirs.units)
+    )
+    by_both = (own_names - old) & (other_names - old)
+    for name, line in _entries(result.root) if by_both else ():
+        seen[name] += 1
+        if name in by_both and seen[name] > max(own_names[name], other_names[name]):
+            yield Flaw(line, "an entry that both sides added would be repeated")
+
+
+def _entries(node: MergeNode, path: tuple[str, ...] = ()) -> Iterator[tuple[Hashable, int]]:
+    """The items, rows and keys below `node` with what is around them, and their lines."""
+    for child in node.children:
+        if child.kind in MEMBERS and child.kind is not MergeNodeKind.DEFINITION:
+            yield (path, child.text), child.lines.start
+        name = child.label or child.text.partition("\n")[0]
+        yield from _entries(child, path if child.kind in SETS else (*path, name))
 
 
 def _definitions(document: DocumentTree) -> Iterator[MergeNode]:
     return (node for node in document.root.walk() if node.kind is MergeNodeKind.DEFINITION)
-
-
-def _lost_or_doubled(texts: Texts, lines: Sequence[ResultLine], declared: frozenset[str]) -> Iterator[Flaw]:
-    """A line that occurs more or less often than the changes of both sides say."""
-    base, ours, theirs = (Counter(map(unpadded, side)) for side in texts)
-    counts = Counter(unpadded(line.text) for line in lines)
-    for text in {*base, *ours, *theirs, *counts} - {unpadded(line) for line in declared}:
-        own, other = ours[text] - base[text], theirs[text] - base[text]
-        together = base[text] + own + other
-        apart = base[text] + (max(own, other) if min(own, other) > 0 else min(own, other))
-        low, high = sorted((together, apart)) if own * other > 0 else (together, together)
-        if text.strip() and not low <= counts[text] <= high:
-            yield Flaw(0, "a line would be lost or doubled", text)
 
 
 def unpadded(line: str) -> str:
@@ -547,7 +576,8 @@ def _contradicted(
 def _is_only_item(document: DocumentTree, line: int) -> bool:
     """Whether no other item is in the text of the section around `line`."""
     around = _own_lines(document, document.section_at(line).index)
-    return sum(line in document.item_starts for line in around) == 1
+    first, last = (bisect_left(document.item_starts, at) for at in (around.start, around.stop))
+    return last - first == 1
 
 
 # --- Three texts without what no side changed: a merge takes as long as the changed sections

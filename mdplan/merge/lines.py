@@ -1,9 +1,11 @@
 """Merge of three texts by lines, as diff3 does it: what both sides changed at one place is a conflict."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from operator import eq
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mdplan.text.diff import ComparedBlock, LineComparison
 
@@ -19,6 +21,25 @@ class Origin(StrEnum):
     THEIRS = "theirs"
     MERGED = "merged"
     CONFLICT = "conflict"
+
+
+Version = TypeVar("Version")
+
+
+def origin_of(
+    base: Version, ours: Version, theirs: Version, *, same: Callable[[Any, Any], bool] = eq
+) -> Origin:
+    """Where the result comes from: the side that changed `base`, or a conflict if both did, not alike."""
+    if same(ours, theirs):
+        return Origin.BOTH
+    if same(ours, base):
+        return Origin.THEIRS
+    return Origin.OURS if same(theirs, base) else Origin.CONFLICT
+
+
+def changed_version(base: Version, ours: Version, theirs: Version) -> Version:
+    """Of three versions the one of the side that changed `base`; ours if both did."""
+    return theirs if origin_of(base, ours, theirs) is Origin.THEIRS else ours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +160,9 @@ def _groups(
 
 
 def _changed(texts: Texts, base: range, ours: range, theirs: range) -> Piece:
-    old, own, other = texts.parts(base, ours, theirs)
-    if own == other:
-        return Piece(origin=Origin.BOTH, base=base, ours=ours, theirs=theirs)
-    origin = Origin.THEIRS if own == old else Origin.OURS if other == old else Origin.CONFLICT
-    return Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=BOTH_CHANGED)
+    origin = origin_of(*texts.parts(base, ours, theirs))
+    reason = BOTH_CHANGED if origin is Origin.CONFLICT else ""
+    return Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=reason)
 
 
 def split_conflict(texts: Texts, piece: Piece) -> Iterator[Piece]:
@@ -238,6 +257,19 @@ def swapped(piece: Piece) -> Piece:
     return replace(piece, origin=origin, ours=piece.theirs, theirs=piece.ours)
 
 
+def lost_or_doubled(texts: Iterable[Iterable[str]], result: Iterable[str]) -> Iterator[str]:
+    """Lines that `result` has more or less often than the changes of both sides in the three `texts` say."""
+    base, ours, theirs = map(Counter, texts)
+    counts = Counter(result)
+    for text in {*base, *ours, *theirs, *counts}:
+        own, other = ours[text] - base[text], theirs[text] - base[text]
+        together = base[text] + own + other
+        apart = base[text] + (max(own, other) if min(own, other) > 0 else min(own, other))
+        low, high = sorted((together, apart)) if own * other > 0 else (together, together)
+        if text.strip() and not low <= counts[text] <= high:
+            yield text
+
+
 # --- The result as text, with conflict markers
 
 # The path of the section, or of the key, around a 0-based line of ours.
@@ -302,8 +334,7 @@ def lines_of(text: str) -> list[str]:
 
 def final_end(base: str, ours: str, theirs: str) -> bool:
     """Whether the result ends with a line end: by the side that changed that."""
-    old, own, other = (text.endswith("\n") or not text for text in (base, ours, theirs))
-    return other if own == old else own
+    return changed_version(*(text.endswith("\n") or not text for text in (base, ours, theirs)))
 
 
 def rendered(

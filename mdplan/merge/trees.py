@@ -1,43 +1,47 @@
 """Merge of three trees: siblings by what they are, moved or not, and what both sides changed part by part."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
-from mdplan.markdown.blocks import BOX, Block, BlockKind
+from mdplan.markdown.blocks import BOX, Block, BlockKind, check_deadline, check_deadline_often
 from mdplan.markdown.format_detection import FrontMatter, FrontMatterFormat
 from mdplan.markdown.headings import canonical_heading
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.merge.data import SiblingPlace, merged_order
 from mdplan.merge.lines import (
     BOTH_CHANGED,
     Origin,
     Piece,
     Texts,
+    changed_version,
     is_conflict,
-    marked_lines,
     merge_lines,
+    origin_of,
     result_lines,
 )
-from mdplan.text.diff import LineComparison
+from mdplan.merge.siblings import (
+    MOST_PAIRS,
+    MOVED,
+    WITH_DELETED,
+    FirstPlace,
+    SiblingPlace,
+    merged_order,
+    named_siblings,
+    same_siblings,
+)
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source
 
 _NOTHING: Final = range(0)
-_WITH_DELETED: Final = "deleted and changed"
 _ADDED_HERE: Final = "both sides added text at this place"
-_MOVED: Final = "both sides moved it"
-
-# A sibling by where it is first: the text, 0 to 2, and its index there.
-_Name = tuple[int, int]
 
 
 # --- Nodes of the tree that a merge looks at.
@@ -127,10 +131,22 @@ class DocumentTree:
         return frozenset(line for node in self.root.walk() if node.kind in MEMBERS for line in node.lines)
 
     @cached_property
-    def item_starts(self) -> frozenset[int]:
-        """Lines in which an item begins."""
+    def item_starts(self) -> Sequence[int]:
+        """Lines in which an item begins, in order."""
         items = (each for each in self.outline.blocks if each.kind is BlockKind.LIST_ITEM)
-        return frozenset(each.first_line - 1 for each in items)
+        return sorted({each.first_line - 1 for each in items})
+
+    @cached_property
+    def item_gap(self) -> int:
+        """How many blank lines are between the items of most lists, nested ones aside."""
+        around = (
+            each for each in self.root.walk() if each.kind in {MergeNodeKind.ROOT, MergeNodeKind.SECTION}
+        )
+        lists = (
+            child.children for each in around for child in each.children if child.kind is MergeNodeKind.LIST
+        )
+        gaps = Counter(below.head.start - above.stop for items in lists for above, below in pairwise(items))
+        return next((count for count, _ in gaps.most_common(1)), 0)
 
     def section_at(self, line: int) -> Section:
         """The section around the 0-based `line`."""
@@ -270,33 +286,51 @@ class TreeMerge:
     def _siblings(
         self, base: Sequence[MergeNode], ours: Sequence[MergeNode], theirs: Sequence[MergeNode]
     ) -> list[Piece]:
-        by_lines = merge_lines(self.texts, *(_lines(each) for each in (base, ours, theirs)))
-        if self.lines_first and not any(is_conflict(piece) for piece in by_lines):
+        versions = base, ours, theirs
+        by_lines = merge_lines(self.texts, *map(_lines, versions))
+        if self.lines_first and not any(map(is_conflict, by_lines)):
             return by_lines
-        known = _known(base, ours, theirs)
+        check_deadline_often()
+        known = named_siblings(versions, matches, new_in_both)
         order = merged_order(*(list(each) for each in known))
         if order is None:
-            whole = Piece(
-                origin=Origin.CONFLICT,
-                base=_lines(base),
-                ours=_lines(ours),
-                theirs=_lines(theirs),
-                reason=_MOVED,
-            )
-            return min([whole], by_lines, key=marked_lines)
+            return self._disputed(versions, MOVED)
         nodes = {name: Three(*(each.get(name) for each in known)) for each in known for name in each}
+        indexes = [{name: index for index, name in enumerate(each)} for each in known]
         around = [None if place.known is None else nodes[place.known] for place in order]
-        return [
-            piece
-            for place, before, after in zip(order, around, [*around[1:], None], strict=True)
-            for piece in self._place(place, nodes, before, after)
-        ]
+        pieces: list[Piece] = []
+        for place, before, after in zip(order, around, [*around[1:], None], strict=True):
+            pieces += self._node(before) if before is not None else ()
+            if not place.gone:
+                pieces += self._added(place, nodes, before, after)
+                continue
+            runs = [
+                [at[name] for name in names]
+                for at, names in zip(indexes, (place.gone, place.ours, place.theirs), strict=True)
+            ]
+            if any(run and run[-1] - run[0] >= len(run) for run in runs):
+                return self._disputed(versions, MOVED)
+            parts = [[side[at] for at in run] for side, run in zip(versions, runs, strict=True)]
+            pieces += self._disputed(parts, place.reason)
+        return pieces
 
-    def _place(
-        self, place: SiblingPlace[_Name], nodes: dict[_Name, Three], before: Three | None, after: Three | None
+    def _disputed(self, versions: Sequence[Sequence[MergeNode]], reason: str) -> list[Piece]:
+        """Siblings that a person must place, as a conflict in the lines that both changed."""
+        ranges = [_lines(each) for each in versions]
+        by_lines = merge_lines(self.texts, *ranges)
+        if any(map(is_conflict, by_lines)):
+            return by_lines
+        base, ours, theirs = ranges
+        return [Piece(origin=Origin.CONFLICT, base=base, ours=ours, theirs=theirs, reason=reason)]
+
+    def _added(
+        self,
+        place: SiblingPlace[FirstPlace],
+        nodes: dict[FirstPlace, Three],
+        before: Three | None,
+        after: Three | None,
     ) -> Iterator[Piece]:
-        if before is not None:
-            yield from self._node(before)
+        """What the sides add at one place."""
         ours, theirs = ([nodes[name] for name in names] for names in (place.ours, place.theirs))
         sections = [
             [each for each in side if _kind(each) is MergeNodeKind.SECTION] for side in (ours, theirs)
@@ -340,13 +374,10 @@ class TreeMerge:
 
     def _node(self, three: Three) -> list[Piece]:
         base, ours, theirs = three
-        raw = [self._raw(index, node) for index, node in enumerate(three)]
-        if raw[1] == raw[2]:
-            return [_piece(Origin.BOTH, three)] if ours else []
-        if raw[1] == raw[0]:
-            return [_piece(Origin.THEIRS, three)]
-        if raw[2] == raw[0]:
-            return [_piece(Origin.OURS, three)]
+        old, own, other = (self._raw(index, node) for index, node in enumerate(three))
+        origin = origin_of(old, own, other)
+        if origin is not Origin.CONFLICT:
+            return [_piece(origin, three)] if origin is not Origin.BOTH or ours else []
         if ours is None or theirs is None:
             return self._deleted(three)
         if not ours.children and not theirs.children and not (base and base.children):
@@ -378,37 +409,19 @@ class TreeMerge:
         if base is None or kept is None:
             return []
         if not (base.children and kept.children):
-            return [_piece(Origin.CONFLICT, three, _WITH_DELETED)]
-        pieces = [] if kept.kind in SETS else [_piece(Origin.CONFLICT, _heads(three), _WITH_DELETED)]
+            return [_piece(Origin.CONFLICT, three, WITH_DELETED)]
+        pieces = [] if kept.kind in SETS else [_piece(Origin.CONFLICT, _heads(three), WITH_DELETED)]
         found = matches(base.children, kept.children)
         back = {new: old for old, new in found.items()}
         for index, child in enumerate(kept.children):
             before = base.children[back[index]] if index in back else None
             if before is None or before.text != child.text:
                 part = Three(before, child, None) if ours else Three(before, None, child)
-                pieces += self._deleted(part) if before else [_piece(Origin.CONFLICT, part, _WITH_DELETED)]
+                pieces += self._deleted(part) if before else [_piece(Origin.CONFLICT, part, WITH_DELETED)]
         return pieces
 
     def _raw(self, index: int, node: MergeNode | None) -> list[str] | None:
         return None if node is None else list(self.texts[index][node.lines.start : node.stop])
-
-
-def _known(
-    base: Sequence[MergeNode], ours: Sequence[MergeNode], theirs: Sequence[MergeNode]
-) -> tuple[dict[_Name, MergeNode], dict[_Name, MergeNode], dict[_Name, MergeNode]]:
-    """The siblings of the three texts in order, with the same name where they are the same."""
-    own, other = matches(base, ours), matches(base, theirs)
-    own_new = sorted({*range(len(ours))}.difference(own.values()))
-    other_new = sorted({*range(len(theirs))}.difference(other.values()))
-    both = new_in_both([ours[index] for index in own_new], [theirs[index] for index in other_new])
-    own_names = {new: (0, old) for old, new in own.items()} | {index: (1, index) for index in own_new}
-    other_names = {new: (0, old) for old, new in other.items()} | {index: (2, index) for index in other_new}
-    other_names |= {other_new[right]: (1, own_new[left]) for left, right in both.items()}
-    return (
-        {(0, index): node for index, node in enumerate(base)},
-        {own_names[index]: node for index, node in enumerate(ours)},
-        {other_names[index]: node for index, node in enumerate(theirs)},
-    )
 
 
 def _are_sorted(members: Sequence[Three | None]) -> bool:
@@ -508,16 +521,15 @@ def merge_leaf(texts: Texts, three: Three) -> list[Piece]:
     if ours is None or theirs is None:
         return []
     ranges = _piece(Origin.BOTH, three).ranges
-    old, own, other = texts.parts(*ranges)
-    if own == other:
-        return [_piece(Origin.BOTH, three)]
-    if old in (own, other):
-        return [_piece(Origin.THEIRS if own == old else Origin.OURS, three)]
+    origin = origin_of(*texts.parts(*ranges))
+    if origin is not Origin.CONFLICT:
+        return [_piece(origin, three)]
     if base is None:
         return [_piece(Origin.CONFLICT, three, _BOTH_NEW)]
-    if base.text in (ours.text, theirs.text):
+    origin = origin_of(base.text, ours.text, theirs.text)
+    if origin in {Origin.OURS, Origin.THEIRS}:
         # One side changed nothing but padding or the number.
-        return [_piece(Origin.THEIRS if ours.text == base.text else Origin.OURS, three)]
+        return [_piece(origin, three)]
     return [_by_parts(texts, ours.kind, piece) for piece in merge_lines(texts, *ranges)]
 
 
@@ -559,15 +571,14 @@ def _each(
         return None
     parts: list[str] = []
     for old, own, other in zip(base, ours, theirs, strict=True):
-        if other.strip() in {old.strip(), own.strip()}:
-            parts.append(own)
-        elif own.strip() == old.strip():
-            parts.append(other)
-        else:
+        origin = origin_of(old.strip(), own.strip(), other.strip())
+        if origin is Origin.CONFLICT:
             merged = within(old, own, other) if within else None
-            if merged is None:
-                return None
-            parts.append(merged)
+        else:
+            merged = other if origin is Origin.THEIRS else own
+        if merged is None:
+            return None
+        parts.append(merged)
     return "".join(parts)
 
 
@@ -598,42 +609,38 @@ _PARTS: Final[dict[MergeNodeKind, tuple[Callable[[str, str, str], str | None], s
 _SAME: Final = 60
 _ALIKE: Final = 85
 
-# So many pairs of nodes are compared by their likeness; more are different.
-_MOST_PAIRS: Final = 2_500
+# The longest texts that are compared, by the product of their lengths.
+_MOST_CHARACTERS: Final = 16_000_000
+
+# Nodes that are others if their labels are, however alike.
+_NAMED: Final = frozenset(
+    {MergeNodeKind.SECTION, MergeNodeKind.DEFINITION, MergeNodeKind.ROW, MergeNodeKind.ENTRY}
+)
 
 
 def matches(old: Sequence[MergeNode], new: Sequence[MergeNode]) -> dict[int, int]:
     """Which of the siblings `new` each of the siblings `old` became, by their indexes."""
-    old_names, new_names = [_name(each) for each in old], [_name(each) for each in new]
-    found: dict[int, int] = {}
-    at = new_at = 0
-    numbers: dict[Hashable, int] = {}
-    keys = [
-        [str(numbers.setdefault(name, len(numbers))) for name in names] for names in (old_names, new_names)
-    ]
-    for gap in LineComparison().differing(*keys):
-        found.update(zip(range(at, gap.old_start), range(new_at, gap.new_start), strict=True))
-        at, new_at = gap.old_end, gap.new_end
-        found.update(
-            _alike_in(old, new, range(gap.old_start, gap.old_end), range(gap.new_start, gap.new_end))
-        )
-    found.update(zip(range(at, len(old)), range(new_at, len(new)), strict=True))
-    found.update(_moved(old_names, new_names, found))
-    return found
+    return same_siblings(
+        [_name(each) for each in old], [_name(each) for each in new], partial(_alike_in, old, new)
+    )
 
 
 def new_in_both(ours: Sequence[MergeNode], theirs: Sequence[MergeNode]) -> dict[int, int]:
     """Which of the new siblings `theirs` is the same as one of the new siblings `ours`, or too alike."""
     found: dict[int, int] = {}
-    by_name: dict[Hashable, list[int]] = defaultdict(list)
+    by_name: dict[Hashable, deque[int]] = defaultdict(deque)
     for index, node in enumerate(theirs):
         for name in (_name(node), _label(node)):
             by_name[name].append(index)
     taken: set[int] = set()
     for index, node in enumerate(ours):
-        candidates = [*by_name[_name(node)], *(by_name[_label(node)] if node.label else ())]
-        free = next((each for each in candidates if each not in taken), None)
-        if free is None and len(ours) * len(theirs) <= _MOST_PAIRS:
+        free = None
+        for name in (_name(node), *((_label(node),) if node.label else ())):
+            same = by_name[name]
+            while same and same[0] in taken:
+                same.popleft()
+            free = same[0] if same and free is None else free
+        if free is None and len(ours) * len(theirs) <= MOST_PAIRS:
             free = next(
                 (each for each, other in enumerate(theirs) if each not in taken and _is_alike(node, other)),
                 None,
@@ -657,8 +664,6 @@ def _alike_in(
     old: Sequence[MergeNode], new: Sequence[MergeNode], where: range, new_where: range
 ) -> Iterator[tuple[int, int]]:
     """Pairs of nodes in a gap that are the same: by label or likeness, or as all that was rewritten there."""
-    if len(where) * len(new_where) > _MOST_PAIRS:
-        return
     first = new_where.start
     left = list(where)
     new_left = list(new_where)
@@ -690,7 +695,7 @@ def _is_same(old: MergeNode, new: MergeNode) -> bool:
         return _shared_lines(old, new)
     if old.label or new.label:
         return old.label == new.label
-    return fuzz.ratio(old.text, new.text) >= _SAME
+    return _likeness(old, new) >= _SAME
 
 
 def _shared_lines(old: MergeNode, new: MergeNode) -> bool:
@@ -702,22 +707,21 @@ def _shared_lines(old: MergeNode, new: MergeNode) -> bool:
     return 2 * (own & other).total() >= max(1, min(own.total(), other.total()))
 
 
-def _moved(
-    old: Sequence[Hashable], new: Sequence[Hashable], found: dict[int, int]
-) -> Iterator[tuple[int, int]]:
-    """Pairs at other places, of nodes whose name no other node has on either side."""
-    taken = set(found.values())
-    once, new_once = ({name for name, count in Counter(names).items() if count == 1} for names in (old, new))
-    places = {name: index for index, name in enumerate(new) if name in new_once and index not in taken}
-    for index, name in enumerate(old):
-        if index not in found and name in once and name in places:
-            yield index, places[name]
-
-
 def _is_alike(left: MergeNode, right: MergeNode) -> bool:
-    if (left.kind, left.style) != (right.kind, right.style) or left.kind is MergeNodeKind.SECTION:
+    if (left.kind, left.style) != (right.kind, right.style) or left.kind in _NAMED:
         return False
-    return fuzz.ratio(left.text, right.text) >= _ALIKE
+    return _likeness(left, right) >= _ALIKE
+
+
+def _likeness(left: MergeNode, right: MergeNode) -> float:
+    """Percent of the characters that two nodes share; 0 below `_SAME`, and for texts too long to compare."""
+    texts = left.text, right.text
+    if left.kind is MergeNodeKind.ITEM:
+        texts = _MARKER.sub("", left.text, count=1), _MARKER.sub("", right.text, count=1)
+    if len(texts[0]) * len(texts[1]) > _MOST_CHARACTERS:
+        return 0
+    check_deadline()
+    return fuzz.ratio(*texts, score_cutoff=_SAME)
 
 
 # --- The numbers of a numbered list after a merge.
@@ -732,7 +736,7 @@ def renumbered(texts: Texts, lists: Sequence[MergeNode | None], pieces: Sequence
     if not all(_counts_up(each) for each in numbers) or max(map(len, numbers)) < 2:
         return list(pieces)
     base, ours, theirs = (each[0] if each else None for each in numbers)
-    number = (theirs if ours == base else ours) or 0
+    number = changed_version(base, ours, theirs) or 0
     starts = [{item.lines.start for item in each.children} if each else set() for each in lists]
     result: list[Piece] = []
     for piece in pieces:
@@ -969,14 +973,13 @@ def _gap(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts
         for lines, stop, start in zip(texts, stops, starts, strict=True)
     )
     if ours is not None and theirs is not None:
-        return theirs if ours == base else ours
+        return changed_version(base, ours, theirs) or ()
     if ours is not None or theirs is not None:
         return ours or theirs or ()
     # What one side deletes next to what the other deletes can leave new neighbours, and new ends.
     is_start, is_end = stops == (0, 0, 0), starts == tuple(map(len, texts))
     if is_start or is_end:
-        base, ours, theirs = (_blank_end(lines, is_end=is_end) for lines in texts)
-        return theirs if ours == base else ours
+        return changed_version(*(_blank_end(lines, is_end=is_end) for lines in texts))
     return ["\n"] * _blanks_beside(texts, documents, stops, starts)
 
 
@@ -995,17 +998,22 @@ def _blank_end(lines: Sequence[str], *, is_end: bool) -> Sequence[str]:
 def _blanks_beside(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts: _Places) -> int:
     """How many blank lines go between two pieces that follow each other in no side."""
     sides = list(zip(texts, documents, stops, starts, strict=True))[1:]
-    beside: list[int] = []
+    beside: list[tuple[int, bool]] = []
     are_members: list[bool] = []
     for lines, document, stop, start in sides:
-        if stop is not None and stop < len(lines):
-            after = next((at for at in range(stop, len(lines)) if lines[at].strip()), None)
-            beside += [] if after is None else [after - stop]
-        if start:
-            before = next((at for at in range(start - 1, -1, -1) if lines[at].strip()), None)
-            beside += [] if before is None else [start - 1 - before]
-        are_members += [] if stop is None else [stop - 1 in document.members]
-        are_members += [] if start is None else [start in document.members]
+        edges: list[tuple[int | None, int | None]] = []
+        if stop is not None:
+            edges.append((stop - 1, next((at for at in range(stop, len(lines)) if lines[at].strip()), None)))
+            are_members.append(stop - 1 in document.members)
+        if start is not None:
+            edges.append((next((at for at in range(start - 1, -1, -1) if lines[at].strip()), None), start))
+            are_members.append(start in document.members)
+        beside += [
+            (below - above - 1, {above, below} <= document.members)
+            for above, below in edges
+            if above is not None and below is not None
+        ]
     if all(are_members):
-        return min(beside, default=0)
-    return max(1, *beside) if beside else 1
+        # What is around a list says nothing of the gaps in it.
+        return min((count for count, is_inside in beside if is_inside), default=documents[1].item_gap)
+    return max(1, *(count for count, _ in beside)) if beside else 1

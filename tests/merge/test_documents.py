@@ -23,50 +23,10 @@ from tests.support.case_tables import CaseTables
 CASE_TABLES = CaseTables(__file__)
 
 
-LIST = "# Log\n\n## Unreleased\n\n- alpha\n- beta\n\n## 1.0\n\n- old\n"
-GROUPS = LIST.replace("## Unreleased\n", "## Unreleased\n\n### Added\n")
-
-
 @CASE_TABLES.parametrize("base", "ours", "theirs", "result")
 def test_independent_changes_are_merged(base: str, ours: str, theirs: str, result: str) -> None:
     found = merge_documents(base, ours, theirs)
     assert (found.text, found.conflicts) == (result, ())
-
-
-@pytest.mark.parametrize(
-    ("base", "ours", "theirs"),
-    [
-        ("One sentence.\n", "Another sentence.\n", "One phrase.\n"),
-        ("- a\n", "- a\n- [x](http://x) mine\n", "- a\n- [x](http://x) yours\n"),
-        ("- [x](http://x) one\n", "", "- [x](http://x) two\n"),
-        # A release that ours cut, while theirs adds to what was not released.
-        (
-            LIST,
-            LIST.replace("## Unreleased\n", "## Unreleased\n\n## 1.1\n"),
-            LIST.replace("- beta\n", "- beta\n- new\n"),
-        ),
-        (LIST, LIST.replace("Unreleased", "1.1"), LIST.replace("- beta\n", "- beta\n- new\n")),
-        (GROUPS, GROUPS.replace("Unreleased", "1.1"), GROUPS.replace("- beta\n", "- beta\n- new\n")),
-        (
-            GROUPS,
-            GROUPS.replace("## Unreleased\n", "## Unreleased\n\n## 1.1\n"),
-            GROUPS.replace("- beta\n", "- beta\n- new\n"),
-        ),
-        # Two dates of the last change.
-        (
-            "---\ndate: 2024-01-02\n---\nz\n",
-            "---\ndate: 2024-02-01\n---\nz\n",
-            "---\ndate: 2025-01-02\n---\nz\n",
-        ),
-        # An item that says that there is nothing.
-        ("## Fixes\n", "## Fixes\n\n- None.\n", "## Fixes\n\n- a crash\n"),
-        # A link to a heading that ours renamed.
-        ("# A\n\nx\n\n## Old\n\ny\n", "# A\n\nx\n\n## New\n\ny\n", "# A\n\nx [o](#old)\n\n## Old\n\ny\n"),
-    ],
-)
-def test_dependent_changes_conflict(base: str, ours: str, theirs: str) -> None:
-    assert not merge_documents(base, ours, theirs).is_clean
-    assert not merge_documents(base, theirs, ours).is_clean
 
 
 def test_markers_carry_the_path_of_the_section() -> None:
@@ -284,53 +244,6 @@ def _merged(name: str, base: str, ours: str, theirs: str, *, is_strict: bool = F
 
 
 JSON = '{\n  "name": "a",\n  "version": 1,\n  "files": [\n    "x"\n  ]\n}\n'
-
-
-@pytest.mark.parametrize(
-    ("language", "base", "ours", "theirs", "result"),
-    [
-        ("yaml", "a: 1\nb: 2\n", "a: 3\nb: 2\n", "a: 1\nb: 4\n", "a: 3\nb: 4\n"),
-        # Both add keys at one place, each with its comment.
-        ("yaml", "a: 1\n", "a: 1\n# ours\nb: 2\n", "a: 1\nc: 3\n", "a: 1\nc: 3\n# ours\nb: 2\n"),
-        (
-            "yaml",
-            "on: [push]\njobs: {}\n",
-            "on: [push, fork]\njobs: {}\n",
-            "on: [push, issues]\njobs: {}\n",
-            "on: [push, issues, fork]\njobs: {}\n",
-        ),
-        # Items are found by the key that names them.
-        (
-            "yaml",
-            "steps:\n- name: one\n  run: a\n- name: two\n  run: b\n",
-            "steps:\n- name: two\n  run: b\n- name: one\n  run: a\n",
-            "steps:\n- name: one\n  run: c\n- name: two\n  run: b\n",
-            "steps:\n- name: two\n  run: b\n- name: one\n  run: c\n",
-        ),
-        (
-            "json",
-            JSON,
-            JSON.replace('"x"\n', '"x",\n    "ours"\n'),
-            JSON.replace('"x"\n', '"x",\n    "theirs"\n'),
-            JSON.replace('"x"\n', '"x",\n    "theirs",\n    "ours"\n'),
-        ),
-        (
-            "json",
-            JSON,
-            JSON.replace("]\n", '],\n  "ours": 1\n'),
-            JSON.replace("]\n", '],\n  "theirs": 2\n'),
-            JSON.replace("]\n", '],\n  "theirs": 2,\n  "ours": 1\n'),
-        ),
-        ("toml", "[a]\nx = 1\n", "[a]\nx = 1\ny = 2\n", "[a]\nx = 1\nz = 3\n", "[a]\nx = 1\nz = 3\ny = 2\n"),
-        # Ours moves a key that theirs deletes: its order is not kept, and that is no conflict.
-        ("yaml", "a: 1\nb: 2\n", "b: 2\na: 1\n", "a: 3\n", "a: 3\n"),
-        ("json", '{"a": 1, "b": 2}\n', '{"b": 2, "a": 1}\n', '{"a": 3}\n', '{"a": 3}\n'),
-        ("ini", "[a]\nx = 1\ny = 2\n", "[a]\nx = 2\ny = 2\n", "[a]\nx = 1\ny = 3\n", "[a]\nx = 2\ny = 3\n"),
-    ],
-)
-def test_keys_of_both_sides_are_merged(language: str, base: str, ours: str, theirs: str, result: str) -> None:
-    found = _merged(language, base, ours, theirs)
-    assert (found.text, found.conflicts) == (result, ())
 
 
 @pytest.mark.parametrize(

@@ -129,8 +129,9 @@ def test_conflict_leaves_markers_and_a_failing_exit_code(repository: Path) -> No
     _commit(repository, BASE.replace("Log", "Changes"))
     _git(repository, "checkout", "-q", "main")
     _commit(repository, BASE.replace("Log", "News"))
+    (repository / ".git" / "info" / "attributes").write_text("*.md conflict-marker-size=3\n")
     assert _git(repository, "merge", "other").returncode == 1
-    assert "<<<<<<< ours" in (repository / "log.md").read_text()
+    assert (repository / "log.md").read_text().count("<<< ours") == 1
 
 
 @pytest.mark.parametrize("program", [None, "#!/bin/sh\nexit 1\n"])
@@ -171,6 +172,19 @@ def test_driver_of_the_repository_is_not_replaced(tmp_path: Path) -> None:
     assert _mdplan(tmp_path, "merge", "--install").returncode == 2
     assert _mdplan(tmp_path, "merge", "--install", "*.mdx").returncode == 0
     assert (tmp_path / ".gitattributes").read_text() == "*.md merge=union\n*.mdx merge=mdplan\n"
+
+
+@pytest.mark.parametrize("option", ["--install", "--uninstall"])
+@pytest.mark.parametrize("is_link", [True, False])
+def test_attributes_that_are_no_file_stay_as_they_are(tmp_path: Path, option: str, *, is_link: bool) -> None:
+    _git(tmp_path, "init", "-b", "main")
+    (tmp_path / "outside").write_text("*.txt text\n")
+    if is_link:
+        (tmp_path / ".gitattributes").symlink_to(tmp_path / "outside")
+    else:
+        os.mkfifo(tmp_path / ".gitattributes")
+    assert _mdplan(tmp_path, "merge", option).returncode == 2
+    assert (tmp_path / "outside").read_text() == "*.txt text\n"
 
 
 def test_attributes_of_a_team_are_kept_byte_for_byte(tmp_path: Path) -> None:

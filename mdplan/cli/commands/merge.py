@@ -30,10 +30,10 @@ mdplan merge --uninstall        let git merge them itself again"""
 _FAILED: Final = 129
 _OWN: Final = "mdplan merge %O "
 # A shell that finds no mdplan, or Python that finds no package, exits below 128 and leaves ours without a
-# marker: then git merges the file, so that no change of theirs is lost.
+# marker of the length that git asks for: then git merges the file, so that no change of theirs is lost.
 _DRIVER: Final = (
     f"{_OWN}%A %B -o %A --path %P --marker-size %L || "
-    "if test $? -eq 1 && grep -q '^<<<<<<<' %A; then exit 1; else "
+    "if test $? -eq 1 && grep -q '^<\\{%L\\} ours' %A; then exit 1; else "
     "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B; fi"
 )
 _SETTINGS: Final = {
@@ -178,7 +178,7 @@ def merge_files(
     from mdplan.markdown.blocks import ParseTimeout, parse_time
     from mdplan.markdown.format_detection import document_format
     from mdplan.merge.documents import merge_texts
-    from mdplan.merge.lines import MarkerStyle
+    from mdplan.merge.lines import MarkerStyle, changed_version
 
     try:
         texts = [side.decode().removeprefix("\ufeff") for side in data]
@@ -198,8 +198,8 @@ def merge_files(
         return _merge_of_git(files, marker_size, note)
     if merged is None:
         return _merge_of_git(files, marker_size, "git merged it: mdplan does not merge such files")
-    old, own, other = (side.startswith(_BOM) for side in data)
-    return replace(merged, text="\ufeff" + merged.text) if (other if own == old else own) else merged
+    has_mark = changed_version(*(side.startswith(_BOM) for side in data))
+    return replace(merged, text="\ufeff" + merged.text) if has_mark else merged
 
 
 def _merges_alike(data: Sequence[bytes]) -> bool:
@@ -251,7 +251,7 @@ def _install(globs: Sequence[str], *, is_global: bool) -> int:
     """Set the driver in the configuration, and the files that it merges in the attributes."""
     attributes, scope = _attributes(is_global=is_global), _scope(is_global=is_global)
     driver = _git("config", scope, "merge.mdplan.driver").stdout.decode().strip()
-    old = _text_of(attributes)
+    old = _text_of(attributes, is_global=is_global)
     others = [
         line
         for line in old.splitlines()
@@ -278,8 +278,8 @@ def _install(globs: Sequence[str], *, is_global: bool) -> int:
 
 def _uninstall(*, is_global: bool) -> int:
     attributes = _attributes(is_global=is_global)
+    lines = _text_of(attributes, is_global=is_global).splitlines(keepends=True)
     _git("config", _scope(is_global=is_global), "--remove-section", "merge.mdplan")
-    lines = _text_of(attributes).splitlines(keepends=True)
     kept = [line for line in lines if not line.rstrip().endswith(_SUFFIX)]
     if kept:
         attributes.write_text("".join(kept), errors="surrogateescape", newline="")
@@ -289,8 +289,16 @@ def _uninstall(*, is_global: bool) -> int:
     return Exit.DONE
 
 
-def _text_of(attributes: Path) -> str:
-    return attributes.read_bytes().decode(errors="surrogateescape") if attributes.exists() else ""
+def _text_of(attributes: Path, *, is_global: bool) -> str:
+    """The text of `attributes`: a file, or of a user, who may keep it elsewhere, a link to one."""
+    if not os.path.lexists(attributes):
+        return ""
+    if not attributes.is_file() or (attributes.is_symlink() and not is_global):
+        raise Misuse(
+            f"{attributes} is a link, or not a file",
+            f"make it a file; lines such as `*.md{_SUFFIX}` in .git/info/attributes do the same",
+        )
+    return attributes.read_bytes().decode(errors="surrogateescape")
 
 
 def _scope(*, is_global: bool) -> str:

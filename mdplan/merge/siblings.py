@@ -1,0 +1,225 @@
+"""Siblings in three versions: which are the same, their order in the result, and where a person decides."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from mdplan.text.diff import LineComparison
+
+Name = TypeVar("Name", bound=Hashable)
+Sibling = TypeVar("Sibling")
+
+# A sibling by where it is first: the text, 0 to 2, and its index there.
+FirstPlace = tuple[int, int]
+
+# Indexes of siblings in one version, each with that of the same one in another.
+Pairs = Iterable[tuple[int, int]]
+
+# So many pairs of siblings are compared by their likeness; more are different.
+MOST_PAIRS: Final = 2_500
+
+# Why a person must decide.
+CHANGED: Final = "both sides changed it"
+WITH_DELETED: Final = "deleted and changed"
+MOVED: Final = "both sides moved it"
+
+
+@dataclass(frozen=True, slots=True)
+class SiblingPlace(Generic[Name]):
+    """One known sibling, None for the place before the first, and what each side adds after it.
+
+    Where siblings of the base are `gone`, `ours` and `theirs` are what the sides have in their place, and a
+    person decides.
+    """
+
+    known: Name | None
+    ours: tuple[Name, ...]
+    theirs: tuple[Name, ...]
+    gone: tuple[Name, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why a person decides, in words."""
+        return CHANGED if self.ours and self.theirs else WITH_DELETED
+
+
+# --- The order of the siblings: what one side moved, where each side adds, and what both replaced
+
+
+def merged_order(
+    base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Name]
+) -> list[SiblingPlace[Name]] | None:
+    """The places of the result, in order; None where both sides moved the same names to different places.
+
+    Every name of the base is known, also what a side deleted. What both sides add is known if they add it at
+    one place in one order; otherwise it is where ours has it. What is gone on both sides must have the same
+    in its place on both: else one side changed what the other side changed, or deleted.
+    """
+    of_base = set(base)
+    shared = _shared(_added(ours, of_base), _added(theirs, of_base))
+    known = [name for anchor in (None, *base) for name in ((anchor, *shared.get(anchor, ())))]
+    names = of_base.union(*shared.values())
+    everywhere = set(ours) - names
+    rest = [name for name in theirs if name not in everywhere]
+    order = _known_order([name for name in known if name is not None], ours, rest)
+    if order is None:
+        return None
+    own_added, other_added = _added(ours, names), _added(rest, names)
+    places = [
+        SiblingPlace(name, tuple(own_added.get(name, ())), tuple(other_added.get(name, ())))
+        for name in (None, *order)
+    ]
+    own, other = _replaced(base, ours), _replaced(base, theirs)
+    disputed = {name for name in own.keys() & other.keys() if own[name] != other[name]}
+    return _with_disputes(places, (base, ours, rest), disputed) if disputed else places
+
+
+def _replaced(base: Sequence[Name], side: Sequence[Name]) -> dict[Name, object]:
+    """For each name of the base that is gone: the new ones after the name above it, and before that below."""
+    of_base, of_side = set(base), set(side)
+    found: dict[Name, list[list[Name]]] = {name: [] for name in base if name not in of_side}
+    for names, new in ((base, side), (base[::-1], side[::-1])):
+        added, last = _added(new, of_base), None
+        for name in names:
+            if name in of_side:
+                last = name
+            else:
+                found[name].append(added.get(last, []))
+    return dict(found)
+
+
+def _with_disputes(
+    places: Sequence[SiblingPlace[Name]], sides: Sequence[Sequence[Name]], disputed: set[Name]
+) -> list[SiblingPlace[Name]] | None:
+    """`places` with one place for all between two names that all versions have, where a name is disputed.
+
+    None where what a side has in its place was moved to another.
+    """
+    base, ours, theirs = ({name: index for index, name in enumerate(side)} for side in sides)
+    groups: list[list[SiblingPlace[Name]]] = []
+    for place in places:
+        if place.known is None or (place.known in base and place.known in ours and place.known in theirs):
+            groups.append([])
+        groups[-1].append(place)
+    result: list[SiblingPlace[Name]] = []
+    for group in groups:
+        inside = [each.known for each in group[1:] if each.known is not None]
+        if disputed.isdisjoint(inside):
+            result += group
+            continue
+        inside += (name for each in group for name in (*each.ours, *each.theirs))
+        gone, own, other = (
+            tuple(sorted((name for name in inside if name in at), key=at.__getitem__))
+            for at in (base, ours, theirs)
+        )
+        if own == other:
+            return None
+        result.append(SiblingPlace(group[0].known, own, other, gone))
+    return result
+
+
+def _shared(
+    ours: dict[Name | None, list[Name]], theirs: dict[Name | None, list[Name]]
+) -> dict[Name | None, list[Name]]:
+    """What both sides add at one place in one order, by the known name before it."""
+    found: dict[Name | None, list[Name]] = {}
+    for anchor, own in ours.items():
+        other = theirs.get(anchor, [])
+        both = _kept(other, own)
+        if both and both == _kept(own, other):
+            found[anchor] = both
+    return found
+
+
+def _added(side: Sequence[Name], known: set[Name]) -> dict[Name | None, list[Name]]:
+    """What `side` adds, by the known name before it."""
+    added: dict[Name | None, list[Name]] = {}
+    last: Name | None = None
+    for name in side:
+        if name in known:
+            last = name
+        else:
+            added.setdefault(last, []).append(name)
+    return added
+
+
+def _known_order(base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Name]) -> list[Name] | None:
+    own, other = _kept(base, ours), _kept(base, theirs)
+    has_moved = own != _kept(ours, base)
+    other_has_moved = other != _kept(theirs, base)
+    if has_moved and other_has_moved and _kept(theirs, own) != _kept(ours, other):
+        return None
+    order = other if other_has_moved and not has_moved else own
+    # What that side deleted goes back after what was before it.
+    behind = _added(base, set(order))
+    return [
+        name for anchor in (None, *order) for name in (anchor, *behind.get(anchor, ())) if name is not None
+    ]
+
+
+def _kept(names: Sequence[Name], of: Sequence[Name]) -> list[Name]:
+    """Those `of` the names that are in `names`, in their order."""
+    wanted = set(names)
+    return [name for name in of if name in wanted]
+
+
+# --- Which siblings of two or three versions are the same
+
+
+def named_siblings(
+    versions: Sequence[Sequence[Sibling]],
+    same: Callable[[Sequence[Sibling], Sequence[Sibling]], dict[int, int]],
+    same_new: Callable[[Sequence[Sibling], Sequence[Sibling]], dict[int, int]],
+) -> list[dict[FirstPlace, Sibling]]:
+    """The siblings of base, ours and theirs in order, with the same name where they are the same.
+
+    `same` pairs siblings of the base with those of a side, and `same_new` those that each side added.
+    """
+    base, ours, theirs = versions
+    own, other = ({new: (0, old) for old, new in same(base, side).items()} for side in (ours, theirs))
+    own_new = [index for index in range(len(ours)) if index not in own]
+    other_new = [index for index in range(len(theirs)) if index not in other]
+    both = same_new([ours[index] for index in own_new], [theirs[index] for index in other_new])
+    own |= {index: (1, index) for index in own_new}
+    other |= {index: (2, index) for index in other_new}
+    other |= {other_new[right]: (1, own_new[left]) for left, right in both.items()}
+    return [
+        {(0, index): each for index, each in enumerate(base)},
+        {own[index]: each for index, each in enumerate(ours)},
+        {other[index]: each for index, each in enumerate(theirs)},
+    ]
+
+
+def same_siblings(
+    old: Sequence[Hashable], new: Sequence[Hashable], alike: Callable[[range, range], Pairs]
+) -> dict[int, int]:
+    """Which of the `new` siblings each of the `old` ones became, by their indexes; both are given by name.
+
+    Equal names are the same sibling, at its place or, where no other has that name, at another one. Where
+    the names differ, `alike` pairs siblings.
+    """
+    found: dict[int, int] = {}
+    at = new_at = 0
+    numbers: dict[Hashable, int] = {}
+    keys = [[str(numbers.setdefault(name, len(numbers))) for name in names] for names in (old, new)]
+    for gap in LineComparison().differing(*keys):
+        found.update(zip(range(at, gap.old_start), range(new_at, gap.new_start), strict=True))
+        at, new_at = gap.old_end, gap.new_end
+        if 0 < gap.comparisons <= MOST_PAIRS:
+            found.update(alike(range(gap.old_start, at), range(gap.new_start, new_at)))
+    found.update(zip(range(at, len(old)), range(new_at, len(new)), strict=True))
+    found.update(_moved(old, new, found))
+    return found
+
+
+def _moved(
+    old: Sequence[Hashable], new: Sequence[Hashable], found: dict[int, int]
+) -> Iterator[tuple[int, int]]:
+    """Pairs at other places, of siblings whose name no other has on either side."""
+    taken = set(found.values())
+    once, new_once = ({name for name, count in Counter(names).items() if count == 1} for names in (old, new))
+    places = {name: index for index, name in enumerate(new) if name in new_once and index not in taken}
+    for index, name in enumerate(old):
+        if index not in found and name in once and name in places:
+            yield index, places[name]
