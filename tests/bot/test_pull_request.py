@@ -414,7 +414,8 @@ def test_conflict_is_named_by_section_and_nothing_is_pushed(
     pull: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:
     before = remote.at("topic")
-    people.push({LOG: BASE.replace(b"- a", b"- another first item")})
+    own_driver = {".gitattributes": b"*.md merge=union\n"}
+    people.push({LOG: BASE.replace(b"- a", b"- another first item"), **own_driver})
     people.git("checkout", "-q", "topic")
     people.push({LOG: BASE.replace(b"- a", b"- the item is new")}, "topic")
     before = remote.at("topic")
