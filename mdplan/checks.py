@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from mdplan.data.address import shown
@@ -19,15 +20,16 @@ from mdplan.field_names import short_name
 from mdplan.git.repository import RepositoryLocation, find_commit
 from mdplan.git.tree import CommitTree
 from mdplan.markdown.block_tree import is_left_open
-from mdplan.markdown.blocks import BOX, Block, BlockKind
+from mdplan.markdown.blocks import BOX, INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.destinations import TargetKind, destinations, find_target
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
-from mdplan.markdown.links import all_definitions, label_uses, local_links
+from mdplan.markdown.inline_node import InlineKind, normalized_label
+from mdplan.markdown.links import all_definitions, label_uses, local_links, reference_uses, undefined_uses
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import resolvable_targets, target_key, whole
+from mdplan.markdown.targets import find_anchors, resolvable_targets, target_key, whole
 from mdplan.planning.navigation_entries import read_navigation
 from mdplan.planning.results import overlong_rows, unreadable_front_matter
 from mdplan.reading.broken_tree_links import broken_in_tree
@@ -35,7 +37,7 @@ from mdplan.reports.history import CheckReport
 from mdplan.settings import Settings
 from mdplan.storage.root import Workspace
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Position
+from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message
 
@@ -88,6 +90,7 @@ def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
         *document_problems(old, new),
         *retargeted(old, new),
         *retargeted_labels(old, new),
+        *lost_definitions(old, new),
         *_broken_inside(old, new),
     )
     return CheckReport(ok=True, checked=1, warnings=tuple(problem.at(file=path) for problem in problems))
@@ -182,7 +185,9 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
         yield from torn_cells(old, new)
         yield from _swallowed_headings(old, new, swallowed)
         yield from torn_headings(old, new, swallowed)
+        yield from torn_underlines(old, new, swallowed)
         yield from torn_tasks(old, new, swallowed)
+    yield from _doubled_anchors(old, new)
 
 
 def _byte_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
@@ -224,17 +229,28 @@ def _front_matter_problems(old: Outline | None, new: Outline) -> Iterator[Diagno
 
 
 def _changed_types(before: FrontMatterContent, after: FrontMatterContent) -> Iterator[Diagnostic]:
-    for key, old in before.values.items():
-        new = after.values.get(key)
+    for path, old, new in _paired(before.values, after.values):
         was, now = _type_name(old), _type_name(new)
         # A key without value says nothing of its type.
         if old is not None and new is not None and was != now:
             yield Diagnostic.warning(
                 Code.FRONT_MATTER_TYPE,
-                f"`{short_name(key)}` of the front matter was {was} and is {now} now",
+                f"`{shown(path)}` of the front matter was {was} and is {now} now",
                 "quote the value if it is text" if was == "text" else f"write {was}",
                 place=Position(1, 1),
             )
+
+
+def _paired(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any, Any]]:  # noqa: ANN401 (any value of front matter)
+    """Yield the values of both versions at each path; of lists only if they are equally long."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in filter(new.__contains__, old):
+            yield from _paired(old[key], new[key], (*path, key))
+    elif isinstance(old, list) and isinstance(new, list):
+        for index, items in enumerate(zip(old, new, strict=True) if len(old) == len(new) else ()):
+            yield from _paired(*items, (*path, index))
+    else:
+        yield path, old, new
 
 
 def _type_name(value: Any) -> str:  # noqa: ANN401 (any value of front matter)
@@ -242,8 +258,30 @@ def _type_name(value: Any) -> str:  # noqa: ANN401 (any value of front matter)
 
 
 def _newly_open_blocks(old: Outline | None, new: Outline) -> list[Block]:
-    known = Counter(_line(old, block.first_line) for block in _open_blocks(old)) if old is not None else None
-    return list(_unknown(known, _open_blocks(new), lambda block: _line(new, block.first_line)))
+    if old is None:
+        return list(_open_blocks(new))
+    known = Counter(_line(old, block.first_line) for block in _open_blocks(old))
+    blocks = list(_unknown(known, _open_blocks(new), lambda block: _line(new, block.first_line)))
+    lost = Counter(_fence_openings(old)) - Counter(_fence_openings(new))
+    if lost:
+        blocks += (
+            block for block in new.blocks if block not in blocks and _has_inner_fence(new, block, lost)
+        )
+    return sorted(blocks, key=lambda block: block.first_line)
+
+
+def _fence_openings(outline: Outline) -> Iterator[str]:
+    return (_line(outline, block.first_line) for block in outline.blocks if block.kind is BlockKind.FENCE)
+
+
+def _has_inner_fence(outline: Outline, block: Block, openings: Container[str]) -> bool:
+    """Return True if `block` is a fence that contains one of `openings`, the end of which is its own now."""
+    marks = _FENCE.search(_line(outline, block.first_line))
+    if block.kind is not BlockKind.FENCE or marks is None:
+        return False
+    inner = (_line(outline, line) for line in range(block.first_line + 1, block.last_line))
+    fences = (_FENCE.search(text) for text in inner if text in openings)
+    return any(fence["marks"].startswith(marks["marks"]) for fence in fences if fence)
 
 
 def _unknown(
@@ -259,9 +297,10 @@ def _unknown(
 
 
 def _unclosed(block: Block) -> Diagnostic:
+    name = "comment in the text" if block.kind in INLINE_KINDS else block.kind
     return Diagnostic.warning(
         Code.BLOCK_UNCLOSED,
-        f"the {block.kind} that starts at line {block.first_line} is not closed: it contains all text "
+        f"the {name} that starts at line {block.first_line} is not closed: it contains all text "
         f"to line {block.last_line}",
         "close it, or delete its opening line",
         place=Position(block.first_line, 1),
@@ -269,7 +308,20 @@ def _unclosed(block: Block) -> Diagnostic:
 
 
 def _open_blocks(outline: Outline) -> Iterator[Block]:
-    return (block for block in outline.blocks if is_left_open(block, outline.source.text))
+    """Yield blocks without an end, and those with a comment that has none, or the end of another one."""
+    text = outline.source.text
+    return (
+        block for block in outline.blocks if _has_open_comment(outline, block) or is_left_open(block, text)
+    )
+
+
+def _has_open_comment(outline: Outline, block: Block) -> bool:
+    text, span = outline.source.text, block.span
+    if block.kind is BlockKind.HTML:
+        return _TORN_COMMENT.search(text, span.start, span.end) is not None
+    openings = _COMMENT.finditer(text, span.start, span.end) if block.kind in INLINE_KINDS else ()
+    nodes = (outline.inline.nodes_in(Span(*opening.span())) for opening in openings)
+    return not all(any(node.kind in _NO_TEXT for node in near) for near in nodes)
 
 
 def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
@@ -391,6 +443,8 @@ def _heading_lines(outline: Outline) -> dict[int, str]:
 
 # --- Links that a change broke, or that now name something else
 
+_NAME_OF_RULE: Final = lazy_pattern(r"[\w-]+(?:\.[\w-]+){2,}")
+
 
 class LinkCheck:
     """The links of one root before and after a change of some of its files."""
@@ -406,6 +460,7 @@ class LinkCheck:
             return
         yield from retargeted(document.old, document.new)
         yield from retargeted_labels(document.old, document.new)
+        yield from lost_definitions(document.old, document.new)
         yield from self._newly_broken(document)
 
     def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
@@ -562,6 +617,43 @@ def _shown(section: Section) -> str:
     return f'"{short_name(" > ".join(section.path))}" (line {section.heading_line})'
 
 
+def _doubled_anchors(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    """Yield LINK_RETARGETED for anchors at two places of `new` that had one before."""
+    known = _doubled(old) if old is not None else {}
+    for key, (first, second) in _doubled(new).items():
+        if key not in known:
+            yield Diagnostic.warning(
+                Code.LINK_RETARGETED,
+                f"the anchor `{short_name(key)}` of line {second} is at line {first} too: links lead there",
+                "give one of the two another name",
+                place=Position(second, 1),
+            )
+
+
+def _doubled(outline: Outline) -> dict[str, tuple[int, int]]:
+    """Return the first two lines of each anchor at several; a heading with an anchor is one place."""
+    lines: dict[str, dict[int, int]] = {}
+    starts = outline.source.lines.start
+    for anchor in sorted(find_anchors(outline), key=lambda anchor: not anchor.explicit):
+        places = lines.setdefault(target_key(anchor.id), {})
+        section = outline.section_at(starts(anchor.line)).index
+        if anchor.explicit or section not in places.values():
+            places[anchor.line] = section
+    return {key: (min(places), sorted(places)[1]) for key, places in lines.items() if len(places) > 1}
+
+
+def lost_definitions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    """Yield BROKEN_LINK for labels of links that had a definition in `old`, and have none in `new`."""
+    labels = {use.label for use in reference_uses(old)} if old is not None else set[str]()
+    # Some sites make links of such names in brackets, those of rules; they have no definitions then.
+    names = {label for label in labels if _NAME_OF_RULE.fullmatch(label)}
+    if old is not None and names:
+        others = {normalized_label(name) for name in _NAME_OF_RULE.findall(old.source.text)}
+        labels -= names if any(undefined_uses(old, others)) else set()
+    for use in undefined_uses(new, labels) if labels else ():
+        yield broken_link(new.text_of(use.span), use.line)
+
+
 def broken_link(target: str, line: int) -> Diagnostic:
     """Return BROKEN_LINK for a link to `target` that leads to nothing; `line` is 1-based."""
     return Diagnostic.warning(
@@ -663,11 +755,16 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
 #
 # Only lines that are otherwise the same as in the old version count: a line that was rewritten is no damage.
 
+# All that looks like a blank, or like nothing; Markdown reads two of these.
+_SPACES: Final = lazy_pattern(r"[\s\u200b\u2060\ufeff]+")
 _BLANKS: Final = lazy_pattern(r"[ \t]+")
-_BLANKS_AND_PIPES: Final = lazy_pattern(r"[ \t|]+")
+_BLANKS_AND_PIPES: Final = lazy_pattern(r"[\s|]+")
 _HEADING: Final = lazy_pattern(r"#{1,6}[ \t]+\S")
 _TASK: Final = lazy_pattern(rf"(?:[-*+]|\d{{1,9}}[.)])[ \t]+{BOX}[ \t]+\S")
 _FENCE: Final = lazy_pattern(r"(?P<marks>(?P<mark>`|~)(?P=mark){2,})")
+_TORN_COMMENT: Final = lazy_pattern(r"<!--(?:(?!-->).)*?(?:<!--|\Z)", re.DOTALL)
+_COMMENT: Final = lazy_pattern(r"(?<!\\)<!--")
+_NO_TEXT: Final = frozenset({InlineKind.CODE, InlineKind.HTML})
 _LEAST_MARKS: Final = 3
 
 
@@ -724,17 +821,43 @@ def _torn_lines(
     `was` and `now` are the lines of such a kind in the old version and in `new`, by their numbers.
     """
     kept = frozenset(now.values())
-    by_text = {_BLANKS.sub("", text): text for text in was.values() if form.match(text)}
+    by_text = {_SPACES.sub("", text): text for text in was.values() if form.match(text)}
     lost = {bare: text for bare, text in by_text.items() if text not in kept}
     for number in _numbers(new) if lost else ():
-        text = _line(new, number)
-        before = lost.get(_BLANKS.sub("", text)) if text else None
+        text = new.source.lines.content(number).strip(" \t")
+        before = lost.get(_SPACES.sub("", text)) if text else None
         if before is None or number in now or number in swallowed:
             continue
         block = new.tree.leaf_at(new.source.lines.content_end(number) - 1)
         is_text = block is not None and block.kind is BlockKind.PARAGRAPH
         if is_text and _BLANKS.sub(" ", text) != _BLANKS.sub(" ", before):
             yield number, before
+
+
+def torn_underlines(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+    """Yield HEADING_LOST for headings apart from their underline, or whose underline is none any more."""
+    was, now = _underlined(old), _underlined(new)
+    lost = Counter(was.values()) - Counter(now.values())
+    lines = [(number, text) for number in _numbers(new) if (text := _line(new, number))] if lost else []
+    for (number, title), (_, below) in pairwise(lines):
+        pair = (title, _SPACES.sub("", below))
+        if lost[pair] and number not in swallowed and number not in now:
+            lost[pair] -= 1
+            yield Diagnostic.warning(
+                Code.HEADING_LOST,
+                f"`{short_name(title)}` at line {number} is no longer a heading",
+                "put the line of its marks right below it",
+                place=Position(number, 1),
+            )
+
+
+def _underlined(outline: Outline) -> dict[int, tuple[str, str]]:
+    """Return the last line of text and the marks of each underlined heading, by the line of the text."""
+    headings = (section.heading for section in outline.headings if section.heading)
+    last_lines = (heading.last_line - 1 for heading in headings if not heading.markup.startswith("#"))
+    return {
+        number: (_line(outline, number), _SPACES.sub("", _line(outline, number + 1))) for number in last_lines
+    }
 
 
 def torn_fences(old: Outline, new: Outline) -> list[TornFence]:
@@ -776,17 +899,18 @@ def torn_fence(fence: TornFence) -> Diagnostic:
 
 
 def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
-    """Yield TABLE_TORN for rows that lost a pipe, and now have fewer cells than columns."""
+    """Yield TABLE_TORN for rows that lost a pipe or were broken, and now have fewer cells than columns."""
     full: set[str] = set()
     short: set[str] = set()
     for table in old.tables if new.tables else ():
         for row in table.rows:
             rows = full if len(row.cells) >= len(table.columns) else short
-            rows.add(_BLANKS_AND_PIPES.sub("", _line(old, row.line)))
+            rows.add(_row_text(old, row.line))
     for table in new.tables if full else ():
         for row in table.rows:
-            text = _BLANKS_AND_PIPES.sub("", _line(new, row.line))
-            if len(row.cells) < len(table.columns) and text and text in full and text not in short:
+            text = _row_text(new, row.line)
+            is_torn = text in full or (text and text + _row_text(new, row.line + 1) in full)
+            if len(row.cells) < len(table.columns) and text and is_torn and text not in short:
                 yield Diagnostic.warning(
                     Code.TABLE_TORN,
                     f"the row at line {row.line} has {len(row.cells)} cells, and its table "
@@ -794,6 +918,12 @@ def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
                     "write the pipe between its cells again",
                     place=Position(row.line, 1),
                 )
+
+
+def _row_text(outline: Outline, number: int) -> str:
+    """Return line `number` without blanks, pipes and the marks of quotes; empty behind the last line."""
+    is_there = number <= outline.source.lines.count
+    return _BLANKS_AND_PIPES.sub("", _line(outline, number).lstrip("> ")) if is_there else ""
 
 
 # --- Documents that differ between a commit and the work tree, untracked files included

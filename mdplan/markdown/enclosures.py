@@ -246,7 +246,23 @@ def find_enclosures(
     attributes = frozenset[int]()
     if any(sign in text for sign in _ATTRIBUTE_SIGNS):
         attributes = frozenset(lines.line_at(match.start()) for match in _ATTRIBUTES.finditer(text, start))
-    return Enclosures(tuple(pairs), tuple(sorted(lone, key=lambda tag: tag.start)), attributes)
+    lone.sort(key=lambda tag: tag.start)
+    return Enclosures(tuple(pairs), tuple(_opened_nowhere(tree.text, lone)), attributes)
+
+
+def _opened_nowhere(text: str, lone: Iterable[Tag]) -> Iterator[Tag]:
+    """Yield the tags `lone`, but for elements that close what opens behind other text of a line."""
+    opened: dict[str, int] = {}
+    for tag in lone:
+        if tag.opens or not tag.name.startswith("<"):
+            yield tag
+            continue
+        if tag.name not in opened:
+            behind_text = rf"[^\s`][^\S\n]*{re.escape(tag.name)}\b(?![^\n]*</{re.escape(tag.name[1:])}\b)"
+            opened[tag.name] = len(re.findall(behind_text, text))
+        opened[tag.name] -= 1
+        if opened[tag.name] < 0:
+            yield tag
 
 
 def _hidden_pair(lines: LineIndex, hidden: HiddenText) -> tuple[Tag, Tag]:

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
 from typing import Final
@@ -26,6 +26,7 @@ _LINK_SIGN: Final = lazy_pattern(r"[\[<@]|://|www\.|(?:mailto|xmpp):", re.IGNORE
 _OWN_FRAGMENT: Final = lazy_pattern(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
 _LABEL_END: Final = lazy_pattern(r"\]:")
 _BRACKET: Final = lazy_pattern(r"\]")
+_IN_BRACKETS: Final = lazy_pattern(r"\[((?:[^\[\]\\]|\\.)++)\](?!\[[^\]])", re.DOTALL)
 _LINE_BREAK: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 _DEFINITION_KINDS: Final = frozenset({InlineKind.DEFINITION, InlineKind.FOOTNOTE_DEFINITION})
@@ -181,6 +182,31 @@ def _one_line(outline: Outline, span: Span) -> str:
 def reference_uses(outline: Outline, span: Span | None = None) -> tuple[ReferenceUse, ...]:
     """Return links and images by a defined label that share a code point with `span`, or all, in order."""
     return tuple(_uses(outline, span, _LABELLED))
+
+
+def undefined_uses(outline: Outline, labels: Collection[str]) -> Iterator[ReferenceUse]:
+    """Yield texts in brackets that are one of `labels`, normalized, and would be links if it were defined."""
+    line_at = outline.source.lines.line_at
+    wanted = frozenset(labels) - all_definitions(outline).keys()
+    for match in _IN_BRACKETS.finditer(outline.source.text, outline.body_start) if wanted else ():
+        span = Span(*match.span(1))
+        label = normalized(outline, span)
+        if label in wanted and is_undefined(outline, span):
+            yield ReferenceUse(line=line_at(span.start), label=label, span=span)
+
+
+def is_undefined(outline: Outline, label: Span) -> bool:
+    """Return True if `label`, in brackets, is that of a link which only lacks its definition."""
+    text = outline.source.text
+    written = normalized(outline, label)
+    block = outline.tree.leaf_at(label.start)
+    if not written or written.startswith("^") or block is None or block.kind not in INLINE_KINDS:
+        return False
+    nodes = outline.inline.nodes_in(label)
+    is_linked = any(node.kind in _LABELLED and label in (node.label, node.text) for node in nodes)
+    others = (node.span for node in nodes if node.kind not in _LABELLED)
+    is_inside = any(span.start < label.start and label.end < span.end for span in others)
+    return not is_linked and not is_inside and not text[: label.start - 1].endswith("\\")
 
 
 def label_uses(outline: Outline) -> Iterator[ReferenceUse]:

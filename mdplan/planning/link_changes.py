@@ -15,9 +15,8 @@ from urllib.parse import unquote
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
 from mdplan.markdown import destinations
-from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
+from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.headings import folded, heading_slug
-from mdplan.markdown.inline_node import InlineKind
 from mdplan.markdown.links import (
     Definition,
     LocalLink,
@@ -25,6 +24,7 @@ from mdplan.markdown.links import (
     definitions,
     first_definitions,
     footnote_links,
+    is_undefined,
     label_uses,
     normalized,
     reference_uses,
@@ -637,7 +637,6 @@ def _reappeared(
 _LABEL_END_SIGN: Final = lazy_pattern(re.escape(_LABEL_END))
 _LONGEST_LABEL: Final = 1_000  # CommonMark 0.31.2, section 4.7, has 999.
 _LONGEST_TRIMMED: Final = 10_000
-_LINKS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 
 
 def undefined_labels(built: BuiltFile) -> Iterator[Diagnostic]:
@@ -696,21 +695,7 @@ class _Labels:
     def has_none_for(self, label_span: Span) -> bool:
         """Return True if `label_span` of the result is the label of a link that has no definition."""
         result = self.built.result
-        label = normalized(result, label_span)
-        if not label or label.startswith("^") or label in self._after:
-            return False
-        block = result.tree.leaf_at(label_span.start)
-        if block is None or block.kind not in INLINE_KINDS:
-            return False
-        if result.source.text[: label_span.start - 1].endswith("\\"):
-            return False
-        for node in result.inline.nodes_in(label_span):
-            if node.kind in _LINKS:
-                if label_span in (node.label, node.text):
-                    return False
-            elif node.span.start < label_span.start and label_span.end < node.span.end:
-                return False
-        return True
+        return normalized(result, label_span) not in self._after and is_undefined(result, label_span)
 
     def warning(self, use: ReferenceUse, label_span: Span) -> Diagnostic:
         """Return BROKEN_LINK for `use`, whose label is at `label_span` of the result."""

@@ -21,7 +21,7 @@ from mdplan.reports.plan import ContextBlock, FileReport, LineShift, WrittenFile
 from mdplan.requests.batch import Batch, normalized_edits
 from mdplan.text.diff import ChangedLines, DiffStat, DiffText, changed_lines, kept_lines
 from mdplan.text.edit import EditList
-from mdplan.text.lines import LineIndex, Lines, Position, Span
+from mdplan.text.lines import LineIndex, Lines, Position, Span, lines_of, to_lf
 from mdplan.text.source import Source, visible
 
 if TYPE_CHECKING:
@@ -420,15 +420,22 @@ def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | N
             "correct its syntax",
             place=place or Position(1, 1),
         )
-    has_lost = old is not None and old.front_matter is not None and after is None
-    if has_lost and new.source.text.startswith(("---", "+++")):
-        return Diagnostic.warning(
-            Code.FRONT_MATTER_INVALID,
-            "the front matter is no longer closed, so it is read as text",
-            f"end it with a separate line: {new.source.text[:3]}",
-            place=Position(1, 1),
-        )
-    return None
+    if old is None or old.front_matter is None or after is not None:
+        return None
+    lines = [line for line in map(str.strip, lines_of(to_lf(old.text_of(old.front_matter.content)))) if line]
+    kept = frozenset(map(str.strip, lines_of(to_lf(new.source.text)))).intersection(lines)
+    fence = old.text_of(Span(0, old.front_matter.content.start)).strip()
+    is_open = bool(fence) and new.source.text.startswith(fence)
+    # Who deletes front matter takes its lines away.
+    if not is_open and 2 * len(kept) < max(len(lines), 1):
+        return None
+    fact = "is no longer closed, so it is" if is_open else "no longer begins on line 1, so it is"
+    return Diagnostic.warning(
+        Code.FRONT_MATTER_INVALID,
+        f"the front matter {fact} read as text",
+        f"end it with a separate line: {fence}" if is_open else "put it, with both fences, at the very top",
+        place=Position(1, 1),
+    )
 
 
 def map_sections(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int, MappedSection]:

@@ -530,6 +530,15 @@ def test_change_is_reported_once_with_its_line(old: str, new: str, expected: lis
     assert found == expected
 
 
+@CASE_TABLES.parametrize("page", "text", "damage", "code")
+def test_planted_damage_is_reported(page: str, text: str, damage: str, code: str) -> None:
+    old: str = CASE_TABLES.value("DAMAGED")[page]
+    assert text in old
+    report = check_documents("a.md", outline_of(old), outline_of(old.replace(text, damage, 1)))
+
+    assert code in {warning.code for warning in report.warnings}
+
+
 def outline_of(text: str) -> Outline:
     source = Source.decode(text.encode())
     assert isinstance(source, Source)
