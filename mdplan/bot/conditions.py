@@ -42,6 +42,12 @@ class FileFacts:
             return content.format, content.values
         return FrontMatterFormat.YAML, {}
 
+    @property
+    def written_front_matter(self) -> dict[str, Any]:
+        """The same values with numbers as they are written."""
+        content = self.outline.front_matter_content
+        return content.data.written_values if isinstance(content, FrontMatterContent) else {}
+
 
 @dataclass(frozen=True)
 class BytePrefilter:

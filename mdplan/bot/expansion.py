@@ -16,6 +16,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
 
+from mdplan.data.tree import Plain, plain_float
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
 from mdplan.limits import RESULT_CHARACTERS, RESULT_LINES
@@ -547,6 +548,8 @@ def _fitted(value: Any, written: object, wanted: tuple[Any, ...]) -> Any:  # noq
     # A text that became something else was a placeholder, and all below it is data.
     is_data = isinstance(written, str)
     match value:
+        case Plain():
+            return value if _takes_text(wanted) else value.typed
         case bool() | int() | float():
             return text_of(value) if is_data and _takes_text(wanted) else value
         case Mapping():
@@ -718,12 +721,12 @@ def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagno
 #
 # YAML and JSON are read in one way: JSON that `json` accepts is YAML too, so its places are found there.
 # Of YAML only what JSON can say is read: texts, numbers, true, false, null, lists and maps. A date is a
-# text, and so is `yes`.
+# text. `yes`, `1.10` and the like are texts that keep their spelling, and have the value that a page has
+# which says so.
 
 _SCHEMA_HINT: Final = "see `mdplan schema manifest` for what belongs there"
 MAX_CHARACTERS: Final = 16 * 1024 * 1024
 _MOST_DEPTH: Final = 100
-_NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _MOST_DIGITS: Final = 300
 
 _CONSTANTS: Final[Mapping[str, bool | None]] = {
@@ -782,7 +785,7 @@ def _read(text: str, name: str) -> SourceMap | _Refusal:
         return _Refusal(f"has more than {MAX_CHARACTERS} characters", None)
     is_json = name.lower().endswith(".json")
     try:
-        data = json.loads(text) if is_json else None
+        data = json.loads(text, parse_float=plain_float) if is_json else None
     except json.JSONDecodeError as error:
         return _Refusal(f"is not JSON: {error.msg}", Position(error.lineno, error.colno))
     except (RecursionError, ValueError):
@@ -858,6 +861,8 @@ class _NodeReader:
 
 
 def _scalar(node: "ScalarNode") -> str | float | bool | None:
+    from yaml.constructor import SafeConstructor
+
     text = str(node.value)
     if node.tag not in _RESOLVED:
         raise _SyntaxProblem(f"has a tag (`{node.tag[:60]}`), which nothing here understands", node)
@@ -865,10 +870,16 @@ def _scalar(node: "ScalarNode") -> str | float | bool | None:
         return text
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    number = _NUMBER.fullmatch(text)
-    if number is None or len(text) > _MOST_DIGITS:
+    if node.tag not in _TYPED or len(text) > _MOST_DIGITS:
         return text
-    return float(text) if number[1] or number[2] else int(text)
+    try:
+        value: float | bool = SafeConstructor.yaml_constructors[node.tag](SafeConstructor(), node)
+    except ValueError:
+        return text
+    return Plain.of(text, value)
+
+
+_TYPED: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool"))
 
 
 _RESOLVED: Final = frozenset(

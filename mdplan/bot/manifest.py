@@ -20,6 +20,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_
 from pydantic.alias_generators import to_camel
 
 from mdplan.bot import expansion
+from mdplan.data.content import load_toml
+from mdplan.data.tree import plain_float
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.site_links import SiteLinks
 from mdplan.operations import OPERATIONS
@@ -728,7 +730,7 @@ def read_data(text: str, file: str, snippet: str | None = None) -> Any | Diagnos
 
 def _json(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=plain_float)
     except json.JSONDecodeError as error:
         reason = f"{error.msg} at line {error.lineno}, column {error.colno}"
     except (RecursionError, ValueError):
@@ -741,7 +743,7 @@ def _json(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
 
 def _toml(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
     try:
-        return _plain(tomllib.loads(text))
+        return _plain(load_toml(text, plain_float))
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         return Diagnostic.invalid(f"`{visible(file)}` is not TOML: {error}", "correct it")
 

@@ -72,7 +72,9 @@ class _InspectedFile:
         if _SECTIONS in asked:
             values = values.having(**{_SECTIONS: _sections(outline)})
         if _FRONT_MATTER in asked:
-            values = values.having(**{_FRONT_MATTER: as_json(FileFacts(outline, values).front_matter[1])})
+            values = values.having(
+                **{_FRONT_MATTER: as_json(FileFacts(outline, values).written_front_matter)}
+            )
         return values
 
 

@@ -7,7 +7,7 @@ reader accepts the text, it must see the same. Else the changes are refused.
 import datetime as dt
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +46,13 @@ class DataContent:
     values: Any = None
     root: tree.Node | None = None
     is_strict: bool = False
+
+    @property
+    def written_values(self) -> Any:  # noqa: ANN401 (any value)
+        """The values, with numbers as they are written."""
+        if self.language is tree.Language.TOML:
+            return load_toml(self.text, tree.plain_float)
+        return {} if self.root is None else tree.values_of(self.root, self.text)
 
     @cached_property
     def lines(self) -> LineIndex:
@@ -223,13 +230,20 @@ def _json_edits(content: DataContent, branch: tree.ChangeTree) -> list[tree.Spli
     return splices
 
 
-def _toml_values(text: str) -> dict[str, Any]:
-    # Found before reading, which takes quadratic time in the depth.
+def load_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Read the TOML `text`. Raises `DataError` and the errors of `tomllib`."""
+    # Found before reading, which takes quadratic time and memory in the depth.
     deep = _DEEP_TOML_KEY.search(text)
     if deep is not None:
         raise tree.DataError("it is nested too deeply", deep.start())
+    return tomllib.loads(to_lf(text), parse_float=parse_float)
+
+
+def _toml_values(text: str) -> dict[str, Any]:
     try:
-        values = tomllib.loads(to_lf(text))
+        values = load_toml(text)
+    except tree.DataError:
+        raise
     except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
         offset = LineIndex(text).start(int(place[1])) if place else None
@@ -298,6 +312,7 @@ def value_matches(language: str, value: object, expected: object) -> bool:
     """
     if isinstance(value, tree.Opaque):
         return as_json(value) == expected
+    expected = expected.value if isinstance(expected, tree.Plain) else expected
     if isinstance(value, DATES):
         return isinstance(expected, str) and read_date(language, expected) == value
     if isinstance(value, dict) and isinstance(expected, dict):

@@ -129,17 +129,21 @@ class Entry:
         return max(self.node.end, self.key.end if self.key else 0)
 
 
-def values_of(node: Node | None) -> Any:  # noqa: ANN401 (any value)
-    """Return the value of `node`: dicts and lists of scalars. Keys without a name stay as `Unnamed`."""
+def values_of(node: Node | None, text: str | None = None) -> Any:  # noqa: ANN401 (any value)
+    """Return the value of `node`: dicts and lists of scalars. Keys without a name stay as `Unnamed`.
+
+    Numbers are as they are written in `text`, if that is given.
+    """
     if node is None:
         return None
     if node.kind is Kind.SCALAR:
-        return node.value
+        is_number = text is not None and isinstance(node.value, float) and not node.style
+        return Plain.of(text[node.start : node.end], node.value) if text and is_number else node.value
     values: Any
     if node.kind is Kind.LIST:
-        values = [values_of(entry.node) for entry in node.entries]
+        values = [values_of(entry.node, text) for entry in node.entries]
     else:
-        values = {entry.name: values_of(entry.node) for entry in node.entries}
+        values = {entry.name: values_of(entry.node, text) for entry in node.entries}
     return values if node.value is None else Opaque(str(node.value), values)
 
 
@@ -210,6 +214,49 @@ class SpelledFloat(float):
     def __repr__(self) -> str:
         """Return its text."""
         return self.text
+
+
+class Plain(str):  # noqa: SLOT000 (no subclass of a text may have slots)
+    """A text that its author wrote without quotes, and that reads as `value`: `yes`, `1.10`, `0x1F`.
+
+    Inside of other texts it is as written, and compared it is its value.
+    """
+
+    value: bool | float
+
+    @classmethod
+    def of(cls, text: str, value: bool | float) -> "bool | float | Plain":  # noqa: FBT001 (a value, not a flag)
+        """Return `value` if it is written as `text` anyway."""
+        written = str(value).lower() if isinstance(value, bool) else str(value)
+        if written == text:
+            return value
+        plain = cls(text)
+        plain.value = value
+        return plain
+
+    @property
+    def typed(self) -> str | bool | float:
+        """Its value, where all readers of numbers agree on it; else its text."""
+        is_number = not isinstance(spelled(str(self)), str)
+        return self.value if isinstance(self.value, bool) or is_number else str(self)
+
+
+def plain_float(text: str) -> float | Plain:
+    """Read the number `text` of JSON or TOML."""
+    return Plain.of(text, float(text))
+
+
+def typed_values(value: Any) -> Any:  # noqa: ANN401 (any value)
+    """Return `value` with what plain texts in it stand for."""
+    match value:
+        case Plain():
+            return value.typed
+        case list() | tuple():
+            return [typed_values(each) for each in value]
+        case dict():
+            return {key: typed_values(each) for key, each in value.items()}
+        case _:
+            return value
 
 
 _DECIMAL: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?")

@@ -529,7 +529,7 @@ class SetValue(PlacedOperation, CreatingOperation):
     @field_validator("value")
     @classmethod
     def _check_value(cls, given: object) -> object:
-        return checked(given)
+        return tree.typed_values(checked(given))
 
     @field_validator("values")
     @classmethod
@@ -540,7 +540,7 @@ class SetValue(PlacedOperation, CreatingOperation):
             raise ValueError(f"`{keys[inside[0]]}` lies in another of the keys")
         for each in (given or {}).values():
             checked(each if isinstance(each, dict | list | float) else None)
-        return given
+        return None if given is None else {name: tree.typed_values(each) for name, each in given.items()}
 
     @model_validator(mode="after")
     def _check_choice(self) -> "SetValue":
@@ -800,7 +800,7 @@ class DataListOperation(DataOperation):
     @field_validator("value")
     @classmethod
     def _check_value(cls, given: object) -> object:
-        return checked(given)
+        return tree.typed_values(checked(given))
 
     @model_validator(mode="after")
     def _check_items(self) -> "DataListOperation":
