@@ -180,7 +180,9 @@ def _hidden_texts(tree: BlockTree, at: int) -> Iterator[HiddenText]:
             continue
         end = text.find("\n", closing.end())
         at = end + 1 if end >= 0 else len(text)
-        yield HiddenText(sign, Span(opening.start(), at))
+        # The tag above code is none of it.
+        start = text.rfind("\n", 0, opening.end()) + 1 if sign == "<" else opening.start()
+        yield HiddenText(sign, Span(start, at))
 
 
 # --- Tags: `:::` and `///` blocks, `<details>` and other HTML around Markdown, JSX-like components, Liquid
