@@ -168,7 +168,9 @@ class _LinkChecker:
         by_span = {link.span: link for link in destinations(outline, areas)}
         if document.old_path in changes.anchors:
             places = sorted(link_changes.places_of_fragments(links, changes.anchors[document.old_path]))
-            areas = _blocks_with_links(outline, [Span(place, place + 1) for place in places])
+            spans = [Span(place, place + 1) for place in places]
+            in_front_matter = (span for span in spans if span.start < outline.body_start)
+            areas = [*in_front_matter, *_blocks_with_links(outline, spans)]
             by_span |= {link.span: link for link in destinations(outline, areas)}
         return [by_span[span] for span in sorted(by_span, key=BY_PLACE)]
 
