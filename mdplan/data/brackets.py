@@ -80,6 +80,7 @@ class _ValueReader:
         self._string = TOML_STRING if self._is_toml else _JSON_STRING
         self._word = _TOML_WORD if self._is_toml else _JSON_WORD
         self._sign = "=" if self._is_toml else ":"
+        self._count = 0
 
     def skip(self, at: int) -> int:
         """Return the offset after the whitespace and comments at `at`."""
@@ -104,6 +105,9 @@ class _ValueReader:
     def _start(self, at: int, depth: int) -> tuple[tree.Node, int]:
         """Read the scalar at `at`, or open a list or map."""
         text = self._text
+        self._count += 1
+        if self._count > tree.MOST_VALUES:
+            raise tree.DataError(tree.TOO_MANY_VALUES, at)
         if depth > MAX_DEPTH:
             raise tree.DataError("it is nested too deeply", at)
         sign = text[at : at + 1]

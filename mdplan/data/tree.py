@@ -11,6 +11,8 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
 _LONGEST_NUMBER: Final = 300
+MOST_VALUES: Final = 100_000
+TOO_MANY_VALUES: Final = f"it has more than {MOST_VALUES:,} values"
 
 
 class Language(StrEnum):

@@ -116,6 +116,8 @@ class _EventReader:
         if depth >= (_STRICT_DEPTH if self._is_strict else MAX_DEPTH):
             reason = ", or has too many values" if self._is_strict else ""
             raise tree.DataError(f"it is nested too deeply{reason}", at)
+        if self._count > 2 * tree.MOST_VALUES:
+            raise tree.DataError(tree.TOO_MANY_VALUES, at)
         if not self._is_strict:
             return
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
