@@ -115,7 +115,6 @@ class EditOptions:
             value: Any = given.get(snake_case(name))
             if value is None or value == ():
                 continue
-            value = None if value is field_types.NULL else value
             if name in CONTENT_FIELDS:
                 fields[name] = self._content(value)
             elif value is field_types.NULL:
@@ -178,7 +177,7 @@ def _is_map(schema: Schema) -> bool:
 
 
 _KINDS: Final[Mapping[str, Callable[[Schema], click.ParamType[Any]]]] = {
-    "any": lambda _: field_types.OptionalValueType(),
+    "any": lambda _: field_types.TypedValueType(),
     "array": lambda schema: field_types.NameListType(tuple(schema["items"].get("enum", ()))),
     "integer": lambda schema: click.IntRange(min=schema.get("minimum")),
     "object": _object_type,

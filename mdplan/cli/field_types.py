@@ -144,18 +144,6 @@ class TypedValueType(click.ParamType[Any]):
         return NULL if typed is None else typed
 
 
-class OptionalValueType(TypedValueType):
-    """A typed value of an option, where no value differs from null."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """The value, and `NULL` for null."""
-        typed = super().convert(value, param, ctx)
-        return NULL if typed is None else typed
-
-
-NULL: Final = object()
-
-
 class AssignmentType(click.ParamType[Any]):
     """``KEY=VALUE``. The value is text, or has a type where the field takes any value."""
 

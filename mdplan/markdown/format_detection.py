@@ -19,11 +19,13 @@ _SUFFIXES: Final = {
     "toml": DocumentFormat.TOML,
     **dict.fromkeys(("service", "socket", "timer", "mount", "desktop"), DocumentFormat.INI),
 }
-_NAMES: Final = dict.fromkeys(
-    (".editorconfig", ".gitconfig", ".gitmodules", ".flake8", ".pylintrc", ".coveragerc"), DocumentFormat.INI
-)
-
-_NAMES: Final = {".pages": DocumentFormat.YAML}
+_NAMES: Final = {
+    ".pages": DocumentFormat.YAML,
+    **dict.fromkeys(
+        (".editorconfig", ".gitconfig", ".gitmodules", ".flake8", ".pylintrc", ".coveragerc"),
+        DocumentFormat.INI,
+    ),
+}
 
 # Only a name without a suffix asks for it.
 _STARTS_WITH_HEADING: Final = r"(?:[ \t]*+[\r\n])*+ {0,3}#{1,6}(?:[ \t\r\n]|\Z)"

@@ -520,7 +520,7 @@ class SetValue(PlacedOperation, CreatingOperation):
     )
     dates: tuple[str, ...] | None = Field(
         default=None,
-        description="Keys whose strings are dates, or numbers in place of numbers: no quotes. [] is none.",
+        description="Keys whose strings are dates, or numbers in place of numbers: no quotes. Empty: none.",
     )
     markdown: str | None = Field(
         default=None, description="New lines of the whole section; instead of key and value."

@@ -13,14 +13,7 @@ import click
 
 from mdplan.cli import proposal
 from mdplan.cli.completion import assignments, headings, task_items
-from mdplan.cli.field_types import (
-    AssignmentType,
-    KeyType,
-    TypedValueType,
-    edit_text,
-    read_content,
-    section_target,
-)
+from mdplan.cli.field_types import AssignmentType, KeyType, edit_text, read_content, section_target
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
@@ -275,7 +268,7 @@ def _assigned(pair: str) -> tuple[str, Any, str]:
     if key is None or pair[key.end() : key.end() + 1] != "=" or not key[0].strip():
         raise Misuse(f"expected KEY=VALUE, not `{pair}`", "write a bracket in a name as `\\\\[`")
     text = pair[key.end() + 1 :]
-    value = TypedValueType().convert(text, None, None)
+    _, value = AssignmentType(is_typed=True).convert(f"key={text}", None, None)
     return KeyType().convert(key[0].strip(), None, None), value, text
 
 
