@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 
@@ -565,6 +565,45 @@ class LinesField(WireModel):
             message=f"lines {self.start}-{self.end} are not in the file",
             hint=f"the file has {count} lines",
         )
+
+
+_MOST_LISTED: Final = 5
+
+
+class Proof(Enum):
+    """What hashes of lines prove: nothing, that no other place has them, or all of the text there too."""
+
+    NONE = 0
+    PLACE = 1
+    ALL = 2
+
+
+def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, Proof] | Diagnostic:
+    """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
+
+    What moved is found again where no other lines have these hashes. They prove the text where each
+    line has one: of `12:a3f-20:b07` nothing is known of the lines between. Errors: TEXT_MISMATCH.
+    """
+    start, end = lines.start_hash or "", lines.end_hash or ""
+    places = outline.line_hashes.places(start, end, lines.end - lines.start)
+    is_unique = bool(start and end) and len(places) == 1
+    is_listed = lines.start == lines.end or "," in start
+    is_whole = is_listed or lines.end - lines.start == 1
+    proof = Proof.NONE if not is_unique else Proof.ALL if is_whole else Proof.PLACE
+    if lines.start in places:
+        return LinesField(start=lines.start, end=lines.end), proof
+    if is_unique:
+        return LinesField(start=places[0], end=places[0] + lines.end - lines.start), proof
+    named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
+    listed = ", ".join(map(str, places[:_MOST_LISTED]))
+    return Diagnostic(
+        code=Code.TEXT_MISMATCH,
+        message=f"`{named}` is another text now"
+        if not places
+        else f"`{named}` is another text now, and {len(places)} places have those hashes (lines {listed})",
+        hint="read the lines again",
+        place=Position(line=min(lines.start, max(outline.source.lines.count, 1)), col=1),
+    )
 
 
 # --- Lines as callers write them in one text: ``12:a3f-14:b07``, numbers and the beginnings of hashes.

@@ -1,7 +1,6 @@
 """Operations on whole lines, and replace_range for the text between two places."""
 
-from enum import Enum
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,14 +10,6 @@ from mdplan.operations import base
 from mdplan.operations.matches import with_nearest_lines, with_nearest_ranges
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Position, Span, common_start, line_end_around, to_lf, with_line_ends
-
-
-class Proof(Enum):
-    """What hashes of lines prove: nothing, that no other place has them, or all of the text there too."""
-
-    NONE = 0
-    PLACE = 1
-    ALL = 2
 
 
 class LineOperation(base.Operation):
@@ -32,13 +23,15 @@ class LineOperation(base.Operation):
         default=None, description="What these lines contain now; the last line end is optional."
     )
 
-    def at(self, outline: Outline, lines: base.LinesField, place: dict[str, Any], proof: "Proof") -> Self:
+    def at(
+        self, outline: Outline, lines: base.LinesField, place: dict[str, Any], proof: "base.Proof"
+    ) -> Self:
         """The edit at a `place` that hashes say; the text of `lines` guards it where they prove that."""
-        if proof is Proof.ALL and self.expected_text is None:
+        if proof is base.Proof.ALL and self.expected_text is None:
             table = outline.source.lines
             text = outline.text_of(Span(table.start(lines.start), table.content_end(lines.end)))
             place = {**place, "expected_text": to_lf(text)}
-        return self.located_at(place, is_unique=proof is not Proof.NONE)
+        return self.located_at(place, is_unique=proof is not base.Proof.NONE)
 
     def is_evidence(self, outline: Outline) -> bool:
         """Whether the expected text proves the place: hashes of lines did, or it is once in the file."""
@@ -106,7 +99,7 @@ class InsertLines(LineOperation):
         is_first, is_last = self.line_hash.startswith(base.START), self.line_hash.endswith(base.END)
         first = outline.source.lines.count if is_last else self.line
         end = first + len(hashes) - 1
-        found = located_lines(
+        found = base.located_lines(
             outline, base.LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
         )
         if isinstance(found, Diagnostic):
@@ -115,7 +108,7 @@ class InsertLines(LineOperation):
         if (is_first or is_last) and lines.start != first:
             return _not_at_edge("first" if is_first else "last", self.line, lines.start)
         # Only one line is the first, and one the last.
-        proof = Proof.ALL if is_first or is_last else proof
+        proof = base.Proof.ALL if is_first or is_last else proof
         line = lines.end if self.position == "before" else lines.start
         return self.at(outline, base.LinesField(start=line, end=line), {"line": line}, proof)
 
@@ -174,7 +167,7 @@ class WholeLinesOperation(LineOperation):
         """
         if not (self.lines.start_hash or self.lines.end_hash):
             return self
-        located = located_lines(outline, self.lines)
+        located = base.located_lines(outline, self.lines)
         if isinstance(located, Diagnostic):
             return located
         return self.at(outline, located[0], {"lines": located[0]}, located[1])
@@ -297,7 +290,7 @@ class ReplaceRange(base.Operation):
         lines = base.LinesField(
             start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash
         )
-        found = located_lines(outline, lines)
+        found = base.located_lines(outline, lines)
         if isinstance(found, Diagnostic):
             return found
         numbers, proof = found
@@ -309,9 +302,9 @@ class ReplaceRange(base.Operation):
         span = here.span_in(outline)
         if isinstance(span, Diagnostic):
             return here
-        is_guard = proof is Proof.ALL and self.expected_text is None
+        is_guard = proof is base.Proof.ALL and self.expected_text is None
         expected = outline.text_of(span) if is_guard else self.expected_text
-        return here.located_at({"expected_text": expected}, is_unique=proof is not Proof.NONE)
+        return here.located_at({"expected_text": expected}, is_unique=proof is not base.Proof.NONE)
 
     def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One replacement.
@@ -382,36 +375,6 @@ class ReplaceRange(base.Operation):
 
 
 # --- Shared parts of operations on whole lines: finding the lines, and their guard.
-
-_MOST_LISTED: Final = 5
-
-
-def located_lines(outline: Outline, lines: base.LinesField) -> tuple[base.LinesField, Proof] | Diagnostic:
-    """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
-
-    What moved is found again where no other lines have these hashes. They prove the text where each
-    line has one: of `12:a3f-20:b07` nothing is known of the lines between. Errors: TEXT_MISMATCH.
-    """
-    start, end = lines.start_hash or "", lines.end_hash or ""
-    places = outline.line_hashes.places(start, end, lines.end - lines.start)
-    is_unique = bool(start and end) and len(places) == 1
-    is_listed = lines.start == lines.end or "," in start
-    is_whole = is_listed or lines.end - lines.start == 1
-    proof = Proof.NONE if not is_unique else Proof.ALL if is_whole else Proof.PLACE
-    if lines.start in places:
-        return base.LinesField(start=lines.start, end=lines.end), proof
-    if is_unique:
-        return base.LinesField(start=places[0], end=places[0] + lines.end - lines.start), proof
-    named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
-    listed = ", ".join(map(str, places[:_MOST_LISTED]))
-    return Diagnostic(
-        code=Code.TEXT_MISMATCH,
-        message=f"`{named}` is another text now"
-        if not places
-        else f"`{named}` is another text now, and {len(places)} places have those hashes (lines {listed})",
-        hint="read the lines again",
-        place=Position(line=min(lines.start, max(outline.source.lines.count, 1)), col=1),
-    )
 
 
 def as_lines(outline: Outline, offset: int, text: str) -> str:

@@ -26,7 +26,16 @@ from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.markdown.sections import Section
 from mdplan.markdown.table_edits import with_escaped_pipes
 from mdplan.markdown.tables import NodeKind, prefix_after, with_prefix
-from mdplan.operations.base import Claim, Count, LinesField, Match, MatchReport, Resolution, SectionTargeted
+from mdplan.operations.base import (
+    Claim,
+    Count,
+    LinesField,
+    Match,
+    MatchReport,
+    Resolution,
+    SectionTargeted,
+    located_lines,
+)
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import NearMiss, Span, lf_pattern, to_lf, with_line_ends
@@ -224,9 +233,6 @@ class ReplaceMatch(SectionTargeted):
         """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         if self.lines is None or not (self.lines.start_hash or self.lines.end_hash):
             return self
-        # What finds lines shows near misses, as this does.
-        from mdplan.operations.lines import located_lines
-
         found = located_lines(outline, self.lines)
         if isinstance(found, Diagnostic):
             return found
