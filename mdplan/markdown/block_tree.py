@@ -157,12 +157,6 @@ class BlockTree:
         root = None if part < 0 else _last(self._part(part).roots, offset)
         return root if root is not None and offset < root.span.end else None
 
-    def root_ending_at(self, offset: int) -> Block | None:
-        """Return the root block whose last line ends at `offset`."""
-        part = self.part_at(offset - 1)
-        root = None if part < 0 else _last(self._part(part).roots, offset - 1)
-        return root if root is not None and root.span.end == offset else None
-
     def leaves_in(self, span: Span) -> Iterator[Block]:
         """Yield leaf blocks that share a code point with `span`, or contain it if it is empty, in order."""
         for part in self.parts_in(span):

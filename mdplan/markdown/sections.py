@@ -29,6 +29,7 @@ from mdplan.text.lines import Span
 from mdplan.text.source import Source
 
 # An opening tag of a heading; what no tag is read in comes first.
+_OPENING: Final = lazy_pattern(r"<[hH][1-6]\b")
 _HTML_HEADING: Final = lazy_pattern(
     r"""<!--.*?(?:-->|\Z)|<[hH](?P<level>[1-6])\b(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.DOTALL
 )
@@ -103,13 +104,16 @@ class HtmlHeading(NamedTuple):
 
 def html_headings(tree: BlockTree, text: str) -> tuple[HtmlHeading, ...]:
     """Return the headings in blocks of HTML of `text`, in order; between the tags there may be Markdown."""
-    if not _HTML_HEADING.search(text):
+    if not _OPENING.search(text):
         return ()
     # Loaded where there is one.
     from mdplan.markdown.html import unescaped
 
     found = []
-    for block in tree.of_kinds(BlockKind.HTML):
+    # Parts without such a tag stay unparsed.
+    for block in tree.containing(_OPENING):
+        if block.kind is not BlockKind.HTML:
+            continue
         for opening in _HTML_HEADING.finditer(text, block.span.start, block.span.end):
             closing = re.compile(rf"</h{opening['level']}\s*>", re.IGNORECASE) if opening["level"] else None
             end = closing.search(text, opening.end(), opening.end() + _LONGEST) if closing else None
