@@ -16,7 +16,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
 
-from mdplan.data.tree import Plain, plain_float
+from mdplan.data.tree import DataError, Plain, plain_float
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
 from mdplan.limits import RESULT_CHARACTERS, RESULT_LINES
@@ -26,7 +26,7 @@ from mdplan.markdown.table_edits import cell_source, has_line_end
 from mdplan.requests.spellings import op_of, operation_named
 from mdplan.storage.files import visible
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Position, lines_of, to_lf
+from mdplan.text.lines import LineIndex, Position, lines_of, to_lf
 from mdplan.text.visible import longer_than_runs, nearest_names
 
 if TYPE_CHECKING:
@@ -800,8 +800,10 @@ def _read(text: str, name: str) -> SourceMap | _Refusal:
 def _read_yaml(text: str) -> SourceMap | _Refusal:
     import yaml
 
+    from mdplan.data.yaml import compose
+
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = compose(text)
         if node is None:
             return _Refusal("is empty", None)
         reader = _NodeReader(node)
@@ -810,10 +812,11 @@ def _read_yaml(text: str) -> SourceMap | _Refusal:
         return _Refusal(misread.reason, misread.place)
     except yaml.MarkedYAMLError as error:
         return _yaml_mistake(error)
-    except yaml.reader.ReaderError as error:
-        return _Refusal(f"is not YAML: {error.reason}", None)
-    except RecursionError:
-        return _Refusal("is not YAML: it is too deep", None)
+    except DataError as error:
+        place = LineIndex(text).position(error.offset or 0)
+        return _Refusal(error.reason.removeprefix("it "), place, "split it into several files")
+    except (yaml.reader.ReaderError, RecursionError) as error:
+        return _Refusal(f"is not YAML: {getattr(error, 'reason', 'it is too deep')}", None)
 
 
 class _NodeReader:
@@ -866,7 +869,7 @@ def _scalar(node: "ScalarNode") -> str | float | bool | None:
     text = str(node.value)
     if node.tag not in _RESOLVED:
         raise _SyntaxProblem(f"has a tag (`{node.tag[:60]}`), which nothing here understands", node)
-    if node.style is not None:
+    if node.style:
         return text
     if text in _CONSTANTS:
         return _CONSTANTS[text]

@@ -9,7 +9,6 @@ import io
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -744,7 +743,7 @@ def _json(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
 def _toml(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
     try:
         return _plain(load_toml(text, plain_float))
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+    except (RecursionError, ValueError) as error:
         return Diagnostic.invalid(f"`{visible(file)}` is not TOML: {error}", "correct it")
 
 

@@ -106,8 +106,7 @@ class _ValueReader:
         """Read the scalar at `at`, or open a list or map."""
         text = self._text
         self._count += 1
-        if self._count > tree.MOST_VALUES:
-            raise tree.DataError(tree.TOO_MANY_VALUES, at)
+        tree.check_count(self._count, at)
         if depth > MAX_DEPTH:
             raise tree.DataError("it is nested too deeply", at)
         sign = text[at : at + 1]

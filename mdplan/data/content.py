@@ -236,7 +236,9 @@ def load_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str,
     deep = _DEEP_TOML_KEY.search(text)
     if deep is not None:
         raise tree.DataError("it is nested too deeply", deep.start())
-    return tomllib.loads(to_lf(text), parse_float=parse_float)
+    values = tomllib.loads(to_lf(text), parse_float=parse_float)
+    tree.check_count(sum(tree.level_sizes(values)))
+    return values
 
 
 def _toml_values(text: str) -> dict[str, Any]:
@@ -250,7 +252,7 @@ def _toml_values(text: str) -> dict[str, Any]:
         raise tree.DataError("it is not valid TOML", offset) from error
     except (ValueError, RecursionError) as error:
         raise tree.DataError("it contains a value that cannot be read") from error
-    if tree.depth_of(values) > _TOML_DEPTH:
+    if len(tree.level_sizes(values)) > _TOML_DEPTH + 1:
         raise tree.DataError("it is nested too deeply")
     return values
 

@@ -12,7 +12,6 @@ from mdplan.text.lines import Span
 
 _LONGEST_NUMBER: Final = 300
 MOST_VALUES: Final = 100_000
-TOO_MANY_VALUES: Final = f"it has more than {MOST_VALUES:,} values"
 
 
 class Language(StrEnum):
@@ -31,6 +30,12 @@ class DataError(ValueError):
         super().__init__(reason)
         self.reason = reason
         self.offset = offset
+
+
+def check_count(count: int, offset: int | None = None) -> None:
+    """Raise `DataError` if `count` values, the last one at `offset`, are more than a text may have."""
+    if count > MOST_VALUES:
+        raise DataError(f"it has more than {MOST_VALUES:,} values", offset)
 
 
 class Kind(StrEnum):
@@ -511,18 +516,18 @@ def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
             yield from strings_of(value, (*path, index))
 
 
-def depth_of(value: object) -> int:
-    """Return how deep maps and lists are nested in `value`, without recursion, since it may be deep."""
-    depth, level = 0, [value]
+def level_sizes(value: object) -> list[int]:
+    """Return how many values `value` has at each depth, without recursion, since it may be deep."""
+    sizes, level = [], [value]
     while level:
-        depth += 1
+        sizes.append(len(level))
         level = [
             inner
             for each in level
             if isinstance(each, dict | list)
             for inner in (each.values() if isinstance(each, dict) else each)
         ]
-    return depth - 1
+    return sizes
 
 
 def values_equal(left: object, right: object, *, in_order: bool = False) -> bool:

@@ -53,6 +53,36 @@ def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.N
     return tree.Node(tree.Kind.LIST, 0, len(text), style="documents", entries=entries)
 
 
+def compose(text: str) -> yaml.Node | None:
+    """Read the one value of `text` as PyYAML does, aliases too; None if it only has comments.
+
+    Raises its errors, and `DataError` for too many values.
+    """
+    try:
+        return _Composer(text, _FAST_LOADER).get_single_node()
+    except (yaml.YAMLError, UnicodeEncodeError):
+        # The parser in Python tells more about mistakes.
+        return _Composer(text, yaml.SafeLoader).get_single_node()
+
+
+class _Composer(yaml.composer.Composer, yaml.resolver.Resolver):
+    """Makes PyYAML's nodes of the events of a `loader`, and counts them."""
+
+    def __init__(self, text: str, loader: Any) -> None:  # noqa: ANN401 (one of two classes)
+        yaml.composer.Composer.__init__(self)
+        yaml.resolver.Resolver.__init__(self)
+        self._parser = loader(text)
+        for name in ("check_event", "peek_event", "get_event"):
+            setattr(self, name, getattr(self._parser, name))
+        self._count = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 (as above)
+        # A key is a node, too.
+        self._count += 1
+        tree.check_count(self._count // 2, _start(self._parser.peek_event()))
+        return super().compose_node(parent, index)
+
+
 class _EventReader:
     """Makes nodes of the events of a text."""
 
@@ -116,8 +146,7 @@ class _EventReader:
         if depth >= (_STRICT_DEPTH if self._is_strict else MAX_DEPTH):
             reason = ", or has too many values" if self._is_strict else ""
             raise tree.DataError(f"it is nested too deeply{reason}", at)
-        if self._count > 2 * tree.MOST_VALUES:
-            raise tree.DataError(tree.TOO_MANY_VALUES, at)
+        tree.check_count(self._count // 2, at)
         if not self._is_strict:
             return
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:

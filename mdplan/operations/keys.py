@@ -454,7 +454,7 @@ def _claims(
 
 def checked(value: object) -> object:
     """`value`, which a text of keys can contain. Raises `ValueError`."""
-    if tree.depth_of(value) > MAX_DEPTH:
+    if len(tree.level_sizes(value)) > MAX_DEPTH + 1:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
     if any(isinstance(each, float) and not math.isfinite(each) for each in scalars_of(value)):
         raise ValueError("it contains a number that JSON does not have")

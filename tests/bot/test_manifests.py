@@ -172,6 +172,14 @@ def test_invalid_data_file_is_rejected(file: str, text: str, message: str) -> No
     assert found.message.startswith(message)
 
 
+@CASE_TABLES.parametrize("file", "line")
+def test_text_of_too_many_values_is_rejected(file: str, line: str) -> None:
+    found = read_data("".join(map(line.format, range(100_001))), file)
+
+    assert isinstance(found, Diagnostic)
+    assert "more than 100,000 values" in found.message
+
+
 @CASE_TABLES.parametrize("start", "end")
 def test_snippet_is_the_text_between_its_tags_without_indent(start: str, end: str) -> None:
     text = f"before\r\n{start}\r\n  one\r\n\r\n    two\r\n{end}\r\nafter"

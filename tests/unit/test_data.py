@@ -139,6 +139,13 @@ def test_one_value_of_five_megabytes_is_set(language: str, line: str, whole: str
     assert changed(language, text, change) == before + name + after.replace("1", "2")
 
 
+@CASE_TABLES.parametrize("language", "line", "whole")
+def test_text_of_too_many_values_is_refused(language: str, line: str, whole: str) -> None:
+    text = whole.format("".join(map(line.format, range(100_001))))
+
+    assert changed(language, text, put("k0")) == "refused: it has more than 100,000 values"
+
+
 # --- Outline, read and search of files of keys and values.
 
 SITE = "site_name: Kettle  # title\nnav:\n  - Home: index.md\n  - Guide:\n      - install.md\ntags: [a, b]\n"
