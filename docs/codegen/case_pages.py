@@ -438,8 +438,9 @@ The file is no text (it contains NUL bytes, or does not decode as its byte order
     Code.PATH_OUTSIDE_ROOT: """\
 A path leads out of the root, or is not among what `--allow` and `--deny` let through; a denial names the glob.""",
     Code.PATH_INVALID: """\
-A path is a name that some system reads as something else: with a backslash, a drive letter, a device name, a final \
-dot or blank, or hidden characters. `.git` and `.mdplan` are refused too.""",
+A path is a name that some system reads as something else: with a backslash, a drive or stream of Windows, or hidden \
+characters; on Windows also another colon, a device name, or a final dot or blank. `.git` and `.mdplan` are refused \
+too.""",
     Code.SYMLINK_REFUSED: """\
 A file, or a folder on the way to it, is a symbolic link. Links are not followed; where its target is inside the \
 root, the hint names it.""",

@@ -13,7 +13,7 @@ from mdplan.cli.terminal import Console, shown
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
-from mdplan.storage.root import Workspace, find_root, folder_of, found_root
+from mdplan.storage.root import Workspace, find_root, folder_of, found_root, root_name_of
 from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
@@ -215,7 +215,8 @@ def named_file(file: str, roots: Sequence[str]) -> str:
     What is not in the root that `--root` names, but is in the current folder and inside that root, is
     meant: before mdplan 0.2 all names were relative to the current folder.
     """
-    if len(roots) > 1 and ":" in file.partition("/")[0]:
+    prefix, colon, _ = file.partition("/")[0].partition(":")
+    if len(roots) > 1 and colon and (prefix in map(root_name_of, roots) or not os.path.lexists(file)):
         return file
     base = base_folder(roots)
     below = os.path.normpath(file if file.startswith("/") else f"{base}/{file}")

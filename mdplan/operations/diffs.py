@@ -227,6 +227,7 @@ def _why(outline: Outline, found: unified_diff.MisplacedHunk) -> tuple[str, str]
 
 def _is_same_path(name: str, file: str) -> bool:
     """Whether `name` is the path `file`, or the end of it: diffs start their names at some folder."""
-    left, right = name.split("/"), file.replace("\\", "/").rsplit(":", 1)[-1].split("/")
-    length = min(len(left), len(right))
-    return left[-length:] == right[-length:]
+    # A path may begin with the name of its root, and a name may have a colon.
+    path = file.replace("\\", "/")
+    forms = (path, path.partition(":")[2] or path)
+    return any(f"/{name}".endswith(f"/{form}") or f"/{form}".endswith(f"/{name}") for form in forms)

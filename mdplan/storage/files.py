@@ -327,7 +327,8 @@ def file_stamps(roots: Mapping[str, str], paths: Collection[str]) -> dict[str, s
 
 # --- Names of files: only plain relative paths below a root pass.
 #
-# The rules are those of every system at once, so that a batch that is accepted here is accepted elsewhere.
+# What could lead out of a root on some system is refused on all. What Windows only reads in another way, such
+# as `aux.md`, is a plain name elsewhere and refused there.
 
 MAX_PATH_BYTES: Final = 4096
 MAX_COMPONENT_BYTES: Final = 255
@@ -335,6 +336,7 @@ _TEMPORARY: Final = r"\.mdplan-[0-9a-f]{8,}-\d+\.tmp"
 
 # `git~1` is the short name that Windows gives to `.git`.
 _OWN_FOLDERS: Final = frozenset({".git", ".mdplan", "git~1"})
+_ON_WINDOWS: Final = os.name == "nt"
 
 _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -399,21 +401,28 @@ def canonical_path(path: str) -> str | Diagnostic:
 
 def component_problem(component: str) -> str | None:
     """Why `component` cannot be the name of a file or folder that is read or written; None when it can."""
+    devices = _DEVICES if _ON_WINDOWS else ()
     # Most names need no closer look.
-    if _ORDINARY.fullmatch(component) and component.partition(".")[0].lower() not in _DEVICES:
+    if _ORDINARY.fullmatch(component) and component.partition(".")[0].lower() not in devices:
         return None
     # Compatibility forms count as what they represent: some systems store names normalized, and to Windows
     # `LPT¹` is the device `LPT1`.
     folded = unicodedata.normalize("NFKC", component).casefold()
     length = len(_encoded(component))
+    # To Windows, `.git.` and `.git:x` are `.git`, and a repository may be shared with it.
+    own_folder = folded.partition(":")[0].rstrip(". ")
+    is_drive = component[1:] == ":" and component[0].isalpha()
     reasons = (
         (component in ("", ".", ".."), "it has an empty component"),
         (length > MAX_COMPONENT_BYTES, f"a name is longer than {MAX_COMPONENT_BYTES} bytes"),
-        (folded in _OWN_FOLDERS, "`.git` and `.mdplan` are not edited"),
+        (own_folder in _OWN_FOLDERS, "`.git` and `.mdplan` are not edited"),
         (is_temporary_name(folded), "the name is one of a temporary file of mdplan"),
-        (":" in component, "`:` is not allowed in a name (drive letters, streams)"),
-        (component.endswith((".", " ")), "a name ends in a dot or a space"),
-        (folded.partition(".")[0].rstrip() in _DEVICES, "a name is that of a device (`con`, `aux`, …)"),
+        (is_drive or "::$" in component, "a name is that of a drive or stream of Windows"),
+        ("\\" in component, "it has a backslash"),
+        (not component.strip(". "), "a name has only dots and spaces"),
+        (_ON_WINDOWS and ":" in component, "`:` is not allowed in a name (drive letters, streams)"),
+        (_ON_WINDOWS and component.endswith((".", " ")), "a name ends in a dot or a space"),
+        (folded.partition(".")[0].rstrip() in devices, "a name is that of a device (`con`, `aux`, …)"),
         (_has_hidden(component), "a name has a control or invisible character"),
     )
     return next((reason for holds, reason in reasons if holds), None)

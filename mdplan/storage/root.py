@@ -439,12 +439,19 @@ def folder_of(given: str) -> str:
     return written[2] if written else given
 
 
+def root_name_of(given: str) -> str:
+    """The name in `given`, which is a folder or NAME=FOLDER, of one root of several."""
+    written = re.fullmatch(_NAMED, given)
+    return written[1] if written else os.path.basename(os.path.realpath(given))
+
+
 def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:
     named: dict[str, str | os.PathLike[str]] = {}
     for given in folders:
-        written = re.fullmatch(_NAMED, given) if isinstance(given, str) else None
         name, folder = (
-            (written[1], written[2]) if written else (os.path.basename(os.path.realpath(given)), given)
+            (root_name_of(given), folder_of(given))
+            if isinstance(given, str)
+            else (os.path.basename(os.path.realpath(given)), given)
         )
         if name in named:
             message = f"two roots are named `{files.visible(name)}`"
@@ -460,11 +467,7 @@ def _opens(root: Root, below: str) -> bool:
     if isinstance(folder, Diagnostic):
         return False
     root.filesystem.release(folder)
-    return not below or not root.scope.is_limited or _has_files(root, below)
-
-
-def _has_files(root: Root, folder: str) -> bool:
-    return next(files_below(root, folder), None) is not None
+    return not below or not root.scope.is_limited or next(files_below(root, below), None) is not None
 
 
 def _names(
@@ -615,7 +618,7 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
         listed = _entries(root, path)
         if respect_gitignore and path != start and any(entry.name == _REPOSITORY for entry in listed):
             continue
-        entries = [entry for entry in listed if _is_named(entry.name)]
+        entries = [entry for entry in listed if files.component_problem(entry.name) is None]
         left -= len(entries) + _COST_OF_FOLDER
         if left < 0:
             most = root.filesystem.most_listed
@@ -638,11 +641,6 @@ def _entries(root: Root, path: str) -> list[DirectoryEntry]:
     finally:
         root.filesystem.release(folder)
     return [entry for entry in found if entry.is_directory or entry.is_file]
-
-
-def _is_named(name: str) -> bool:
-    # Callers may not write a backslash, which some systems read as the end of a folder's name.
-    return "\\" not in name and files.component_problem(name) is None
 
 
 def _rules_above(root: Root, path: str) -> _Rules:

@@ -67,26 +67,14 @@ REFUSED = {
     "09 component of 256 bytes": ("é" * 128, INVALID),
     "09 component of a megabyte": ("a" * 1_000_000, INVALID),
     "09 path of 4,103 bytes": ("/".join(["abcdefg"] * 513), INVALID),
-    "10 drive": ("C:x.md", INVALID),
     "10 drive and backslash": ("C:\\x", INVALID),
     "10 drive and slash": ("C:/x", INVALID),
     "10 server": ("\\\\srv\\s\\x", INVALID),
     "10 server by slashes": ("//srv/s/x", INVALID),
     "10 device path": ("\\\\?\\C:\\x", INVALID),
     "11 backslashes": ("a\\..\\..\\b", INVALID),
-    "12 NUL device": ("NUL", INVALID),
-    "12 con": ("con.md", INVALID),
-    "12 aux": ("aux", INVALID),
-    "12 aux below": ("a/aux", INVALID),
-    "12 aux and blank": ("Aux /b.md", INVALID),
-    "12 COM1 and two endings": ("COM1.tar.md", INVALID),
-    "12 COM1": ("COM1.md", INVALID),
-    "12 LPT with superscript": ("LPT¹.md", INVALID),
-    "13 final dot": ("x.md.", INVALID),
-    "13 final dot of a folder": ("d./x.md", INVALID),
     "13 three dots": ("...", INVALID),
-    "13 final blank": ("x.md ", INVALID),
-    "14 stream": ("x.md:s", INVALID),
+    "13 dots and blank": (".. /x.md", INVALID),
     "14 data stream": ("x.md::$DATA", INVALID),
     "16 lock": (".mdplan/lock", INVALID),
     "16 state folder in capitals": (".MDPLAN/x", INVALID),
@@ -96,6 +84,8 @@ REFUSED = {
     "17 git hook": (".git/hooks/x", INVALID),
     "17 git below": ("a/.Git/hooks/x", INVALID),
     "17 git by its short name": ("GIT~1/config", INVALID),
+    "17 git with a final dot": (".git./config", INVALID),
+    "17 git as a stream": (".git:x", INVALID),
     "17 git with a zero width": (".g\u200cit/config", INVALID),
     "21 bidi": ("a\u202edm.md", INVALID),
     "21 isolate": ("a\u2066dm.md", INVALID),
@@ -246,15 +236,7 @@ def test_several_roots_do_not_bypass_the_path_rules(place: Place, record: Record
     (tmp_path / "other").mkdir()
     roots = {"docs": place.root, "other": tmp_path / "other"}
     engine = Engine.open(roots, settings=Settings(durability=Durability.PROCESS))
-    for path in (
-        "docs:../x",
-        "docs:/etc/passwd",
-        "docs:.git/x",
-        "docs:x:y",
-        "docs:",
-        "nowhere:x",
-        "docs:docs:here.md",
-    ):
+    for path in ("docs:../x", "docs:/etc/passwd", "docs:.git/x", "docs:C:/x", "docs:", "nowhere:x"):
         for name, verb in EVERY_VERB.items():
             act = lambda verb=verb, path=path: verb(engine, path)  # noqa: E731
             if name in {"stat", "search"} and path == "docs:":

@@ -94,6 +94,8 @@ def test_several_roots_are_selected_by_name(deep: Path) -> None:
     (other / "own.md").write_text("# Other\n")
     roots = ("--root", str(deep), "--root", str(other))
 
+    (deep / "10:30 x.md").write_text("# Tea\n")
+    assert mdplan("stat", *roots, "10:30 x.md").out.decode().startswith("docs:10:30 x.md ")
     assert mdplan("stat", *roots, "own.md").out.decode().startswith("docs:own.md ")
     assert mdplan("stat", *roots, "other:own.md").out.decode().startswith("other:own.md ")
     named = ("--root", f"first={deep}", "--root", f"second={other}")

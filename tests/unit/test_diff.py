@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
+from mdplan.operations.diffs import ApplyDiff
 from mdplan.requests.batch import Batch, normalized_edits, read_batch
 from mdplan.text.diff import DiffStat, DiffText, find_hunks
 from mdplan.text.source import ByteEdit, splice
@@ -336,6 +337,13 @@ def test_names_are_read_without_prefix_quotes_and_time(header: str, old: str | N
         new is None and old is not None,
         False,
     )
+
+
+@CASE_TABLES.parametrize("name", "path", "is_same")
+def test_header_names_the_file_of_the_edit(name: str, path: str, *, is_same: bool) -> None:
+    edit = ApplyDiff(op="apply_diff", diff=f"--- a/{name}\n+++ b/{name}\n{HUNK}")
+
+    assert (edit.problem_with_path(path) is None) is is_same
 
 
 @CASE_TABLES.parametrize("lines", "obstacle")

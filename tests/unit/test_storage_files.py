@@ -49,6 +49,19 @@ def test_path_is_accepted_in_its_shortest_form(tmp_path: Path, path: str, name: 
         assert workspace.locate(f"{tmp_path}/{path}") == FileName("", name)
 
 
+@CASE_TABLES.parametrize("path")
+def test_name_that_windows_reads_otherwise_is_refused_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    with Workspace.open({"docs": tmp_path, "site": tmp_path}) as workspace:
+        assert workspace.locate(f"site:{path}") == FileName("site", path)
+        monkeypatch.setattr("mdplan.storage.files._ON_WINDOWS", True)
+        found = workspace.locate(f"site:{path}")
+
+    assert isinstance(found, Diagnostic)
+    assert found.code is INVALID
+
+
 def test_absolute_path_may_name_the_root_by_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
@@ -300,20 +313,16 @@ def test_released_root_is_not_closed_again(tmp_path: Path) -> None:
 
 # --- Folders and globs as lists of files, and the root of a command that was told none.
 
-FILES = ("README.md", "[id].md", "a-b.md", "a/b.md", "a/c/d.md", "a/c/d.txt", "a.md", "node/x.md")
+FILES = (
+    *("README.md", "[id].md", "a 10:30.md", "a-b.md", "a/b.md", "a/c/d.md", "a/c/d.txt", "a.md"),
+    *("aux.md", "node/x.md"),
+)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Tree of documents and of things that are none."""
-    for name in (
-        *FILES,
-        ".git/config.md",
-        "a/.mdplan/x.md",
-        "a/.mdplan-0123456789abcdef-1.tmp",
-        "con.md",
-        "b\\c.md",
-    ):
+    for name in (*FILES, ".git/config.md", "a/.mdplan/x.md", "a/.mdplan-0123456789abcdef-1.tmp", "b\\c.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "link.md").symlink_to("a.md")
