@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from time import thread_time
 from typing import Any, Final, Self, TypeVar
-from zlib import crc32
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import unknown_fields
@@ -37,7 +36,7 @@ class OutlineCache:
     The outline of a short document is many times as large as its bytes.
 
     An outline never changes. A key shows everything that it is made from besides the bytes of its document:
-    threads may share both. Of documents of one key and of one checksum the last one is kept.
+    threads may share both. Of documents of one key and of one hash the last one is kept.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_outlines: int = MAX_OUTLINES) -> None:
@@ -48,7 +47,7 @@ class OutlineCache:
 
     def get(self, key: Hashable, data: bytes) -> Outline | None:
         """Return the outline of `data` that was kept under `key`, if it still is."""
-        entry = (key, crc32(data))
+        entry = (key, hash(data))
         with self._lock:
             outline = self._outlines.get(entry)
             if outline is None or outline.source.data != data:
@@ -65,7 +64,7 @@ class OutlineCache:
     def keep(self, key: Hashable, outline: Outline) -> None:
         """Keep `outline`, unless it is too big; those that were asked for longest ago make room for it."""
         size = len(outline.source.data)
-        entry = (key, crc32(outline.source.data))
+        entry = (key, hash(outline.source.data))
         with self._lock:
             if size > self._max_bytes:
                 return

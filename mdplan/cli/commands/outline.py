@@ -64,9 +64,10 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
 
             report = for_section_option(report, "--under", under[0])
     if report.ok and not session.console.as_json:
-        from mdplan.reports.next_steps import Caller, with_hints_for
+        if report.warnings:
+            from mdplan.reports.next_steps import Caller, with_hints_for
 
-        report = with_hints_for(Caller.SHELL, report)
+            report = with_hints_for(Caller.SHELL, report)
         is_long = is_long or click.get_current_context().info_name == _OLD_NAME
         text = stat_text(report) if is_long else outline_text(report)
         session.console.paged(escaped(text))
