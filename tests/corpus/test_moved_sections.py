@@ -1,6 +1,7 @@
 """Sections of real documents that move to another file: both pages are the same but for the section.
 
-The judge is cmark-gfm, and paths of links are followed by the standard library.
+The judge is cmark-gfm, and paths of links are followed by the standard library. Every second time the files
+that links name are there; else the links lead to nothing, and must stay as they are written.
 """
 
 import html
@@ -8,7 +9,9 @@ import posixpath
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -33,47 +36,61 @@ def shown(data: bytes) -> str:
     return _LEVEL.sub(r"\1>", _ADDRESS.sub("", Page.of(data).body))
 
 
-def other_files(name: str, data: bytes) -> Counter[str]:
-    """The paths from the root, with their fragments, that links of the file name; without the two files."""
-    found: Counter[str] = Counter()
-    for written in _ADDRESS.findall(Page.of(data).body):
-        path, sign, fragment = html.unescape(written).partition("#")
+def named_files(name: str, data: bytes) -> Iterator[tuple[str, str, str]]:
+    """Yield links of the file: as written, the path from the root, and that with query and fragment."""
+    for written in map(html.unescape, _ADDRESS.findall(Page.of(data).body)):
+        path = re.split(r"[?#]", written, maxsplit=1)[0]
         if path and not _OTHER_SITE.match(path) and not path.startswith("/"):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-            found[target + sign + fragment] += target not in {HERE, THERE}
-    return +found
+            yield written, unquote(target), target + written.removeprefix(path)
+
+
+def other_files(root: Path, name: str, data: bytes) -> Counter[str]:
+    """Where links of the file lead, but for those to the two files; links to nothing as they are written."""
+    return Counter(
+        place if path.startswith("..") or (root / path).exists() else written
+        for written, path, place in named_files(name, data)
+        if path not in {HERE, THERE}
+    )
 
 
 @pytest.mark.parametrize("folder", ["book/src", "nodejs-api", "EIPs", "PowerShell-Docs"])
 def test_section_is_the_same_in_the_other_file(corpus: Path, tmp_path: Path, folder: str) -> None:
     files = sorted((corpus / folder).rglob("*.md"))
     choice = random.Random(5)
-    (tmp_path / "sub").mkdir()
     settings = Settings(durability=Durability.PROCESS)
     problems: list[str] = []
-    for _ in range(PAIRS):
+    for number in range(PAIRS):
         here, there = (path.read_bytes() for path in choice.sample(files, 2))
         sections = Document(HERE, here).outline.sections[1:]
         if not sections:
             continue
-        (tmp_path / HERE).write_bytes(here)
-        (tmp_path / THERE).write_bytes(there)
+        root = tmp_path / str(number)
+        (root / "sub").mkdir(parents=True)
+        (root / HERE).write_bytes(here)
+        (root / THERE).write_bytes(there)
+        links = (*named_files(HERE, here), *named_files(THERE, there))
+        # Files before the folders that they are in.
+        for path in sorted({path for _, path, _ in links}, reverse=True) if number % 2 else ():
+            if not path.startswith(".."):
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).touch()
         section = choice.choice(sections)
         edit = {"op": "move_section", "sectionId": section.section_id, "toFile": THERE}
-        with Engine.open([tmp_path], settings=settings) as engine:
+        with Engine.open([root], settings=settings) as engine:
             plan = engine.plan({"file": HERE, "edits": [edit], "allowDuplicateHeadings": True})
             where = f"{section.path} of {sections[0].path}"
             if not plan.ok:
                 problems.append(f"{where}: {plan.diagnostics[0]}")
                 continue
             engine.apply({"planId": plan.plan_id})
-        now_here, now_there = (tmp_path / HERE).read_bytes(), (tmp_path / THERE).read_bytes()
+        now_here, now_there = (root / HERE).read_bytes(), (root / THERE).read_bytes()
         less, more = middle(shown(now_here), shown(here)), middle(shown(there), shown(now_there))
         # Where both ends of the piece look alike, it may begin later: its characters are the same.
         if less is None or more is None or Counter(less) != Counter(more):
             problems.append(f"{where}: another page")
-        before = other_files(HERE, here) + other_files(THERE, there)
-        after = other_files(HERE, now_here) + other_files(THERE, now_there)
+        before = other_files(root, HERE, here) + other_files(root, THERE, there)
+        after = other_files(root, HERE, now_here) + other_files(root, THERE, now_there)
         if after != before:
             problems.append(f"{where}: other links, {after - before} for {before - after}")
 
