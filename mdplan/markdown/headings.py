@@ -11,7 +11,7 @@ from typing import Final, NewType
 
 from mdplan.markdown.block_tree import parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.parser import Event, ParserFailure, event_batches, marks_behind
+from mdplan.markdown.parser import Event, ParserFailure, comments_before, event_batches, marks_behind
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
@@ -356,8 +356,12 @@ def reader_names(content: str) -> tuple[str, ...]:
 
 
 def with_marks_of(content: str, old: str) -> str:
-    """Return the inline text `content` with the marks behind the heading text `old`, unless it has some."""
+    """Return the inline text `content` with the marks behind the heading text `old`, unless it has some.
+
+    So it is with comments before that.
+    """
     marks, own = marks_behind(old), marks_behind(content)
+    content = content if comments_before(content) else comments_before(old) + content
     return content if "{" in own or (own and "{" not in marks) else content + marks.rstrip()
 
 

@@ -685,6 +685,7 @@ _MARK: Final = (
     r"[ \t]*+<!--(?:(?!-->).)*+-->",
 )
 _MARKS: Final = rf"(?:{'|'.join(_MARK)})++[ \t]*+\Z"
+_COMMENTS: Final = r"(?:(?:<!--(?:(?!-->).)*+-->|\{/\*(?:(?!\*/).)*+\*/\})[ \t]*+)++"
 _BELOW: Final = (
     rf" {{0,3}}\{{:[ \t]*+(?:{ATTRIBUTE}(?:[ \t]++{ATTRIBUTE})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
 )
@@ -724,6 +725,12 @@ def marks_behind(content: str) -> str:
         return ""
     marks = re.search(_MARKS, content)
     return marks[0] if marks and content[: marks.start()].strip() else ""
+
+
+def comments_before(content: str) -> str:
+    """Return the comments at the start of the inline text `content`, with the blanks after them."""
+    comments = re.match(_COMMENTS, content) if content.startswith(("<!--", "{/*")) else None
+    return comments[0] if comments else ""
 
 
 def attribute_lines(depths: Sequence[int], ends: Sequence[int], text: str) -> dict[int, int]:
