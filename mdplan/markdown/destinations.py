@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 from mdplan.markdown import paths
 from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
-from mdplan.markdown.headings import GITHUB_PREFIX, heading_slug
+from mdplan.markdown.headings import GITHUB_PREFIX
 from mdplan.markdown.html import HtmlAttribute, unescaped
 from mdplan.markdown.inline_node import WIKI_LINK, InlineKind, unescape
 from mdplan.markdown.outline import Outline
@@ -323,7 +323,6 @@ _NOT_IN_WIKI: Final = lazy_pattern(r"[\[\]|#^\\\r\n]")
 
 # At the end of a path the sign of a fragment may follow.
 _ENTITY: Final = lazy_pattern(r"&(?=[A-Za-z#]|\Z)")
-_HYPHENS: Final = lazy_pattern(r"-+")
 _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
 
 
@@ -517,18 +516,9 @@ def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.Sit
 
 
 def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
-    """Return True if `anchors` have the fragment of `destination`, or it has none; see `target_key`.
-
-    A wiki link may name a heading by its text.
-    """
-    fragment = destination.fragment
-    if fragment is None or is_resolved(fragment, anchors):
-        return True
-    if destination.form is not DestinationForm.WIKI or fragment.startswith("^"):
-        return False
-    slug = heading_slug(fragment)
-    # Obsidian writes one blank for several signs of a heading that no link can hold.
-    return slug in anchors or _HYPHENS.sub("-", slug) in {_HYPHENS.sub("-", anchor) for anchor in anchors}
+    """Return True if `anchors` have the fragment of `destination`, or it has none; see `is_resolved`."""
+    fragment, is_wiki = destination.fragment, destination.form is DestinationForm.WIKI
+    return fragment is None or is_resolved(fragment, anchors, is_wiki=is_wiki)
 
 
 def pages_named(tree: FileTree, written: str) -> Mapping[str, str]:

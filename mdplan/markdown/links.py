@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Final
 
 from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
-from mdplan.markdown.headings import heading_slug
 from mdplan.markdown.inline_node import InlineKind, InlineNode, normalized_label
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
@@ -92,7 +91,8 @@ def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[
     fragments = [fragment for area in areas for fragment in _fragments(outline, area)]
     targets = resolvable_targets(outline) if fragments else frozenset()
     for href, span, is_wiki in fragments:
-        resolves = is_resolved(href[1:], targets) or (is_wiki and _names_heading(href, targets))
+        fragment = href.rpartition("#")[2] if is_wiki else href[1:]
+        resolves = is_resolved(fragment, targets, is_wiki=is_wiki)
         links[span] = LocalLink(line=line_at(span.start), target=href, span=span, resolves=resolves)
     return tuple(links[span] for span in sorted(links))
 
@@ -292,12 +292,6 @@ def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]
     for attribute in attributes_in(outline, area):
         if attribute.tag == "a" and attribute.name == "href" and attribute.value.startswith("#"):
             yield attribute.value, attribute.value_span, False
-
-
-def _names_heading(href: str, targets: frozenset[str]) -> bool:
-    """Return True if the fragment of a wiki link names a heading by its text, or a block of a note."""
-    name = href.rpartition("#")[2]
-    return name.startswith("^") or heading_slug(name) in targets
 
 
 def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:

@@ -103,10 +103,14 @@ def _named_without_html(outline: Outline) -> Iterator[tuple[Span, str]]:
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:
-    """Return every anchor of the document, as `target_key` writes it, and IDs of blocks with their ``^``."""
-    in_html = (heading_slug(heading.text.strip()) for heading in outline.html_headings)
-    anchors = chain((anchor.id for anchor in find_anchors(outline)), in_html)
-    return frozenset(map(target_key, anchors)) | block_ids(outline)
+    """Return every anchor of the document, as `target_key` writes it, and IDs of blocks with their ``^``.
+
+    So they have the texts of headings, as `title_key` writes them.
+    """
+    in_html = [heading.text.strip() for heading in outline.html_headings]
+    anchors = chain((anchor.id for anchor in find_anchors(outline)), map(heading_slug, in_html))
+    titles = chain((section.title for section in outline.headings), in_html)
+    return frozenset(chain(map(target_key, anchors), map(title_key, titles))) | block_ids(outline)
 
 
 # --- Places that notes link to: headings by their text, and blocks by an ID at their end (Obsidian help,
@@ -150,6 +154,14 @@ def _compared(title: str) -> str:
     return " ".join(_NOT_COMPARED.sub(" ", title.removesuffix(marks_behind(title))).lower().split()) or title
 
 
+def title_key(title: str) -> str:
+    """Return what stands for the text of a heading among keys of anchors, none of which begins so.
+
+    A wiki link can name the heading by it, whatever the anchor is.
+    """
+    return f"#{_compared(title)}"
+
+
 def target_key(fragment: str) -> str:
     """Return `fragment` (without ``#``) as GitHub compares it: decoded, without case and GitHub's prefix."""
     return percent_decoded(fragment).lower().removeprefix(GITHUB_PREFIX)
@@ -165,14 +177,16 @@ def percent_decoded(text: str, errors: str = "replace") -> str:
     return unquote(text, errors=errors)
 
 
-def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
+def is_resolved(fragment: str, targets: frozenset[str], *, is_wiki: bool) -> bool:
     """Return True if `fragment` (without ``#``) is one of `targets`, or names a place that every page has.
 
     The top of a page is the empty fragment or ``top`` (HTML standard, section 7.4.6.4); a text fragment
-    (``:~:text=…``) is for the browser to find.
+    (``:~:text=…``) is for the browser to find. A wiki link may name a heading by its text.
     """
     key = target_key(fragment)
-    return key in targets or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT)
+    if key in targets or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT):
+        return True
+    return is_wiki and not targets.isdisjoint((heading_slug(fragment), title_key(fragment)))
 
 
 def attributes_in(

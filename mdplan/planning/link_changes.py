@@ -39,6 +39,7 @@ from mdplan.markdown.targets import (
     explicit_anchors,
     heading_named,
     target_key,
+    title_key,
 )
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.text.edit import EditList, TextEdit
@@ -293,15 +294,10 @@ class LinkChanges:
         """Return the key in `changes` of the fragment of `destination`; None if it did not change."""
         if not destination.fragment:
             return None
-        key = target_key(destination.fragment)
-        if key in changes:
-            return key
-        slug = (
-            heading_slug(destination.fragment)
-            if destination.form is destinations.DestinationForm.WIKI
-            else None
-        )
-        return slug if slug in changes else None
+        keys = [target_key(destination.fragment)]
+        if destination.form is destinations.DestinationForm.WIKI:
+            keys.append(heading_slug(destination.fragment))
+        return next((key for key in keys if key in changes), None)
 
 
 # --- Footnotes and labels that a plan breaks, in the same file
@@ -426,10 +422,10 @@ def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
 def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> AnchorChanges:
     """Return the new places of anchors of the base, by their `target_key`; None for one that is gone.
 
-    Anchors that still name what they named are omitted. A heading is the same while something of its line
-    stays or its title alone is rewritten, when an edit moves it, and when an edit writes a heading of the
-    same text in the place of what it takes. `arrived` has, by the index of an edit that moves a section to
-    another file, that file.
+    Headings also have their `title_key`. Anchors that still name what they named are omitted. A heading is
+    the same while something of its line stays or its title alone is rewritten, when an edit moves it, and
+    when an edit writes a heading of the same text in the place of what it takes. `arrived` has, by the index
+    of an edit that moves a section to another file, that file.
     """
     if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
         return {}
@@ -437,7 +433,8 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     places: dict[int, tuple[str, AnchorPlace | None]] = {}
     for section, now in _headings_now(built):
         is_hidden = now is not None and _is_hidden(built, section, now)
-        if section.anchor and (now is None or now.anchor != section.anchor or is_hidden):
+        is_same = now is not None and (now.anchor, now.title) == (section.anchor, section.title)
+        if section.anchor and (is_hidden or not is_same):
             place = None if now is None or is_hidden else AnchorPlace(path, now.anchor or "", now.title)
             places[section.heading_start] = (section.anchor, place)
     places |= dict(_moved_away(built, arrived))
@@ -455,6 +452,9 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     for start in sorted(places):
         anchor, place = places[start]
         changes.setdefault(target_key(anchor), place)
+        named = built.base.heading_at(start)
+        if named is not None and named.anchor == anchor and (place is None or place.title is not None):
+            changes.setdefault(title_key(named.title), place)
     return {
         key: place
         for key, place in changes.items()
@@ -858,9 +858,11 @@ def places_of_fragments(links: Iterable[re.Match[str]], keys: Container[str]) ->
 
 
 def keys_in_html(text: str) -> frozenset[str]:
-    """Return anchors without quotes that HTML in `text` may name, as `target_key` writes them."""
+    """Return explicit anchors without quotes that `text` may have, as `target_key` writes them."""
     values = _attribute_values(text, ("id", "name"))
-    return frozenset(target_key(unescape(written)) for match in values for written in _readings(match))
+    names = [unescape(written) for match in values for written in _readings(match)]
+    names += (match[match.lastgroup or 0] for match in NAME_WITHOUT_TAG.finditer(text))
+    return frozenset(map(target_key, names))
 
 
 def possible_links(text: str) -> Iterator[re.Match[str]]:
@@ -914,6 +916,7 @@ def _fragments(written: str) -> Iterator[str]:
         for fragment in (text.partition("#")[2], *text.split("#")[1:]):
             yield target_key(fragment)
             yield heading_slug(fragment)
+            yield title_key(fragment)
 
 
 def _readings(match: re.Match[str]) -> Iterator[str]:

@@ -30,6 +30,7 @@ from mdplan.markdown.destinations import (
 )
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import folder_of, followed, link_between
+from mdplan.markdown.sections import Section
 from mdplan.markdown.targets import heading_named, name_of_heading, resolvable_targets, target_key, whole
 from mdplan.planning import link_changes
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
@@ -232,9 +233,12 @@ class _LinkChecker:
         now = outcome.now
         follow = '; `"updateReferences": "workspace"` updates links to it' if outcome.could_follow else ""
         if now is not None and not now.is_removed and now.path is not None:
-            if now.path == self.document.path and now.place is not None:
-                return f"the anchor of the heading is now `#{now.place.anchor}`{follow}"
-            anchor = now.place.anchor if now.place is not None else destination.fragment
+            place, is_wiki = now.place, destination.form is DestinationForm.WIKI
+            section = self._heading_at(place) if place is not None and is_wiki else None
+            title = name_of_heading(section.title) if section is not None else None
+            anchor = title or (destination.fragment if place is None else place.anchor)
+            if now.path == self.document.path and place is not None:
+                return f"the anchor of the heading is now `#{anchor}`{follow}"
             fragment = f"#{anchor}" if anchor else ""
             return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`{follow}"
         near = find_near(self.changes.after, self.document.path, destination.path)
@@ -253,7 +257,8 @@ class _LinkChecker:
         """Return the anchor of the file that `destination` names which is most like its own."""
         path = self.changes.file_now(self.document.path, destination)
         anchors = self.anchors(path) if path is not None else None
-        near = get_close_matches(target_key(destination.fragment or ""), anchors or (), n=1)
+        known = [anchor for anchor in anchors or () if not anchor.startswith("#")]
+        near = get_close_matches(target_key(destination.fragment or ""), known, n=1)
         return near[0] if near else None
 
     def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
@@ -370,9 +375,11 @@ class _LinkChecker:
         return target_key(old.fragment or "") == target_key(place.anchor)
 
     def _is_heading_at(self, place: link_changes.AnchorPlace, names: Sequence[str]) -> bool:
-        result = self.changes.results[place.path]
-        section = heading_named(result, names)
-        return section is not None and section == result.with_anchor(target_key(place.anchor))
+        section = heading_named(self.changes.results[place.path], names)
+        return section is not None and section == self._heading_at(place)
+
+    def _heading_at(self, place: link_changes.AnchorPlace) -> Section | None:
+        return self.changes.results[place.path].with_anchor(target_key(place.anchor))
 
     def _with_place(self, old: Destination, place: link_changes.AnchorPlace) -> TextEdit | None:
         """Return an edit that makes the fragment of `old` name `place`; None if it cannot.
@@ -382,7 +389,7 @@ class _LinkChecker:
         """
         if old.form is not DestinationForm.WIKI or place.title is None:
             return with_fragment(self._outline, old, place.anchor)
-        section = self.changes.results[place.path].with_anchor(target_key(place.anchor))
+        section = self._heading_at(place)
         path = [name_of_heading(title) for title in (section.path if section else (place.title,))]
         forms = ([*old.parents, path[-1]], path[-1 - len(old.parents) :], path[-2:], path)
         names = next((names for names in forms if self._is_heading_at(place, names)), None)

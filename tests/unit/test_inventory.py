@@ -185,7 +185,7 @@ def test_anchors_come_from_headings_and_from_html() -> None:
 def test_targets_are_compared_without_case_and_prefix() -> None:
     targets = resolvable_targets(outline('# Foo Bar\n<a id="user-content-X%C3%A4"></a>\n'))
 
-    assert targets == {"foo-bar", "xä"}
+    assert targets == {"foo-bar", "#foo bar", "xä"}
 
 
 def test_span_after_the_last_link_has_no_links() -> None:
