@@ -6,7 +6,7 @@ has a scheme and never names a file, so it is none of them.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import accumulate, chain
 from typing import Final, Protocol
@@ -46,7 +46,10 @@ _COMPONENT_LINK: Final = lazy_pattern(
     r"""(?<=\s)(?:href|to|link)\s*=\s*(?:\{\s*)?(?P<quote>["'`])(?P<quoted>[^"'`{}\r\n]+)(?P=quote)"""
 )
 _COMPONENT_OR_LINK: Final = lazy_pattern(rf"{_COMPONENT.pattern}|\]\(")
-_FENCE_IN_COMPONENT: Final = lazy_pattern(r"(?m)^[ \t]*(?:```|~~~)")
+_FENCE: Final = lazy_pattern(
+    r"(?ms)^[ \t>]*+(?:(?:[-+*]|[0-9]+[.)])[ \t]++)*+(?P<mark>~{3,}+|`{3,}+(?=[^`\n]*$))"
+    r".*?(?:^[ \t>]*+(?P=mark)[`~]*+[ \t\r]*$|\Z)"
+)
 _LINK_IN_COMPONENT: Final = lazy_pattern(r"\]\(\s*(?:<(?P<angle>[^<>\r\n]+)>|(?P<bare>[^\s()<>]+))")
 
 
@@ -69,7 +72,8 @@ class Destination:
     query, and `fragment_span` the fragment without ``#``, None where there is none. `path` and `fragment`
     are these as the parser understood them, the path also percent-decoded. The path of this document is
     empty. `is_shown` says that a reader sees what is there and does not follow it: an image, a video.
-    `parents` are the headings above the one that a wiki link names: `[[page#Part#Chapter]]`.
+    `parents` are the headings above the one that a wiki link names: `[[page#Part#Chapter]]`. `is_code` says
+    that MDX takes it for code, and CommonMark does not.
     """
 
     span: Span
@@ -80,6 +84,7 @@ class Destination:
     fragment_span: Span | None
     is_shown: bool
     parents: tuple[str, ...] = ()
+    is_code: bool = False
 
     @property
     def is_page_name(self) -> bool:
@@ -93,21 +98,15 @@ class Destination:
         return self.path.startswith(("/", "@site/"))
 
 
-_FORMS_IN_COMPONENT: Final = {
-    "quoted": DestinationForm.QUOTED,
-    "angle": DestinationForm.ANGLE,
-    "bare": DestinationForm.BARE,
-}
-
-
 def destinations(
-    outline: Outline, areas: Sequence[Span], mark: re.Pattern[str] = ANY_LINK
+    outline: Outline, areas: Sequence[Span], mark: re.Pattern[str] = ANY_LINK, *, in_code: bool = False
 ) -> tuple[Destination, ...]:
     """Return the destinations that share a code point with one of `areas`, in document order, each once.
 
     Only blocks that hold `mark` are examined for those that are not HTML. What cannot be split into its
-    parts beyond doubt is omitted.
+    parts beyond doubt is omitted, and so is what MDX alone takes for code unless it is wanted `in_code`.
     """
+    fences = outline.derived(_fences_of_mdx) if outline.is_mdx else ()
     by_span: dict[Span, Destination] = {}
     for area in areas:
         for destination in chain(
@@ -117,8 +116,11 @@ def destinations(
             _of_properties(outline, area),
             _of_components(outline, area),
         ):
-            if destination.span.overlaps(area):
-                by_span[destination.span] = destination
+            if destination is None or not destination.span.overlaps(area):
+                continue
+            is_code = any(fence.contains(destination.span) for fence in fences)
+            if in_code or not is_code:
+                by_span[destination.span] = replace(destination, is_code=is_code)
     return tuple(by_span[span] for span in sorted(by_span))
 
 
@@ -138,37 +140,32 @@ def unescaped_destination(written: str, form: DestinationForm) -> str:
             return written
 
 
-def _of_nodes(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[Destination]:
+def _of_nodes(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[Destination | None]:
     for node in nodes_near(outline, area, mark):
         is_reference = node.label is not None and node.kind is not InlineKind.DEFINITION
         if node.kind not in _KINDS or node.destination is None or is_reference:
             continue
         if node.kind is InlineKind.WIKI_LINK:
-            split = _split(outline, node.destination, node.href, DestinationForm.WIKI, is_shown=False)
+            yield _split(outline, node.destination, node.href, DestinationForm.WIKI, is_shown=False)
         else:
             in_angles = outline.source.text.startswith("<", node.destination.start)
-            span = (
-                Span(node.destination.start + 1, node.destination.end - 1) if in_angles else node.destination
-            )
+            span = Span(node.destination.start + in_angles, node.destination.end - in_angles)
             form = DestinationForm.ANGLE if in_angles else DestinationForm.BARE
-            split = _split(outline, span, node.href, form, is_shown=node.kind is InlineKind.IMAGE)
-        if split is not None:
-            yield split
+            yield _split(outline, span, node.href, form, is_shown=node.kind is InlineKind.IMAGE)
 
 
-def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:
+def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination | None]:
     for attribute in attributes_in(outline, area):
         is_followed = attribute.name == "href" and attribute.tag in _FOLLOWED_TAGS
         if is_followed or attribute.name in _SOURCES:
-            form = _form_of(outline, attribute)
-            split = _split(outline, attribute.value_span, attribute.value, form, is_shown=not is_followed)
-            if split is not None:
-                yield split
+            before = outline.source.text[attribute.value_span.start - 1]
+            form = DestinationForm.QUOTED if before in "\"'" else DestinationForm.UNQUOTED
+            yield _split(outline, attribute.value_span, attribute.value, form, is_shown=not is_followed)
         elif attribute.name == "srcset":
             yield from _of_srcset(outline, attribute)
 
 
-def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
+def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination | None]:
     """Yield what Hugo's `ref` and `relref` name, outside code.
 
     Hugo also finds a page by its name alone, so a reference that names no file may be right.
@@ -179,12 +176,10 @@ def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
             span = Span(*match.span("ref"))
             if any(node.kind is InlineKind.CODE for node in outline.inline.nodes_in(span)):
                 continue
-            split = _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=False)
-            if split is not None:
-                yield split
+            yield _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=False)
 
 
-def _of_components(outline: Outline, area: Span) -> Iterator[Destination]:
+def _of_components(outline: Outline, area: Span) -> Iterator[Destination | None]:
     """Yield links of components: their attributes, and Markdown right below their tags.
 
     CommonMark takes that Markdown for HTML, and some of the tags for text. MDX also has no indented code.
@@ -192,6 +187,8 @@ def _of_components(outline: Outline, area: Span) -> Iterator[Destination]:
     text = outline.source.text
     for block in leaves_containing(outline, area, _COMPONENT_OR_LINK if outline.is_mdx else _COMPONENT):
         start, end = block.span.start, block.span.end
+        fences = () if outline.is_mdx else _FENCE.finditer(text, start, end)
+        code = [Span(*fence.span()) for fence in fences]
         is_markdown = outline.is_mdx and block.kind in {BlockKind.HTML, BlockKind.INDENTED_CODE}
         tags = list(_COMPONENT.finditer(text, start, end))
         if block.kind is BlockKind.HTML and tags and "<" not in text[start : tags[0].start()]:
@@ -201,24 +198,35 @@ def _of_components(outline: Outline, area: Span) -> Iterator[Destination]:
         matches = [match for tag in tags for match in _COMPONENT_LINK.finditer(text, *tag.span())]
         matches += _LINK_IN_COMPONENT.finditer(text, start, end) if is_markdown else ()
         for match in matches:
-            group = match.lastgroup or ""
-            in_code = any(
-                node.kind is InlineKind.CODE for node in outline.inline.nodes_in(Span(*match.span()))
-            )
+            nodes = outline.inline.nodes_in(Span(*match.span()))
+            code += (node.span for node in nodes if node.kind is InlineKind.CODE)
             line = text.rfind("\n", 0, match.start()) + 1
-            in_fence = len(_FENCE_IN_COMPONENT.findall(text, start, match.start())) % 2
-            if in_code or in_fence or text.count("`", line, match.start()) % 2:
+            is_code = any(span.overlaps(Span(*match.span())) for span in code)
+            if is_code or text.count("`", line, match.start()) % 2:
                 continue
-            form = _FORMS_IN_COMPONENT[group]
+            group = match.lastgroup or ""
+            form = DestinationForm[group.upper()]
             href = unescaped_destination(match[group], form)
             # What an attribute means only its component knows.
             is_attribute = form is DestinationForm.QUOTED
-            split = _split(outline, Span(*match.span(group)), href, form, is_shown=is_attribute)
-            if split is not None:
-                yield split
+            yield _split(outline, Span(*match.span(group)), href, form, is_shown=is_attribute)
 
 
-def _of_properties(outline: Outline, area: Span) -> Iterator[Destination]:
+def _fences_of_mdx(outline: Outline) -> tuple[Span, ...]:
+    """Return the fences of MDX that CommonMark takes for indented code, HTML or text."""
+    text, at = outline.source.text, outline.body_start
+    fences: list[Span] = []
+    while (match := _FENCE.search(text, at)) is not None:
+        leaf = outline.tree.leaf_at(match.start("mark"))
+        if leaf is not None and leaf.kind is BlockKind.FENCE:
+            at = leaf.span.end
+        else:
+            fences.append(Span(*match.span()))
+            at = match.end()
+    return tuple(fences)
+
+
+def _of_properties(outline: Outline, area: Span) -> Iterator[Destination | None]:
     """Yield what strings of the front matter name: wiki links, as notes have them, and routes of pages."""
     front_matter = outline.front_matter
     if front_matter is None or not front_matter.span.overlaps(area):
@@ -237,19 +245,17 @@ def _of_properties(outline: Outline, area: Span) -> Iterator[Destination]:
         # Without quotes it is a list of lists, and in a comment nothing.
         if any(match[0] in value for _, value in strings):
             target = Span(*match.span("target"))
-            split = _split(outline, target, match["target"], DestinationForm.WIKI, is_shown=False)
-            yield from () if split is None else (split,)
+            yield _split(outline, target, match["target"], DestinationForm.WIKI, is_shown=False)
     for path, value in strings:
         place = content.places.get(path) if path[0] in _ROUTE_OWNERS and path[-1] == "link" else None
         at = -1 if place is None else text.rfind(value, span.start + place.start, span.start + place.end)
         if at >= 0:
             # Only the site knows what is wrong.
             target = Span(at, at + len(value))
-            split = _split(outline, target, value, DestinationForm.QUOTED, is_shown=True)
-            yield from () if split is None else (split,)
+            yield _split(outline, target, value, DestinationForm.QUOTED, is_shown=True)
 
 
-def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination]:
+def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination | None]:
     """Yield the images of a `srcset` (HTML standard, section 4.8.4.2.1), each before a blank or a comma."""
     written = outline.text_of(attribute.value_span)
     # With character references places are not those of the value.
@@ -257,14 +263,7 @@ def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destinati
         start = attribute.value_span.start
         span = Span(start + image.start(1), start + image.end(1))
         # As a value without quotes it has no blanks, which would end it.
-        split = _split(outline, span, image[1], DestinationForm.UNQUOTED, is_shown=True)
-        if split is not None:
-            yield split
-
-
-def _form_of(outline: Outline, attribute: HtmlAttribute) -> DestinationForm:
-    before = outline.source.text[attribute.value_span.start - 1]
-    return DestinationForm.QUOTED if before in "\"'" else DestinationForm.UNQUOTED
+        yield _split(outline, span, image[1], DestinationForm.UNQUOTED, is_shown=True)
 
 
 def _split(
@@ -331,16 +330,11 @@ def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
 
     An empty path represents the document itself.
     """
-    written = outline.text_of(old.path_span)
     if old.form is DestinationForm.WIKI:
         return TextEdit(old.path_span, path) if _fits_wiki_link(path, outline, old) else None
-    if ":" in path.partition("/")[0]:
-        # Else the first component would be read as a scheme.
-        path = "./" + path
-    new = _encoded(path, written, old.form, outline)
-    if unquote(unescaped_destination(new, old.form), errors="surrogateescape") != path:
-        return None
-    return TextEdit(old.path_span, new)
+    # Else the first component would be read as a scheme.
+    before = "./" if ":" in path.partition("/")[0] else ""
+    return _proven(outline, old, old.path_span, before + path)
 
 
 def with_fragment(outline: Outline, old: Destination, anchor: str) -> TextEdit | None:
@@ -350,15 +344,18 @@ def with_fragment(outline: Outline, old: Destination, anchor: str) -> TextEdit |
     """
     assert old.fragment_span is not None
     assert old.fragment is not None
-    written = outline.text_of(old.fragment_span)
     if old.form is DestinationForm.WIKI:
         fits = _fits_wiki_link(anchor.removeprefix("^").replace("#", ""), outline, old)
         return TextEdit(old.fragment_span, anchor) if fits else None
     prefix = GITHUB_PREFIX if old.fragment.lower().startswith(GITHUB_PREFIX) else ""
-    new = _encoded(prefix + anchor, written, old.form, outline)
-    if unquote(unescaped_destination(new, old.form), errors="surrogateescape") != prefix + anchor:
-        return None
-    return TextEdit(old.fragment_span, new)
+    return _proven(outline, old, old.fragment_span, prefix + anchor)
+
+
+def _proven(outline: Outline, old: Destination, span: Span, text: str) -> TextEdit | None:
+    """Return an edit that makes the part of `old` at `span` mean `text`; None if it cannot."""
+    new = _encoded(text, outline.text_of(span), old.form, outline)
+    means = unquote(unescaped_destination(new, old.form), errors="surrogateescape")
+    return TextEdit(span, new) if means == text else None
 
 
 def wiki_page(written: str, old_path: str, path: str, *, is_path: bool) -> str:

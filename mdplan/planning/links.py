@@ -160,20 +160,15 @@ class _LinkChecker:
     def destinations(self) -> Sequence[Destination]:
         """Return the destinations that may have to change, or that an edit wrote."""
         outline, changes, document = self._outline, self.changes, self.document
-        if self._moves_away:
-            return destinations(outline, [whole(outline)], ANY_LINK)
         links = list(link_changes.possible_links(outline.source.text)) if changes.names else []
-        if link_changes.may_name(links, changes.names):
-            return destinations(outline, [whole(outline)], ANY_LINK)
-        areas = _blocks_with_links(outline, [*document.written, *self._moved])
-        by_span = {link.span: link for link in destinations(outline, areas)}
-        if document.old_path in changes.anchors:
-            places = sorted(link_changes.places_of_fragments(links, changes.anchors[document.old_path]))
-            spans = [Span(place, place + 1) for place in places]
-            in_front_matter = (span for span in spans if span.start < outline.body_start)
-            areas = [*in_front_matter, *_blocks_with_links(outline, spans)]
-            by_span |= {link.span: link for link in destinations(outline, areas)}
-        return [by_span[span] for span in sorted(by_span, key=BY_PLACE)]
+        if self._moves_away or link_changes.may_name(links, changes.names):
+            return destinations(outline, [whole(outline)], in_code=True)
+        keys = changes.anchors.get(document.old_path, {})
+        places = link_changes.places_of_fragments(links, keys) if keys else ()
+        spans = [Span(place, place + 1) for place in places]
+        in_front_matter = [span for span in spans if span.start < outline.body_start]
+        blocks = _blocks_with_links(outline, [*document.written, *self._moved, *spans])
+        return destinations(outline, [*in_front_matter, *blocks], in_code=True)
 
     def outcome(self, destination: Destination) -> _Outcome:
         """Return what becomes of `destination`."""
@@ -190,8 +185,11 @@ class _LinkChecker:
         target_now = self.changes.now(target, destination)
         edits = self._edits(destination, target, target_now)
         # What nobody found stays as it is written: only the site knows what it means.
-        if (edits == () and not target_now.is_removed) or not self._existed(target, origin, destination):
+        is_same = edits == () and not target_now.is_removed
+        if is_same or (kind_before := self._kind_before(target, origin, destination)) is TargetKind.NOTHING:
             return _UNCHANGED
+        if destination.is_code:
+            return _Outcome(near=target.path if target.path in self.changes.affected else None)
         may_rewrite = self.document.may_rewrite or moved is not None
         if may_rewrite and edits is not None:
             is_there = self._has_place(destination, target_now) or self._names_a_place(destination)
@@ -203,7 +201,7 @@ class _LinkChecker:
                 now=target_now,
             )
         return _Outcome(
-            is_broken=not self._resolves(destination, was_there=self._was_file(target, origin, destination)),
+            is_broken=not self._resolves(destination, was_there=kind_before is TargetKind.FILE),
             is_retargeted=self._names_a_place(destination),
             now=target_now,
             could_follow=edits is not None and not target_now.is_removed,
@@ -290,7 +288,8 @@ class _LinkChecker:
 
     def _written(self, destination: Destination) -> _Outcome:
         """Check a link that an edit wrote: it is not rewritten, and must name something."""
-        if self._resolves(destination, is_new=True) or self._is_in_form_of_a_site(destination):
+        is_right = destination.is_code or self._resolves(destination, is_new=True)
+        if is_right or self._is_in_form_of_a_site(destination):
             return _UNCHANGED
         target = self.changes.target(self.document.old_path, destination, is_moved=False)
         now = None if target is None else self._moved_to(target, destination)
@@ -304,17 +303,12 @@ class _LinkChecker:
         meant = followed(folder_of(self.document.path), destination.path)
         return near not in {None, self.document.path} and near.casefold() != meant.casefold()
 
-    def _existed(self, target: LinkedPath, origin: str, destination: Destination) -> bool:
-        """Return True if `destination` of the file `origin` pointed to something in the base."""
+    def _kind_before(self, target: LinkedPath, origin: str, destination: Destination) -> TargetKind:
+        """Return what `destination` of the file `origin` certainly pointed to in the base."""
         if target.kind is TargetKind.FILE:
-            return True
+            return target.kind
         base_target = find_target(self.changes.before, origin, destination)
-        return base_target is not None and base_target.kind is not TargetKind.NOTHING
-
-    def _was_file(self, target: LinkedPath, origin: str, destination: Destination) -> bool:
-        """Return True if `destination` of the file `origin` named a file of the base for certain."""
-        base_target = find_target(self.changes.before, origin, destination)
-        return TargetKind.FILE in {target.kind, base_target.kind if base_target else None}
+        return TargetKind.NOTHING if base_target is None else base_target.kind
 
     def _moved_to(self, target: LinkedPath, destination: Destination) -> link_changes.CurrentTarget | None:
         now = self.changes.now(target, destination)
@@ -414,16 +408,14 @@ class _LinkChecker:
         if target.style.is_name or (old.form is DestinationForm.WIKI and not old.path):
             # By its name alone, unless other pages have that too.
             forms = (wiki_page(old.path, target.path, path, is_path=full) for full in ("/" in old.path, True))
-            return next((page for page in forms if self._names_page(old, page, path)), None)
+            files = ((page, self.changes.file_now(here, replace(old, path=page))) for page in forms)
+            return next((page for page, file in files if file == path), None)
         if not old.path:
             return link_between(folder_of(here), path)
         new_path = self.changes.before.rules.written(path, target.style, old.path)
         if new_path is None or target.style.prefix is not None:
             return new_path
         return self._as_before(old, target, new_path)
-
-    def _names_page(self, old: Destination, page: str, path: str) -> bool:
-        return self.changes.file_now(self.document.path, replace(old, path=page)) == path
 
     def _start(self, target: LinkedPath) -> str:
         """Return the folder from which a relative link to `target` leads."""
