@@ -1,6 +1,6 @@
 """The toolset `text`: inspect, read, patch and replace parts of text and Markdown files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
@@ -247,9 +247,18 @@ def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
         answers.hit_count(report),
         engine.settings.report_characters,
     )
+    source = engine.source(request.file_path, request.encoding)
+    if isinstance(source, Source):
+        content |= text_requests.escape_notice(source, *_texts(content["matches"]))
     if report.warnings:
         content |= text_requests.inexact(answers.hint_of(report.warnings[0]), report.warnings[0].message)
     return text_requests.success(content)
+
+
+def _texts(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for match in matches:
+        around = match.get("context", {"before": (), "after": ()})
+        yield from (*around["before"], match["text"], *around["after"])
 
 
 def _hits(report: SearchReport, request: text_requests.InspectRequest) -> dict[str, Any]:
