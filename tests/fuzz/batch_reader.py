@@ -3,14 +3,14 @@
 import json
 from copy import deepcopy
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from mdplan.diagnostics import Problems
 from mdplan.engine.plans import read_apply_request
 from mdplan.limits import DEFAULT_LIMITS
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.plan import PlanReport
-from mdplan.requests.batch import Batch, GlobEdits, normalized_edits, read_batch
+from mdplan.requests.batch import Batch, GlobEdits, MatchingEdits, normalized_edits, read_batch
 from tests.fuzz.mutation import Json, mutated_json, mutated_text
 from tests.fuzz.seeds import batches, edits
 from tests.fuzz.target import Target
@@ -45,17 +45,25 @@ def check_problems(problems: Problems) -> None:
 
 
 def _check_again(batch: Batch) -> None:
-    files = [
-        file.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"edits", "file"})
-        | {
-            "glob" if isinstance(file, GlobEdits) else "file": file.file,
-            "edits": list(normalized_edits(file)),
-        }
-        for file in batch.files
-    ]
-    options = batch.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"files"})
-    again = read_batch(json.loads(json.dumps({**options, "files": files})))
+    again = read_batch(json.loads(json.dumps(_sent_again(batch))))
     assert again == batch, "the batch, sent again, is another"
+
+
+def _sent_again(batch: Batch) -> dict[str, Any]:
+    """A request for `batch`. Edits for the files with a match can only be sent next to the list of files."""
+    shared: dict[str, Any] = {}
+    files: list[Any] = []
+    for file in batch.files:
+        fields = file.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude={"edits", "file"}
+        ) | {"edits": list(normalized_edits(file))}
+        if isinstance(file, MatchingEdits):
+            shared = fields
+            files.append(file.file)
+        else:
+            files.append({**fields, "glob" if isinstance(file, GlobEdits) else "file": file.file})
+    options = batch.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"files"})
+    return {**options, **shared, "files": files}
 
 
 def _mutated(data: bytes, dice: Random) -> bytes:
