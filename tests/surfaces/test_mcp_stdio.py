@@ -47,13 +47,14 @@ def test_read_preview_and_apply_work_over_stdio(root: Path, mode: str) -> None:
             {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT], "dryRun": True},
         ).data
         applied = calls.call("md_apply", {**preview, "dryRun": False, "verbosity": "full"})
-        refused = calls.call(
-            "md_apply", {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT]}
-        )
+        batch = {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT]}
+        repeated = calls.call("md_apply", batch)
+        refused = calls.call("md_apply", batch | {"edits": [EDIT | {"replacement": "3.0"}]})
 
     assert applied.data["applied"]
     assert (root / "guide.md").read_bytes().decode() == GUIDE.replace("1.0", "2.0\x85")
     assert "Version\u2028 2.0\x85.\r" in applied.data["diff"]
+    assert repeated.data["alreadyApplied"], "one write, and one receipt"
     assert refused.is_error
     assert refused.text.startswith("STALE_BASE (guide.md)")
 
