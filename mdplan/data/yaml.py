@@ -143,18 +143,15 @@ class _EventReader:
     def _check(self, event: Any, depth: int) -> None:  # noqa: ANN401 (as above)
         at = _start(event)
         self._count += 1
-        if depth >= (_STRICT_DEPTH if self._is_strict else MAX_DEPTH):
-            reason = ", or has too many values" if self._is_strict else ""
-            raise tree.DataError(f"it is nested too deeply{reason}", at)
-        tree.check_count(self._count // 2, at)
-        if not self._is_strict:
-            return
-        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise tree.DataError("it has an anchor or alias", at)
-        if event.tag not in {None, "!"}:
-            raise tree.DataError("it has a tag", at)
-        if self._count > _STRICT_NODES:
+        if self._is_strict and (depth >= _STRICT_DEPTH or self._count > _STRICT_NODES):
             raise tree.DataError("it is nested too deeply, or has too many values", at)
+        if depth >= MAX_DEPTH:
+            raise tree.DataError("it is nested too deeply", at)
+        tree.check_count(self._count // 2, at)
+        if self._is_strict and (isinstance(event, yaml.AliasEvent) or event.anchor is not None):
+            raise tree.DataError("it has an anchor or alias", at)
+        if self._is_strict and event.tag not in {None, "!"}:
+            raise tree.DataError("it has a tag", at)
 
     def _without_properties(self, event: Any) -> tuple[int, int]:  # noqa: ANN401 (as above)
         """Return where a value starts after its anchor and tag, and where it starts with its tag."""
