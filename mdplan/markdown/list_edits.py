@@ -1,6 +1,7 @@
 """Edits of one list: items that come and go, in the form that the list has."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -166,20 +167,29 @@ def _inner_indentation(outline: Outline, listing: MarkdownList, marker: ItemMark
 
     Some programs want four blanks, or a tab, where Markdown needs two.
     """
-    text, lines = outline.source.text, outline.source.lines
-    for other in (listing, *outline.lists.all):
-        for position, item in enumerate(other.items):
-            child = next((child for child in item.children if child.first_line > item.first_line), None)
-            own = outline.lists.marker(other, position) if child is not None else None
-            around = Containers(item.block, other.containers)
-            found = around.prefix(text, lines, child.first_line) if child is not None else None
-            if own is None or found is None or not found.startswith(own.prefix):
-                continue
-            inner = found[len(own.prefix) :]
-            width = width_of(marker.prefix + inner) - width_of(marker.prefix)
-            if 0 <= width - len(marker.indentation) < _CODE_INDENTATION:
-                return inner
+    written = outline.derived(_inner_indentations)
+    inner: str
+    for inner in (*written.get(listing.block.span.start, ()), *written[None]):
+        width = width_of(marker.prefix + inner) - width_of(marker.prefix)
+        if 0 <= width - len(marker.indentation) < _CODE_INDENTATION:
+            return inner
     return marker.indentation
+
+
+def _inner_indentations(outline: Outline) -> Mapping[int | None, dict[str, None]]:
+    """Return what lines in items begin with behind their prefix, by the start of a list; for None, of all."""
+    text, lines = outline.source.text, outline.source.lines
+    written: defaultdict[int | None, dict[str, None]] = defaultdict(dict, {None: {}})
+    for listing in outline.lists.all:
+        for position, item in enumerate(listing.items):
+            child = next((child for child in item.children if child.first_line > item.first_line), None)
+            own = outline.lists.marker(listing, position) if child is not None else None
+            around = Containers(item.block, listing.containers)
+            prefix = around.prefix(text, lines, child.first_line) if child is not None else None
+            if own is not None and prefix is not None and prefix.startswith(own.prefix):
+                inner = prefix[len(own.prefix) :]
+                written[listing.block.span.start][inner] = written[None][inner] = None
+    return written
 
 
 def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
