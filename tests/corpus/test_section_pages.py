@@ -19,7 +19,12 @@ from tests.corpus.sample import files_of, spread
 from tests.support.edit_trials import Document
 from tests.support.pages import Page
 
-_DEFINITIONS = re.compile(r"(?:^ {0,3}\[[^\]\n]+\]:.*\n(?:[ \t]+\S.*\n|[ \t]*\n)*)+\Z", re.MULTILINE)
+# Definitions at the end, with comments that are about links or right above.
+_DEFINITIONS = re.compile(
+    r"(?:^<!--(?:.*\b(?:link|reference)s?\b.*-->\n\s*|.*-->\n(?=\[))"
+    r"|^ {0,3}\[[^\]\n]+\]:.*\n(?:[ \t]+\S.*\n|[ \t]*\n)*)+\Z",
+    re.MULTILINE,
+)
 # An HTML anchor, or the label of a MyST target.
 _ANCHOR = re.compile(r"\s*(?:<a (?:id|name) *=[^<>]*></a>|\([^()\n]+\)=)\s*")
 NEW = "## New section\n\nNew text.\n"
