@@ -20,7 +20,7 @@ from mdplan.bot.manifest import LoadedManifest
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.documents import Documents
 from mdplan.engine.engine import Engine
-from mdplan.git.repository import BRANCHES, RepositoryLocation, find_base
+from mdplan.git.repository import BRANCHES, Commit, RepositoryLocation, find_base
 from mdplan.git.tree import CommitTree
 from mdplan.markdown.front_matter import FrontMatterContent
 from mdplan.markdown.headings import heading_slug
@@ -170,11 +170,10 @@ def run_pull_requests(
         remote = Remote(place, wanted.remote)
         known = remote.branches_of(wanted.branch)
         remote.fetch(wanted.base, *(_branch_of_part(wanted, name) for name in known))
-        # Anybody may have made a branch without commits of its own.
         known = [
             name
             for name in known
-            if not remote.is_at_base(tracking(wanted.remote, _branch_of_part(wanted, name)), wanted.base)
+            if _is_own(remote, wanted, name, tracking(wanted.remote, _branch_of_part(wanted, name)))
         ]
         base = find_base(place, tracking(wanted.remote, wanted.base))
         with commits.propose_on_commit(engine, loaded, options, base.commit) as proposal:
@@ -233,12 +232,25 @@ def _branch_of_part(wanted: PullOptions, name: str) -> str:
     return f"{wanted.branch}/{name}" if name else wanted.branch
 
 
+def _is_own(remote: Remote, wanted: PullOptions, part: str | None, commit: str) -> bool:
+    """Return True if the branch of `part`, which is at `commit`, may be the bot's.
+
+    Anybody may have made a branch without commits of its own, but for one that ends with the bot's commit of
+    this part, which was merged.
+    """
+    if not remote.is_at_base(commit, wanted.base):
+        return True
+    (last,) = Commit.of(remote.place, "--no-walk", commit)
+    names_part = not part or f" ({part})\n".encode("utf-8", "surrogateescape") in last.message
+    return names_part and commits.plan_of(last.message) is not None
+
+
 def _close(remote: Remote, forge: Forge | None, wanted: PullOptions, pushed: str | None) -> str | None:
     """Close the pull request, if one is open, and delete its branch; the address of the pull request.
 
-    A branch without commits of its own is left alone: anybody may have made it.
+    A branch that is not the bot's own is left alone.
     """
-    if pushed is not None and remote.is_at_base(pushed, wanted.base):
+    if pushed is not None and not _is_own(remote, wanted, wanted.part, pushed):
         return None
     pull = forge.find(wanted.branch) if forge is not None else None
     if forge is not None and pull is not None:

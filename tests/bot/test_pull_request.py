@@ -337,6 +337,14 @@ def test_pull_request_of_an_empty_part_is_closed(
         f"{BRANCH}/{name}" for name in ("docs", "of-ada-main", "of-ada-new")
     ]
 
+    remote.git("update-ref", "refs/heads/main", f"refs/heads/{BRANCH}/docs")
+    remote.git("branch", f"{BRANCH}/of-ada-later", "main")
+    merged = bot.split("3", "folder")
+    left = remote.git("branch", "--list", "--format=%(refname:lstrip=-1)", f"{BRANCH}/*").split()
+
+    assert [(part.name, part.error) for part in merged.pull_requests] == [("docs", None)]
+    assert left == ["of-ada-later", "of-ada-main", "of-ada-new"]
+
 
 def test_split_pull_requests_replace_the_single_one(bot: Bot, forge: FakeForge, people: Repository) -> None:
     people.push(PAGES)
