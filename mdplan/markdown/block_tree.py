@@ -315,7 +315,7 @@ _COMMENT: Final = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _ABOUT_LINKS: Final = lazy_pattern(
-    r"\b(?:link|ref|reference|url|definition|footnote|image|badge)s?\b", re.IGNORECASE
+    r"(?<!\w-)\b(?:link|ref|reference|url|definition|footnote|image|badge)s?\b(?!-\w)", re.IGNORECASE
 )
 _FENCE_MARK: Final = lazy_pattern(r"`{3,}|~{3,}")
 
