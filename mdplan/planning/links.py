@@ -255,9 +255,8 @@ class _LinkChecker:
         """Return the anchor of the file that `destination` names which is most like its own."""
         path = self.changes.file_now(self.document.path, destination)
         anchors = self.anchors(path) if path is not None else None
-        known = [anchor for anchor in anchors or () if not anchor.startswith("#")]
-        near = get_close_matches(target_key(destination.fragment or ""), known, n=1)
-        return near[0] if near else None
+        near = get_close_matches(target_key(destination.fragment or ""), anchors or (), n=3)
+        return next((anchor for anchor in near if not anchor.startswith("#")), None)
 
     def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
         """Return what `destination` named, and what it names now."""

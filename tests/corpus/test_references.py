@@ -131,7 +131,8 @@ def test_file_that_moves_to_another_folder_takes_its_links_along(
     )
 
     assert {file.file for file in plan.files} == linking(before, targets) | {name}
-    assert sum(file.references_updated or 0 for file in plan.files) > 1
+    # Its links that lead to nothing stay as they are.
+    assert any(file.references_updated for file in plan.files)
     assert check_links(before, Site(book), {name: new_name}) > 300
 
 
