@@ -271,12 +271,6 @@ class Outline:
             for anchor in anchors_in(self.text_of(Span(section.span.start, section.heading_start)))
         }
 
-    @property
-    def anchor_line_spans(self) -> list[Span]:
-        """The anchor lines above headings, in order."""
-        spans = (Span(section.span.start, section.heading_start) for section in self.sections)
-        return [span for span in spans if len(span)]
-
     @cached_property
     def with_prefix(self) -> list[Section]:
         """Sections whose anchor begins with GitHub's own prefix."""
