@@ -7,7 +7,7 @@ edits gives this plan: whoever writes a document can hash it. So the engine plan
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
@@ -45,6 +45,9 @@ _HASH_LENGTH: Final = 64
 
 # Entries of lists that are written at once.
 _TOGETHER: Final = 64
+
+# Fields of an edit whose keys a file gets in the order that the caller gave them.
+_IN_ORDER: Final = frozenset({"value", "values"})
 
 
 def new_plan(  # noqa: PLR0913 (one parameter for each part)
@@ -161,7 +164,7 @@ def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
         plan_id=PlanId(body["planId"]),
         engine=str(body["engine"]),
         files=files,
-        requested=tuple(tuple(entry["requested"]) for entry in body["files"]),
+        requested=tuple(tuple(map(_edit_of_json, entry["requested"])) for entry in body["files"]),
         options={
             str(name): value if isinstance(value, str) else bool(value)
             for name, value in body["options"].items()
@@ -197,7 +200,7 @@ def _file_to_json(
         "linesRemoved": change.lines_removed,
         "baseSections": dict(change.base_sections) if with_sections else {},
         "referencesUpdated": change.references_updated,
-        "requested": list(requested),
+        "requested": [_with_values(edit, _to_text) for edit in requested],
         "textEdits": edit_list_to_json(change.edits),
     }
 
@@ -220,6 +223,29 @@ def _file_of_json(entry: Mapping[str, Any]) -> FileChange:
         new_path=_text_or_none(entry.get("newPath")),
         references_updated=int(entry.get("referencesUpdated", 0)),
     )
+
+
+def _with_values(edit: Mapping[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+    return {name: convert(value) if name in _IN_ORDER else value for name, value in edit.items()}
+
+
+def _to_text(value: object) -> object:
+    """Return `value`, or its JSON text if its keys are not sorted: programs may sort those of a document."""
+    text = json.dumps(value)
+    return value if text == json.dumps(value, sort_keys=True) else text
+
+
+def _edit_of_json(edit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the `edit` with the values that became text. No other value is the text of a map or list."""
+    decoded = _with_values(edit, _of_text)
+    return decoded if _with_values(decoded, _to_text) == edit else edit
+
+
+def _of_text(value: object) -> object:
+    try:
+        return json.loads(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
+    except ValueError:
+        return value
 
 
 def _is_hash_or_none(value: object) -> bool:

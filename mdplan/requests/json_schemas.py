@@ -108,7 +108,11 @@ def plan_schema() -> Schema:
         "linesRemoved": count,
         "referencesUpdated": {**count, "description": "Links that were rewritten."},
         "baseSections": {**hashes, "description": "Own hashes of the base's sections, by section ID."},
-        "requested": {"type": "array", "items": {"type": "object"}, "description": "Edits as asked for."},
+        "requested": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "Edits as asked for; new values with unsorted keys are their JSON text.",
+        },
         "textEdits": {
             "type": "array",
             "items": text_edit,

@@ -88,12 +88,14 @@ def texts_and_batches(draw: st.DrawFn) -> tuple[str, Batch]:
 
 
 def shuffled(value: Json, order: random.Random) -> Json:
-    """`value` with the keys of its objects in another order; front matter is written in the order given."""
+    """`value` with the keys of its objects in another order; new values are written in the order given."""
     match value:
         case dict():
             keys = list(value)
             order.shuffle(keys)
-            return {key: value[key] if key == "values" else shuffled(value[key], order) for key in keys}
+            return {
+                key: value[key] if key in {"value", "values"} else shuffled(value[key], order) for key in keys
+            }
         case list():
             return [shuffled(item, order) for item in value]
         case _:

@@ -1,5 +1,6 @@
 """What planning costs, in parses and in steps of the interpreter: counts, so that no clock is needed."""
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -36,7 +37,10 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex
 from tests.properties.strategies import edit_lists, texts
+from tests.support.case_tables import CaseTables
 from tests.support.files import NoOtherFiles
+
+CASE_TABLES = CaseTables(__file__)
 
 Edit = dict[str, Any]
 TraceFunction = Callable[..., Any]
@@ -584,6 +588,28 @@ def test_rebased_batch_is_not_rebased_onto_its_own_result(file: Path) -> None:
     assert first.rebased
     assert second.already_applied
     assert file.read_text() == BASE.replace("foo", "a foo") + "\nmore\n"
+
+
+@pytest.mark.parametrize("reorder", [False, True])
+@CASE_TABLES.parametrize("name", "edit")
+def test_plan_document_writes_what_was_planned(
+    name: str, edit: dict[str, Any], reorder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "a.md": "---\nt: 1\nlist: [1]\n---\n",
+        "b.json": '{"a": 1}\n',
+        "c.toml": "",
+        "d.ini": "[t]\na=1\n",
+    }
+    path = tmp_path / name
+    path.write_text(files[name])
+    draft = Engine.open([tmp_path]).draft({"file": name, "edits": [edit]})
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "another machine"))
+    document = json.loads(draft.document)
+    applied = Engine.open([tmp_path]).apply(json.loads(json.dumps(document, sort_keys=reorder)))
+
+    assert applied.applied, applied.diagnostics
+    assert sha256_hex(path.read_bytes()) == document["files"][0]["resultSha256"]
 
 
 # --- replace_match: what no golden case can hold, because it would be megabytes.
