@@ -7,6 +7,23 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.lazy_pattern import lazy_pattern
 
+
+class RepeatedNameError(ValueError):
+    """An object of JSON has the name `name` twice."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the name `{short_name(name)}` is there twice in one object")
+
+
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of `pairs` of JSON. Raises `RepeatedNameError`: programs disagree on which counts."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedNameError(next(name for name in names if names.count(name) > 1))
+    return fields
+
+
 _CAPITAL: Final = lazy_pattern("[A-Z]")
 FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}

@@ -16,7 +16,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
 
-from mdplan.data.tree import DataError, Plain, plain_float
+from mdplan.data.tree import DataError, Plain, plain_float, spelled
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
 from mdplan.limits import RESULT_CHARACTERS, RESULT_LINES
@@ -540,7 +540,25 @@ def with_texts(filled: Mapping[str, Any], written: Mapping[str, Any]) -> dict[st
     model = operation_named(op_of(filled))
     if model is None:
         return dict(filled)
-    return {name: _fitted(value, written.get(name), _of_field(model, name)) for name, value in filled.items()}
+    fitted = {
+        name: _fitted(value, written.get(name), _of_field(model, name)) for name, value in filled.items()
+    }
+    return _with_spellings(fitted, filled) if "numbers" in model.model_fields else fitted
+
+
+def _with_spellings(edit: dict[str, Any], filled: Mapping[str, Any]) -> dict[str, Any]:
+    """The `edit` of values, with the digits of numbers as `filled` has them."""
+    many = filled.get("values")
+    pairs = many.items() if isinstance(many, Mapping) else [(filled.get("key"), filled.get("value"))]
+    texts = {
+        key: str(value)
+        for key, value in pairs
+        if isinstance(key, str) and isinstance(value, Plain) and isinstance(spelled(value), float)
+    }
+    if not texts:
+        return edit
+    new = {"values": {**many, **texts}} if isinstance(many, Mapping) else {"value": texts[filled["key"]]}
+    return {**edit, **new, "numbers": [*(edit.get("numbers") or ()), *texts]}
 
 
 def _fitted(value: Any, written: object, wanted: tuple[Any, ...]) -> Any:  # noqa: ANN401 (any JSON)

@@ -23,6 +23,7 @@ from mdplan.data.content import load_toml
 from mdplan.data.tree import plain_float
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.site_links import SiteLinks
+from mdplan.field_names import RepeatedNameError, unique_names
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base import Ordinal, WireModel
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
@@ -729,9 +730,11 @@ def read_data(text: str, file: str, snippet: str | None = None) -> Any | Diagnos
 
 def _json(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
     try:
-        return json.loads(text, parse_float=plain_float)
+        return json.loads(text, parse_float=plain_float, object_pairs_hook=unique_names)
     except json.JSONDecodeError as error:
         reason = f"{error.msg} at line {error.lineno}, column {error.colno}"
+    except RepeatedNameError as error:
+        reason = str(error)
     except (RecursionError, ValueError):
         reason = "it is nested too deeply, or contains a number that is too long"
     return Diagnostic.invalid(

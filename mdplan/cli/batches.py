@@ -16,7 +16,7 @@ from mdplan.cli.options import all_options, intent_options
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT
 from mdplan.diagnostics import Diagnostic
-from mdplan.field_names import camel_case
+from mdplan.field_names import RepeatedNameError, camel_case, unique_names
 from mdplan.plan import EditNumbers
 from mdplan.requests.spellings import op_of
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -85,7 +85,7 @@ def _decoded(text: str, where: str, name: str, folder: str) -> object | BadInput
 
 def _from_json(text: str, where: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=unique_names)
     except (RecursionError, ValueError) as error:
         return json_problem(text, where, error)
 
@@ -230,6 +230,8 @@ class _Mistake(NamedTuple):
 
 def json_problem(text: str, where: str, error: Exception) -> BadInput:
     """Why `text` of `where` is no JSON, after `json.loads` raised `error`."""
+    if isinstance(error, RepeatedNameError):
+        return BadInput.at(text, None, f"{where} cannot be read: {error}", "keep one of the two")
     if not isinstance(error, json.JSONDecodeError):
         message = f"{where} is not JSON: it is nested too deeply, or a number in it is too long"
         return BadInput.at(text, None, message, "send a smaller batch")

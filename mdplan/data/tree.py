@@ -244,7 +244,8 @@ class Plain(str):  # noqa: SLOT000 (no subclass of a text may have slots)
     @property
     def typed(self) -> str | bool | float:
         """Its value, where all readers of numbers agree on it; else its text."""
-        is_number = not isinstance(spelled(str(self)), str)
+        has_exponent = isinstance(self.value, float) and "e" in self.lower()
+        is_number = has_exponent or not isinstance(spelled(str(self)), str)
         return self.value if isinstance(self.value, bool) or is_number else str(self)
 
 

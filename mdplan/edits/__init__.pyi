@@ -845,6 +845,7 @@ class SetValue(Edit):
         value: Any = ...,
         values: Mapping[str, Any] | None = ...,
         dates: Sequence[str] | None = ...,
+        numbers: Sequence[str] | None = ...,
         markdown: str | None = ...,
     ) -> None: ...
 

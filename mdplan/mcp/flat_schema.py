@@ -97,7 +97,7 @@ def edit_schema() -> Schema:
 _PARTS: Final = frozenset(
     {
         *("lineHash", "minMatches", "maxMatches", "allowInsecureRange"),
-        *("dates", "frontMatterFormat", "wholeBlock", "preview"),
+        *("dates", "numbers", "frontMatterFormat", "wholeBlock", "preview"),
     }
 )
 _DESCRIBED: Final[Mapping[str, str]] = {

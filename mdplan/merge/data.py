@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from mdplan.data import tree
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent, data_edits, read_data, verify_edits
+from mdplan.field_names import unique_names
 from mdplan.markdown.format_detection import find_front_matter
 from mdplan.merge.lines import (
     Conflict,
@@ -115,15 +116,8 @@ def _values(language: tree.Language, text: str) -> Any:  # noqa: ANN401 (any val
     if language is tree.Language.JSON:
         # The reader that knows places takes a hundred times as long.
         with suppress(ValueError, RecursionError):
-            return json.loads(text, object_pairs_hook=_unique)
+            return json.loads(text, object_pairs_hook=unique_names)
     return read_data(language, text).values
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError
-    return found
 
 
 def merged_front_matter(base: str, ours: str, theirs: str) -> str | None:

@@ -522,6 +522,9 @@ class SetValue(PlacedOperation, CreatingOperation):
         default=None,
         description="Keys whose strings are dates, or numbers in place of numbers: no quotes. Empty: none.",
     )
+    numbers: tuple[str, ...] | None = Field(
+        default=None, description='Keys whose strings are numbers to write with these digits: "1.10".'
+    )
     markdown: str | None = Field(
         default=None, description="New lines of the whole section; instead of key and value."
     )
@@ -552,9 +555,14 @@ class SetValue(PlacedOperation, CreatingOperation):
             raise ValueError("markdown goes with section, and sectionSha256 guards it")
         if self.is_guarded and len(self._wanted) != 1:
             raise ValueError("expectedValue requires one key")
-        strange = [name for name in self.dates or () if name not in dict(self._wanted)]
-        if strange:
-            raise ValueError(f"dates names `{strange[0]}`, which is none of the keys")
+        wanted: dict[Any, Any] = dict(self._wanted)
+        for field, names in (("dates", self.dates or ()), ("numbers", self.numbers or ())):
+            strange = [name for name in names if name not in wanted]
+            if strange:
+                raise ValueError(f"{field} names `{strange[0]}`, which is none of the keys")
+        texts = [name for name in self.numbers or () if isinstance(tree.spelled(str(wanted[name])), str)]
+        if texts:
+            raise ValueError(f"numbers names `{texts[0]}`, whose value is no number")
         return self
 
     @property
@@ -618,7 +626,8 @@ class SetValue(PlacedOperation, CreatingOperation):
         if isinstance(found, Diagnostic):
             return (found, *null_in_toml(target, value))
         language = target.content.language
-        text: Any = written_in(language, value)
+        is_number = key in (self.numbers or ())
+        text: Any = written_in(language, tree.spelled(str(value)) if is_number else value)
         old = tree.value_at(target.content.values, found.whole)
         if target.is_ini and isinstance(text, dict) and isinstance(old, dict):
             text = cased(text, old)

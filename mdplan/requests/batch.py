@@ -734,7 +734,7 @@ def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
     """`value`, or what it contains as JSON text where that is an array or object that a batch may hold."""
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         try:
-            decoded = json.loads(value)
+            decoded = json.loads(value, object_pairs_hook=field_names.unique_names)
         except (ValueError, RecursionError):
             return value
         return decoded if isinstance(decoded, list | dict) and not _is_unfit(decoded) else value

@@ -39,8 +39,9 @@ def _of_front_matter(fields: Fields) -> dict[str, Any]:
         made["key"] = _escaped(key)
     if isinstance(values := made.get("values"), Mapping):
         made["values"] = {_escaped(str(name)): value for name, value in values.items()}
-    if isinstance(dates := made.get("dates"), list):
-        made["dates"] = [_escaped(str(name)) for name in dates]
+    for field_name in ("dates", "numbers"):
+        if isinstance(names := made.get(field_name), list):
+            made[field_name] = [_escaped(str(name)) for name in names]
     return made
 
 
