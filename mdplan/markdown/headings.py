@@ -102,6 +102,11 @@ def heading_slug(title: str) -> str:
     return _kept(title.lower(), _GITHUB)
 
 
+def other_slug(title: str) -> str | None:
+    """Return the slug on GitHub of the heading `title` if it has attributes, which GitHub takes for text."""
+    return heading_slug(title) if "{" in title and "{" in marks_behind(title) else None
+
+
 def _goldmark_text(content: str) -> str:
     """Goldmark takes the last line of a heading; hyphens that Hugo makes dashes of go."""
     line = content.rsplit("\n", maxsplit=1)[-1]

@@ -29,6 +29,7 @@ from mdplan.markdown.headings import (
     anchors_in,
     canonical_names,
     composed,
+    other_slug,
 )
 from mdplan.markdown.sections import HtmlHeading, Section, SectionNames, html_headings, read_sections
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -247,11 +248,14 @@ class Outline:
         return index
 
     def with_anchor(self, anchor: str) -> Section | None:
-        """Return the section whose heading has `anchor`, or whose anchor lines name it."""
+        """Return the section whose heading has `anchor`, or whose anchor lines name it.
+
+        Where no other has it, that is also the heading which has it on GitHub.
+        """
         section = self._by_anchor.get(anchor)
         if section is None and not anchor.isascii():
             section = self._by_composed_anchor.get(composed(anchor))
-        return section or self._by_anchor_line.get(anchor)
+        return section or self._by_anchor_line.get(anchor) or self._by_other_slug.get(anchor)
 
     @cached_property
     def _by_anchor(self) -> dict[str, Section]:
@@ -270,6 +274,10 @@ class Outline:
             for section in reversed(self.sections)
             for anchor in anchors_in(self.text_of(Span(section.span.start, section.heading_start)))
         }
+
+    @cached_property
+    def _by_other_slug(self) -> dict[str, Section]:
+        return {slug: section for section in reversed(self.headings) if (slug := other_slug(section.title))}
 
     @cached_property
     def with_prefix(self) -> list[Section]:

@@ -674,46 +674,40 @@ def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Itera
 
 _VALUE: Final = r"""(?:"[^"\r\n{}]*+"|'[^'\r\n{}]*+'|[^\s"'{}]++)"""
 ATTRIBUTE: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
-_LIST: Final = rf":?[ \t]*+{ATTRIBUTE}(?:[ \t]++{ATTRIBUTE})*+[ \t]*+"
+_LIST: Final = rf":?[ \t]*+{ATTRIBUTE}(?:[ \t]++(?:{ATTRIBUTE}|[\w:-]++))*+[ \t]*+"
 
 # Compiled when a document has attributes, as few have. The last form is that of Docusaurus in MDX.
 BRACES: Final = rf"\{{(?:{_LIST}|/\*[ \t]*+[#][^\s{{}}*]++[ \t]*+\*/)\}}"
-_BEHIND: Final = rf"[ \t]+(?P<attributes>{BRACES})\Z"
-_MARK: Final = (
-    rf"(?:[ \t]++|(?<=[\])*_`])){BRACES}",
-    r"[ \t]++\^[A-Za-z0-9-]++",
-    r"[ \t]*+<!--(?:(?!-->).)*+-->",
-)
+# Right behind text most braces are a part of it.
+_BEHIND_TEXT: Final = rf"(?:[ \t]++|(?<=[\])*_`])|(?<=[^\s${{}}\\])(?=\{{[:#. ])){BRACES}"
+_MARK: Final = (_BEHIND_TEXT, r"[ \t]++\^[A-Za-z0-9-]++", r"[ \t]*+<!--(?:(?!-->).)*+-->")
 _MARKS: Final = rf"(?:{'|'.join(_MARK)})++[ \t]*+\Z"
 _COMMENTS: Final = r"(?:(?:<!--(?:(?!-->).)*+-->|\{/\*(?:(?!\*/).)*+\*/\})[ \t]*+)++"
 _BELOW: Final = (
     rf" {{0,3}}\{{:[ \t]*+(?:{ATTRIBUTE}(?:[ \t]++{ATTRIBUTE})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
 )
-_ID: Final = r"(?:(?<=[\s{:*])|^)#([^\s{}#\"'<>`*]+)"
+_LISTS: Final = rf"(?:{_BEHIND_TEXT})(?:{_BEHIND_TEXT}|{_MARK[-1]})*+[ \t]*+\Z"
+_ID: Final = r"""(?:(?<=[\s{:*])|^)(?:#|id=["']?)([^\s{}#"'<>`*]+)"""
 
 
 class HeadingContent(NamedTuple):
-    """Raw inline text of a heading, and its attributes as they are written; without any, these are empty."""
+    """Raw inline text of a heading, and the ID that its attributes name; empty where they name none."""
 
     text: str
-    attributes: str
     id: str
 
 
 def read_content(content: str) -> HeadingContent:
     """Split the raw inline text `content` of a heading; attributes count if they name an ID."""
-    if not content.endswith("}"):
-        return HeadingContent(content, "", "")
-    end = re.search(_BEHIND, content)
-    own_id = id_of_attributes(end["attributes"]) if end else ""
-    if end is None or not own_id or not content[: end.start()].strip():
-        return HeadingContent(content, "", "")
-    return HeadingContent(content[: end.start()], end["attributes"], own_id)
+    text = without_attributes(content)
+    own_id = id_of_attributes(content[len(text) :]) if len(text) < len(content) else ""
+    return HeadingContent(text if own_id else content, own_id)
 
 
 def without_attributes(content: str) -> str:
-    """Return the raw inline text `content` of a heading without the attributes that name its ID."""
-    return read_content(content).text
+    """Return the raw inline text `content` of a heading without its attributes, with an ID or without."""
+    lists = re.search(_LISTS, content) if content.endswith(("}", ">")) and "{" in content else None
+    return content[: lists.start()] if lists and content[: lists.start()].strip() else content
 
 
 def marks_behind(content: str) -> str:

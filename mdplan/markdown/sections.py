@@ -23,7 +23,13 @@ from mdplan.markdown.headings import (
     render_text,
     text_for_anchor,
 )
-from mdplan.markdown.parser import HeadingContent, attribute_lines, id_of_attributes, read_content
+from mdplan.markdown.parser import (
+    HeadingContent,
+    attribute_lines,
+    id_of_attributes,
+    read_content,
+    without_attributes,
+)
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
@@ -176,9 +182,10 @@ class SectionNames:
     def _text(self, content: HeadingContent) -> str:
         """Return the text of a heading that its anchor is made of.
 
-        It keeps the space that an HTML tag next to the text leaves, as GitHub does.
+        Attributes are no part of it. It keeps the space that an HTML tag next to the text leaves, as GitHub
+        does.
         """
-        text = self._slugs.prepared(content.text)
+        text = self._slugs.prepared(without_attributes(content.text))
         return render_text(text) if self._slugs.has_images else text_for_anchor(text)
 
 

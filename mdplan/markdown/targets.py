@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
-from mdplan.markdown.headings import GITHUB_PREFIX, Anchor, heading_slug, title_span
+from mdplan.markdown.headings import GITHUB_PREFIX, Anchor, heading_slug, other_slug, title_span
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import ATTRIBUTE, marks_behind
@@ -108,7 +108,8 @@ def resolvable_targets(outline: Outline) -> frozenset[str]:
     So they have the texts of headings, as `title_key` writes them.
     """
     in_html = [heading.text.strip() for heading in outline.html_headings]
-    anchors = chain((anchor.id for anchor in find_anchors(outline)), map(heading_slug, in_html))
+    slugs = (slug for section in outline.headings if (slug := other_slug(section.title)))
+    anchors = chain((anchor.id for anchor in find_anchors(outline)), map(heading_slug, in_html), slugs)
     titles = chain((section.title for section in outline.headings), in_html)
     return frozenset(chain(map(target_key, anchors), map(title_key, titles))) | block_ids(outline)
 

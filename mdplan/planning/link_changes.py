@@ -16,7 +16,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
 from mdplan.markdown import destinations
 from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.headings import folded, heading_slug
+from mdplan.markdown.headings import folded, heading_slug, other_slug
 from mdplan.markdown.links import (
     Definition,
     LocalLink,
@@ -455,6 +455,11 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
         named = built.base.heading_at(start)
         if named is not None and named.anchor == anchor and (place is None or place.title is not None):
             changes.setdefault(title_key(named.title), place)
+            slug = heading_slug(named.title)
+            if slug != anchor and built.base.with_anchor(slug) in {None, named}:
+                # People also link to the text of a heading that has an anchor of its own.
+                new_slug = other_slug(place.title or "") if place else None
+                changes.setdefault(slug, replace(place, anchor=new_slug) if place and new_slug else None)
     return {
         key: place
         for key, place in changes.items()
