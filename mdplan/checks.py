@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mdplan.data.address import shown
 from mdplan.data.tree import strings_of
@@ -29,7 +29,14 @@ from mdplan.markdown.links import all_definitions, label_uses, local_links, refe
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import find_anchors, resolvable_targets, target_key, whole
+from mdplan.markdown.targets import (
+    labels_of,
+    places_of_anchors,
+    resolvable_targets,
+    shifted_repeats,
+    target_key,
+    whole,
+)
 from mdplan.planning.navigation_entries import read_navigation
 from mdplan.planning.results import overlong_rows, unreadable_front_matter
 from mdplan.reading.broken_tree_links import broken_in_tree
@@ -498,11 +505,12 @@ class LinkCheck:
             written = None if source is None else _targets(source.old) if source.old else frozenset[str]()
             for link in destinations(outline, [whole(outline)]):
                 target = find_target(self.new, file.relative, link) if link.path and link.fragment else None
-                pair = shifted.get(target.path, {}).get(target_key(link.fragment or "")) if target else None
+                key = target_key(link.fragment or "")
+                shift = shifted.get(target.path, {}).get(key) if target else None
                 shown = escape_for_message(outline.text_of(link.span))
-                if pair is not None and (written is None or shown in written):
+                if shift is not None and (written is None or shown in written):
                     line = outline.source.lines.line_at(link.span.start)
-                    yield file.relative, _retargeted_link(shown, line, *pair)
+                    yield file.relative, _retargeted_link(shown, line, shift)
 
     def _newly_broken(self, document: ChangedDocument) -> Iterator[Diagnostic]:
         assert document.new is not None
@@ -545,13 +553,24 @@ def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
     before = {link.target for link in local_links(old) if link.target.startswith("#")}
     shifted = _shifted_anchors(old, new) if before else {}
     for link in local_links(new) if shifted else ():
-        pair = shifted.get(target_key(link.target[1:])) if link.target in before else None
-        if pair is not None:
-            yield _retargeted_link(link.target, link.line, *pair)
+        shift = shifted.get(target_key(link.target[1:])) if link.target in before else None
+        if shift is not None:
+            yield _retargeted_link(link.target, link.line, shift)
 
 
-# The section that an anchor named, as it is in the new version (None if gone), and the one it names now.
-_Shift: TypeAlias = tuple[Section | None, Section]
+class _Shift(NamedTuple):
+    """What an anchor named, as it is in the new version, what it names now, and what to do."""
+
+    named: str
+    now: str
+    hint: str
+
+    @classmethod
+    def of(cls, moved: Section | None, now: Section) -> "_Shift":
+        """Return the shift from the section `moved`, None if that is gone, to `now`."""
+        named = "a section that is gone" if moved is None else _shown(moved)
+        hint = "correct the link" if moved is None else f"link to `#{moved.anchor}` if that is meant"
+        return cls(named, _shown(now), hint)
 
 
 def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
@@ -561,6 +580,9 @@ def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
     The own text of sections tells equal paths apart; an edited section stays where it was.
     """
     shifts: dict[str, _Shift] = {}
+    for key, moved_to, first in shifted_repeats(old, new):
+        named = "a place that is gone" if moved_to is None else f"what is at line {moved_to}"
+        shifts[key] = _Shift(named, f"the place at line {first}", "give each of its places another name")
     for heading in old.headings:
         key = target_key(heading.anchor or "")
         was, now = (old.with_anchor(key), new.with_anchor(key)) if key else (None, None)
@@ -577,7 +599,7 @@ def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
                 ),
                 None,
             )
-            shift = None if moved is None else (moved, now)
+            shift = None if moved is None else _Shift.of(moved, now)
         if shift is not None:
             shifts[key] = shift
     return shifts
@@ -592,7 +614,7 @@ def _shift_of_equals(old: Outline, was: Section, new: Outline, now: Section) -> 
         (section for section in new.headings if _is_same_section(new, section, was.path, text)), None
     )
     was_elsewhere = any(_is_same_section(old, section, was.path, text_now) for section in old.headings)
-    return (moved, now) if moved is not None or was_elsewhere else None
+    return _Shift.of(moved, now) if moved is not None or was_elsewhere else None
 
 
 def _is_same_section(outline: Outline, section: Section, path: tuple[str, ...], text: str) -> bool:
@@ -603,12 +625,11 @@ def _own_text(outline: Outline, section: Section) -> str:
     return outline.source.text[section.heading_start : section.body.end].strip()
 
 
-def _retargeted_link(target: str, line: int, moved: Section | None, now: Section) -> Diagnostic:
-    named = "a section that is gone" if moved is None else _shown(moved)
+def _retargeted_link(target: str, line: int, shift: _Shift) -> Diagnostic:
     return Diagnostic.warning(
         Code.LINK_RETARGETED,
-        f"the link to `{short_name(target)}` at line {line} named {named}, and now names {_shown(now)}",
-        "correct the link" if moved is None else f"link to `#{moved.anchor}` if that is meant",
+        f"the link to `{short_name(target)}` at line {line} named {shift.named}, and now names {shift.now}",
+        shift.hint,
         place=Position(line, 1),
     )
 
@@ -619,27 +640,16 @@ def _shown(section: Section) -> str:
 
 def _doubled_anchors(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
     """Yield LINK_RETARGETED for anchors at two places of `new` that had one before."""
-    known = _doubled(old) if old is not None else {}
-    for key, (first, second) in _doubled(new).items():
-        if key not in known:
+    known = places_of_anchors(old) if old is not None else {}
+    for key, (first, *others) in places_of_anchors(new).items():
+        if others and len(known.get(key, ())) < 2:
             yield Diagnostic.warning(
                 Code.LINK_RETARGETED,
-                f"the anchor `{short_name(key)}` of line {second} is at line {first} too: links lead there",
+                f"the anchor `{short_name(key)}` of line {others[0]} is at line {first} too: "
+                "links lead there",
                 "give one of the two another name",
-                place=Position(second, 1),
+                place=Position(others[0], 1),
             )
-
-
-def _doubled(outline: Outline) -> dict[str, tuple[int, int]]:
-    """Return the first two lines of each anchor at several; a heading with an anchor is one place."""
-    lines: dict[str, dict[int, int]] = {}
-    starts = outline.source.lines.start
-    for anchor in sorted(find_anchors(outline), key=lambda anchor: not anchor.explicit):
-        places = lines.setdefault(target_key(anchor.id), {})
-        section = outline.section_at(starts(anchor.line)).index
-        if anchor.explicit or section not in places.values():
-            places[anchor.line] = section
-    return {key: (min(places), sorted(places)[1]) for key, places in lines.items() if len(places) > 1}
 
 
 def lost_definitions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mdplan.markdown.html import HtmlAttribute
 
 
+# Text that far below an anchor says what it is for.
+_NEAR: Final = 20
+_TAG: Final = lazy_pattern(r"<[^<>]*>")
 _ALWAYS: Final = frozenset({"", "top"})
 
 _TEXT_FRAGMENT: Final = ":~:"
@@ -60,9 +63,49 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
     return tuple(anchor for _, anchor in sorted(anchors, key=lambda start: start[0]))
 
 
+def places_of_anchors(outline: Outline) -> dict[str, list[int]]:
+    """Return the lines of each anchor, by its `target_key`; a heading and its own anchor are one place."""
+    places: dict[str, dict[int, int]] = {}
+    for anchor in sorted(find_anchors(outline), key=lambda anchor: not anchor.explicit):
+        sections = places.setdefault(target_key(anchor.id), {})
+        section = outline.section_at(outline.source.lines.start(anchor.line)).index
+        if anchor.explicit or section not in sections.values():
+            sections[anchor.line] = section
+    return {key: sorted(sections) for key, sections in places.items()}
+
+
+def shifted_repeats(old: Outline, new: Outline) -> Iterator[tuple[str, int | None, int]]:
+    """Yield the anchors at several places of `old` that lead to another one of them in `new`.
+
+    Browsers go to the first. With each, by its `target_key`, come the line in `new` of the place that was
+    first, None if that is gone, and the line of the one that is first now. Places are the same whose text is.
+    """
+    before = {key: lines for key, lines in places_of_anchors(old).items() if len(lines) > 1}
+    after = places_of_anchors(new) if before else {}
+    for key in before.keys() & after.keys():
+        was = [_text_at(old, line) for line in before[key]]
+        now = {_text_at(new, line): line for line in reversed(after[key])}
+        first = after[key][0]
+        if now.get(was[0]) != first and (was[0] in now or _text_at(new, first) in was):
+            yield key, now.get(was[0]), first
+
+
+def _text_at(outline: Outline, line: int) -> str:
+    """Return the first text without tags at `line` or near below it."""
+    end = min(line + _NEAR, outline.source.lines.count + 1)
+    texts = (_TAG.sub("", outline.source.lines.content(number)).strip() for number in range(line, end))
+    return next(filter(None, texts), "")
+
+
 def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
     """Return the anchors that HTML or a label above a heading names, in order, each with its span."""
     return outline.derived(_explicit_anchors)
+
+
+def labels_of(outline: Outline) -> frozenset[str]:
+    """Return the anchors that all documents of a site of MyST can name alone, as `target_key` writes them."""
+    is_myst = LABEL_SIGN.search(outline.source.text) is not None
+    return frozenset(target_key(label) for label, _ in explicit_anchors(outline)) if is_myst else frozenset()
 
 
 def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:

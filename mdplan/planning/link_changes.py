@@ -38,6 +38,7 @@ from mdplan.markdown.targets import (
     block_ids,
     explicit_anchors,
     heading_named,
+    shifted_repeats,
     target_key,
     title_key,
 )
@@ -460,10 +461,11 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
                 # People also link to the text of a heading that has an anchor of its own.
                 new_slug = other_slug(place.title or "") if place else None
                 changes.setdefault(slug, replace(place, anchor=new_slug) if place and new_slug else None)
+    repeated = {key for key, _, _ in shifted_repeats(built.base, built.result)} if explicit else ()
     return {
-        key: place
+        key: None if place is not None and key in repeated and place.path == path else place
         for key, place in changes.items()
-        if place is None or place.path != path or target_key(place.anchor) != key
+        if place is None or place.path != path or target_key(place.anchor) != key or key in repeated
     }
 
 
