@@ -478,8 +478,11 @@ class LinkCheck:
             for document in documents
             if document.old_path and _may_break_links(document)
         )
+        pairs = [(document.old, document.new) for document in documents]
+        labels = frozenset[str]().union(*(labels_of(old) for old, _ in pairs if old is not None))
+        labels -= frozenset[str]().union(*(labels_of(new) for _, new in pairs if new is not None))
         known = {document.path for document in documents}
-        for file in self.new.linking_to(names) if names else ():
+        for file in self.new.linking_to(names, labels) if names else ():
             if isinstance(file, Diagnostic) or file.relative in known:
                 continue
             same = ChangedDocument(file.relative, file.relative, file.outline, file.outline)

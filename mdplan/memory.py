@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 from mdplan import edits
 from mdplan.data.content import as_json
@@ -16,7 +16,7 @@ from mdplan.markdown.format_detection import decode_document, document_format, h
 from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.front_matter_edits import unreadable
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import NO_RULES, SiteRules
+from mdplan.markdown.paths import NO_RULES
 from mdplan.markdown.sections import Section
 from mdplan.planning.batch import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
@@ -577,21 +577,14 @@ class _NoOtherFiles:
     def anchors(self, path: str) -> None:
         del path
 
-    @property
-    def rules(self) -> SiteRules:
-        return NO_RULES
-
-    @property
-    def rules_problem(self) -> None:
-        return None
-
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         del names
         return iter(())
 
-    def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        del names
-        return iter(())
+    navigation = linking_to
+    rules = NO_RULES
+    rules_problem = None
+    labels: ClassVar[Mapping[str, frozenset[str]]] = {}
 
     def refusal(self, file: SnapshotFile) -> None:
         del file

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -15,11 +15,17 @@ from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import decode_document
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, folder_of, has_page_name, page_key
-from mdplan.markdown.targets import LABEL_SIGN, explicit_anchors, resolvable_targets, target_key
+from mdplan.markdown.targets import LABEL_SIGN, labels_of, resolvable_targets
 from mdplan.operations.base import Operation
 from mdplan.plan import EditNumbers, Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long
-from mdplan.planning.link_changes import may_list, may_name, possible_links, text_of_bytes
+from mdplan.planning.link_changes import (
+    may_list,
+    may_name,
+    places_of_fragments,
+    possible_links,
+    text_of_bytes,
+)
 from mdplan.planning.navigation import entry_names, is_navigation
 from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, too_large
@@ -605,18 +611,25 @@ class LinkIndex:
         return self._anchors[path]
 
     @cached_property
-    def labels(self) -> frozenset[str]:
-        """The labels of MyST in all Markdown files, as `target_key` writes them; each names one place."""
+    def labels(self) -> Mapping[str, frozenset[str]]:
+        """The labels of MyST in each Markdown file, as `labels_of` returns them; each names one place."""
         files = self._parsed(self._markdown, lambda text: LABEL_SIGN.search(text) is not None)
-        outlines = (file.outline for file in files if not isinstance(file, Diagnostic))
-        return frozenset(target_key(label) for outline in outlines for label, _ in explicit_anchors(outline))
+        return {file.relative: labels_of(file.outline) for file in files if not isinstance(file, Diagnostic)}
 
-    def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+    def linking_to(
+        self, names: frozenset[str], labels: frozenset[str] = frozenset()
+    ) -> Iterator[SnapshotFile | Diagnostic]:
         """Yield Markdown files that may link to a file of one of `names`, sorted; only these are parsed.
 
-        Yields a warning for a file that cannot be read.
+        So it is with links to one of `labels` alone. Yields a warning for a file that cannot be read.
         """
-        yield from self._parsed(self._markdown, lambda text: may_name(possible_links(text), names))
+        yield from self._parsed(
+            self._markdown,
+            lambda text: (
+                may_name(possible_links(text), names)
+                or (bool(labels) and any(places_of_fragments(possible_links(text), labels)))
+            ),
+        )
 
     def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """Yield files that list the pages of a site and may name one of `names`, in the same way."""

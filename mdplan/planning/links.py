@@ -5,7 +5,7 @@ A link of the base keeps its target; a link that an edit wrote stays as its auth
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain
@@ -31,7 +31,14 @@ from mdplan.markdown.destinations import (
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import folder_of, followed, link_between
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import heading_named, name_of_heading, resolvable_targets, target_key, whole
+from mdplan.markdown.targets import (
+    heading_named,
+    labels_of,
+    name_of_heading,
+    resolvable_targets,
+    target_key,
+    whole,
+)
 from mdplan.planning import link_changes
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.navigation import is_navigation, is_summary
@@ -44,7 +51,6 @@ from mdplan.text.source import DocumentFormat, visible
 
 _LINK_OR_ATTRIBUTE: Final = lazy_pattern(rf"{ANY_LINK.pattern}|=")
 _WIKI_IN_HEADING: Final = lazy_pattern(r"(?m)^[ >\t]*#{1,6}[ \t].*\[\[|\[\[.*\n[=-]+[ \t]*\r?$")
-Anchors = Callable[[str], frozenset[str] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +113,11 @@ class LinkUpdates:
 
 
 def update_links(
-    document: LinkedDocument, changes: link_changes.LinkChanges, anchors: Anchors
+    document: LinkedDocument, changes: link_changes.LinkChanges, anchors: "Anchors"
 ) -> LinkUpdates:
     """Return what becomes of the links of `document`.
 
-    `anchors` gives those of a file of the result, as `target_key` writes them, or None where they are not
-    known. Only blocks that may hold a link of interest are parsed for inline nodes.
+    Only blocks that may hold a link of interest are parsed for inline nodes.
     """
     checker = _LinkChecker(document, changes, anchors)
     edits: list[TextEdit] = []
@@ -149,7 +154,9 @@ _UNCHANGED = _Outcome()
 class _LinkChecker:
     """Checks each link of `document`."""
 
-    def __init__(self, document: LinkedDocument, changes: link_changes.LinkChanges, anchors: Anchors) -> None:
+    def __init__(
+        self, document: LinkedDocument, changes: link_changes.LinkChanges, anchors: "Anchors"
+    ) -> None:
         self.document = document
         self.changes = changes
         self.anchors = anchors
@@ -330,7 +337,8 @@ class _LinkChecker:
         if target.kind is not TargetKind.FILE:
             return target.kind is TargetKind.OTHER
         anchors = self.anchors(target.path) if destination.fragment is not None else None
-        return anchors is None or has_anchor(destination, anchors)
+        is_there = anchors is None or has_anchor(destination, anchors)
+        return is_there or (not destination.path and self.anchors.has_label(destination.fragment or ""))
 
     def _names_a_place(self, destination: Destination) -> bool:
         """Return True if `destination`, as it is written, certainly names something in the result."""
@@ -469,6 +477,10 @@ class LinkSource(FileTree, Protocol):
         """Return why `file` could not be replaced now; None if it could."""
 
     @property
+    def labels(self) -> Mapping[str, frozenset[str]]:
+        """The labels of each file that a fragment alone names, wherever they are."""
+
+    @property
     def rules_problem(self) -> Diagnostic | None:
         """A warning about rules of the site that cannot be read."""
 
@@ -511,7 +523,7 @@ def _derived(
     linked: LinkSource,
 ) -> BuildResult | Problems:
     """Return `built_files` and others with links that follow `changes`, which lead to `results`."""
-    anchors = _Anchors(results, linked)
+    anchors = Anchors(results, linked)
     uncertain: _Uncertain = defaultdict(list)
     files = [
         _updated(built, changes, anchors, uncertain, may_rewrite=scope != "none") for built in built_files
@@ -566,15 +578,18 @@ def _what_changes(changes: link_changes.LinkChanges, path: str) -> str:
     return f"`{path}`, which is now `{now}`" if now else f"`{path}`, which this plan deletes"
 
 
-class _Anchors:
+class Anchors:
     """Anchors of the files of a batch in their results, and of the files `others`."""
 
-    def __init__(self, built_files: Iterable[BuiltFile], others: LinkSource) -> None:
+    def __init__(self, built_files: Sequence[BuiltFile], others: LinkSource) -> None:
+        """Look into the results of `built_files`, and into the files `others`."""
         self._results = {built.file.result_path: built.result for built in built_files}
+        self._old_paths = {built.file.relative for built in built_files}
         self._others = others
         self._known: dict[str, frozenset[str] | None] = {}
 
     def __call__(self, path: str) -> frozenset[str] | None:
+        """Return those of the file `path`, as `target_key` writes them; None if they are not known."""
         if path not in self._known:
             result = self._results.get(path)
             if result is None:
@@ -584,11 +599,18 @@ class _Anchors:
                 self._known[path] = resolvable_targets(result) if is_markdown else None
         return self._known[path]
 
+    def has_label(self, fragment: str) -> bool:
+        """Return True if `fragment` is a label of MyST in one of the files."""
+        kept = (labels for path, labels in self._others.labels.items() if path not in self._old_paths)
+        return any(
+            target_key(fragment) in labels for labels in chain(map(labels_of, self._results.values()), kept)
+        )
+
 
 def _updated(
     built: BuiltFile,
     changes: link_changes.LinkChanges,
-    anchors: _Anchors,
+    anchors: Anchors,
     uncertain: _Uncertain,
     *,
     may_rewrite: bool,

@@ -1,5 +1,6 @@
 """Find the links of a document that lead to nothing in it, or in the other files of its root."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from mdplan.markdown.destinations import (
@@ -26,8 +27,8 @@ class LinkedFiles(FileTree, Protocol):
         """Return the anchors of the file `path`; None if they are not known."""
 
     @property
-    def labels(self) -> frozenset[str]:
-        """The labels of all files that a fragment alone names, wherever they are."""
+    def labels(self) -> Mapping[str, frozenset[str]]:
+        """The labels of each file that a fragment alone names, wherever they are."""
 
 
 def broken_in_tree(files: LinkedFiles, path: str) -> FindBroken:
@@ -40,11 +41,7 @@ def broken_in_tree(files: LinkedFiles, path: str) -> FindBroken:
     def find(outline: Outline, area: Span) -> list[BrokenLink]:
         if outline.format is not DocumentFormat.MARKDOWN:
             return []
-        links = [
-            link
-            for link in broken_in_document(outline, area)
-            if not link.target.startswith("#") or target_key(link.target[1:]) not in files.labels
-        ]
+        links = [link for link in broken_in_document(outline, area) if not _is_label(files, link.target)]
         for destination in destinations(outline, [area]):
             if destination.path and not _resolves(files, path, destination):
                 line = outline.source.lines.line_at(destination.span.start)
@@ -53,6 +50,10 @@ def broken_in_tree(files: LinkedFiles, path: str) -> FindBroken:
         return sorted(links, key=lambda link: link.line)
 
     return find
+
+
+def _is_label(files: LinkedFiles, target: str) -> bool:
+    return target.startswith("#") and any(target_key(target[1:]) in known for known in files.labels.values())
 
 
 def _resolves(files: LinkedFiles, path: str, destination: Destination) -> bool:

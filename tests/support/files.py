@@ -4,9 +4,10 @@ import gc
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -104,6 +105,7 @@ class NoOtherFiles:
 
     rules = NO_RULES
     rules_problem = None
+    labels: ClassVar[Mapping[str, frozenset[str]]] = {}
 
     def spelled(self, path: str) -> str | None:
         """No file has a name like `path`."""

@@ -70,8 +70,12 @@ def test_links_to_lines_labels_and_sites_are_not_reported(repository: Path) -> N
     links = "[a](b.md?plain=1#L3) [b](@site/docs/c.md) [c](#label)\n"
     (repository / "new.md").write_text(links, encoding="utf-8")
     (repository / "label.md").write_text("(label)=\nText\n", encoding="utf-8")
+    git(repository, "add", ".")
 
     assert codes("--since", "HEAD") == []
+    git(repository, "commit", "--quiet", "--message=label")
+    (repository / "label.md").write_text("Text\n", encoding="utf-8")
+    assert codes("--since", "HEAD") == [("BROKEN_LINK", "new.md")]
 
 
 def test_navigation_entry_of_a_deleted_page_is_reported(repository: Path) -> None:
