@@ -181,6 +181,7 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
         for block in open_blocks
         if block.kind is not BlockKind.FENCE or not any(fence.line < block.first_line for fence in fences)
     )
+    yield from torn_comments(old, new) if old is not None else ()
     yield from _unpaired_regions(old, new)
     yield from _unpaired_tags(old, new)
     # The warning about an unclosed block covers what the block swallowed.
@@ -909,6 +910,44 @@ def torn_fence(fence: TornFence) -> Diagnostic:
         f"write the fence again: `{short_name(fence.opening)}`",
         place=Position(fence.line, 1),
     )
+
+
+def torn_comments(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    """Yield BLOCK_UNCLOSED for ends of comments whose beginning is gone, so that the comment is text now."""
+    if "<!--" not in old.source.text:
+        return
+    ends = {_bare(line) for line, is_lone in _ends_of_comments(old) if not is_lone}
+    before = Counter(_bare(line) for line, is_lone in _ends_of_comments(old) if is_lone)
+    lone = (line for line, is_lone in _ends_of_comments(new) if is_lone and _bare(line) in ends)
+    for number, _ in _unknown(before, lone, _bare):
+        yield Diagnostic.warning(
+            Code.BLOCK_UNCLOSED,
+            f"the comment that ends at line {number} has lost its beginning: it is text now",
+            "write `<!--` again, or delete `-->`",
+            place=Position(number, 1),
+        )
+
+
+def _bare(line: tuple[int, str]) -> str:
+    return _SPACES.sub("", line[1].replace("<!--", ""))
+
+
+def _ends_of_comments(outline: Outline) -> Iterator[tuple[tuple[int, str], bool]]:
+    """Yield the number and text of each line with the end of a comment, and whether no comment ends there."""
+    text = outline.source.text
+    for match in re.finditer("-->", text):
+        number = outline.source.lines.line_at(match.start())
+        block = outline.tree.leaf_at(match.start())
+        kind = None if block is None else block.kind
+        if block is not None and kind is BlockKind.HTML:
+            opening = text.rfind("<!--", block.span.start, match.start())
+            is_lone = opening < 0 or text.find("-->", opening, match.start()) >= 0
+        elif kind in INLINE_KINDS:
+            nodes = outline.inline.nodes_in(Span(*match.span()))
+            is_lone = not any(node.kind in _NO_TEXT for node in nodes)
+        else:
+            is_lone = False
+        yield (number, _line(outline, number)), is_lone
 
 
 def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
