@@ -478,12 +478,9 @@ def _finds_nothing(edit: Operation, outline: Outline) -> bool:
 
 
 def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
-    """Return texts of which a file must have one to have a match; none if that is not known.
-
-    A newline in a pattern matches any line end, so only its longest line counts, or its longest word.
-    """
+    """Return texts of which a file must have one to have a match; none if that is not known."""
     from mdplan.operations.matches import ReplaceMatch
-    from mdplan.text.pattern import MatchType, longest_word
+    from mdplan.text.pattern import MatchType, needed_text
 
     texts: list[bytes] = []
     for edit in edits:
@@ -492,8 +489,7 @@ def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
         )
         if not is_plain or not isinstance(edit, ReplaceMatch):
             return ()
-        line = max(edit.pattern.replace("\r", "\n").split("\n"), key=len)
-        texts.append((longest_word(line) if edit.joins_lines else line).encode("utf-8", "replace"))
+        texts.append(needed_text(edit.pattern, joins_lines=edit.joins_lines).encode("utf-8", "replace"))
     return tuple(texts)
 
 

@@ -17,6 +17,7 @@ from mdplan.reports.read import SearchedFile, SearchReport
 from mdplan.requests.search import SearchRequest
 from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.files import FileName
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, Span
 from mdplan.text.pattern import MatchType, PatternProblem
 from mdplan.text.source import Source, visible
@@ -24,6 +25,7 @@ from mdplan.text.visible import counted
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
 _MOST_VALUES: Final = 10
+_LINE_END: Final = lazy_pattern(r"[ \t]*\n[ \t>]*")
 _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -111,11 +113,15 @@ def _not_searched(file: str, invalid_bytes: int) -> Diagnostic:
 def _search_source(
     files: OutlinedFiles, name: FileName, source: Source, search: "_Search"
 ) -> SearchedFile | Diagnostic | None:
-    view = LineEndView(source.text, source.lines)
-    matches = search.pattern.find(view.text, Span(0, len(view.text)), files.limits.pattern_seconds)
-    if isinstance(matches, PatternProblem):
-        return pattern_problem(matches).at(file=str(name))
-    if not matches:
+    text = LineEndView(source.text, source.lines).text
+    # With all lines joined there may be too many matches, and none too few.
+    for form in (text, _LINE_END.sub(" ", text)) if search.request.joins_lines else (text,):
+        matches = search.pattern.find(form, Span(0, len(form)), files.limits.pattern_seconds)
+        if isinstance(matches, PatternProblem):
+            return pattern_problem(matches).at(file=str(name))
+        if matches:
+            break
+    else:
         return None
     outline = files.outline(name, source, search.request.format)
     return search_document(str(name), outline, search.pattern, search.request, search.window)

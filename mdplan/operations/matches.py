@@ -40,7 +40,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import NearMiss, Span, lf_pattern, to_lf, with_line_ends
 from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
-from mdplan.text.pattern import MatchType, Pattern, PatternProblem, has_words, longest_word, required_texts
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem, has_words, needed_text, required_texts
 from mdplan.text.source import DocumentFormat
 
 # With any other field the pattern is not of exact case, or must occur.
@@ -179,7 +179,11 @@ class ReplaceMatch(SectionTargeted):
         asked = edit.get("softBreaks")
         if has_words(pattern, is_regex=kind == MatchType.REGEX) if asked is None else asked:
             # A blank may be a line end in the file.
-            pattern = longest_word(pattern) if kind == MatchType.LITERAL else pattern.replace(" ", r"\s")
+            pattern = (
+                needed_text(pattern, joins_lines=True)
+                if kind == MatchType.LITERAL
+                else pattern.replace(" ", r"\s")
+            )
         if kind == MatchType.REGEX:
             compiled = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
             is_sound = compiled.unknown_group(str(edit.get("replacement"))) is None

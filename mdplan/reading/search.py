@@ -40,7 +40,8 @@ def search_document(
     `matches` of the result counts all of them. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE.
     """
     excluded = frozenset(request.exclude)
-    matches = find_matches(outline, pattern, Span(0, len(outline.source.text)), excluded)
+    scope = Span(0, len(outline.source.text))
+    matches = find_matches(outline, pattern, scope, excluded, soft_breaks=request.joins_lines)
     if isinstance(matches, PatternProblem):
         return pattern_problem(matches).at(file=file)
     ends = _SectionEnds.of(outline, request.section_patterns)

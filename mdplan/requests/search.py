@@ -7,7 +7,7 @@ from typing import Any, Final
 from mdplan.markdown.tables import NodeKind
 from mdplan.requests.queries import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
 from mdplan.text.lines import lf_pattern
-from mdplan.text.pattern import MatchType, Pattern
+from mdplan.text.pattern import MatchType, Pattern, has_words, needed_text
 
 _DEFAULT_LIMIT: Final = 50
 _MOST_MATCHES: Final = 10_000
@@ -97,12 +97,13 @@ class SearchRequest(Query):
         )
 
     @property
-    def needed_bytes(self) -> bytes | None:
-        """Bytes without which no UTF-8 file has a match; None where the pattern does not say.
+    def joins_lines(self) -> bool:
+        """Whether a blank of the pattern also matches a line end of a paragraph."""
+        return has_words(self.pattern, is_regex=self.match_type is MatchType.REGEX)
 
-        A line end in a literal pattern stands for any kind of line end, so only the longest of its lines
-        counts.
-        """
+    @property
+    def needed_bytes(self) -> bytes | None:
+        """Bytes without which no UTF-8 file has a match; None where the pattern does not say."""
         if not self.pattern or self.match_type is not MatchType.LITERAL or not self.case_sensitive:
             return None
-        return max(self.pattern.replace("\r", "\n").split("\n"), key=len).encode("utf-8")
+        return needed_text(self.pattern, joins_lines=self.joins_lines).encode("utf-8")

@@ -269,9 +269,13 @@ def has_words(pattern: str, *, is_regex: bool) -> bool:
     )
 
 
-def longest_word(text: str) -> str:
-    """Return the longest part of `text` without whitespace."""
-    return max(text.split(), key=len, default="")
+def needed_text(pattern: str, *, joins_lines: bool) -> str:
+    """Return a text that each match of the literal `pattern` contains, whatever its line ends are.
+
+    That is its longest line, or its longest word where lines are joined.
+    """
+    parts = pattern.split() if joins_lines else pattern.replace("\r", "\n").split("\n")
+    return max(parts, key=len, default="")
 
 
 # --- The size of a regular expression once its repetitions are written out.

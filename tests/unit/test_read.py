@@ -229,6 +229,12 @@ def test_kinds_can_be_excluded(engine: Engine) -> None:
     assert report.total_matches == 3
 
 
+def test_words_are_found_over_a_line_end_of_a_paragraph(engine: Engine) -> None:
+    assert places(search(engine, pattern="Tea pot.")) == [("docs/b.md", 3, 1, None)]
+    assert places(search(engine, pattern="T[a-z]+ pot", matchType="regex")) == [("docs/b.md", 3, 1, None)]
+    assert places(search(engine, pattern="B Tea")) == places(search(engine, pattern="Tea  pot")) == []
+
+
 def test_search_reports_skipped_binary_files(engine: Engine) -> None:
     report = search(engine, pattern="teapot")
 

@@ -68,8 +68,8 @@ def search(
 ) -> Exit:
     """Show where PATTERN occurs in FILE, a folder or a glob; the current folder if not given.
 
-    Matches are listed by file and section, with the lines of the section. Their number is exact, even where
-    not all of them are listed.
+    Words that are wrapped over a line end are found too. Matches are listed by file and section, with the
+    lines of the section. Their number is exact, even where not all of them are listed.
     """
     from mdplan.engine.search import search_files
     from mdplan.reading.read import search_text
