@@ -430,12 +430,20 @@ def _line(outline: Outline, number: int) -> str:
 
 
 def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Yield headings whose line is still there, but is no longer a heading."""
-    for number in _lines_lost(old, new, _heading_lines(old), _heading_lines(new)):
+    """Yield headings whose line is still there, but is no longer a heading, or one in a list."""
+    were_nested = {_line(old, section.heading_line) for section in old.nested}
+    in_lists = {section.heading_line for section in new.nested}
+    are = {
+        number: text
+        for number, text in _heading_lines(new).items()
+        if number not in in_lists or text in were_nested
+    }
+    for number in _lines_lost(old, new, _heading_lines(old), are):
         if number in swallowed:
             continue
         block = new.tree.leaf_at(new.source.lines.start(number))
         inside = f": it is in the {block.kind} that starts at line {block.first_line}" if block else ""
+        inside = " of the page: it is in a list" if number in in_lists else inside
         yield Diagnostic.warning(
             Code.HEADING_LOST,
             f"`{short_name(_line(new, number))}` at line {number} is no longer a heading{inside}",
@@ -820,7 +828,12 @@ def _heading_texts(outline: Outline) -> dict[int, str]:
 
 def _task_texts(outline: Outline) -> dict[int, str]:
     items = (item for listing in outline.lists.all for item in listing.items if item.mark is not None)
-    return {item.first_line: _line(outline, item.first_line) for item in items}
+    numbers = [item.first_line for item in items]
+    # Right below a tag, MDX reads Markdown where CommonMark reads HTML.
+    for block in outline.tree.of_kinds(BlockKind.HTML) if outline.is_mdx else ():
+        lines = range(block.first_line, block.last_line + 1)
+        numbers += (number for number in lines if _TASK.match(_line(outline, number)))
+    return {number: _line(outline, number) for number in numbers}
 
 
 def _torn_lines(
@@ -843,7 +856,7 @@ def _torn_lines(
         if before is None or number in now or number in swallowed:
             continue
         block = new.tree.leaf_at(new.source.lines.content_end(number) - 1)
-        is_text = block is not None and block.kind is BlockKind.PARAGRAPH
+        is_text = block is not None and block.kind in {BlockKind.PARAGRAPH, BlockKind.HTML}
         if is_text and _BLANKS.sub(" ", text) != _BLANKS.sub(" ", before):
             yield number, before
 
