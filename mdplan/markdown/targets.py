@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Text that far below an anchor says what it is for.
 _NEAR: Final = 20
 _TAG: Final = lazy_pattern(r"<[^<>]*>")
+_NUMBER: Final = lazy_pattern(r"_([0-9]+)\Z")
 _ALWAYS: Final = frozenset({"", "top"})
 
 _TEXT_FRAGMENT: Final = ":~:"
@@ -228,7 +229,9 @@ def is_resolved(fragment: str, targets: frozenset[str], *, is_wiki: bool) -> boo
     (``:~:text=…``) is for the browser to find. A wiki link may name a heading by its text.
     """
     key = target_key(fragment)
-    if key in targets or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT):
+    # Several generators number equal headings with this sign.
+    forms = {key, _NUMBER.sub(r"-\1", key)}
+    if not targets.isdisjoint(forms) or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT):
         return True
     return is_wiki and not targets.isdisjoint((heading_slug(fragment), title_key(fragment)))
 
