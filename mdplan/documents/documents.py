@@ -14,7 +14,7 @@ from mdplan.limits import Limits
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import decode_document
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, folder_of, has_page_name, page_key
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, has_page_name, page_key
 from mdplan.markdown.targets import LABEL_SIGN, labels_of, resolvable_targets
 from mdplan.operations.base import Operation
 from mdplan.plan import EditNumbers, Plan
@@ -549,6 +549,7 @@ class LinkIndex:
         self._root = root
         self._folders: dict[str, dict[str, TargetKind] | None] = {}
         self._anchors: dict[str, frozenset[str] | None] = {}
+        self._spelled: dict[str, str | None] = {"": ""}
 
     @classmethod
     def for_file(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkIndex":
@@ -559,14 +560,16 @@ class LinkIndex:
 
     def at(self, path: str) -> TargetKind:
         """Return what is at `path`, from the root; links and what must not be examined count as something."""
-        if self._root.scope.is_limited and self._root.scope.refusal(path) is not None:
-            return TargetKind.OTHER
-        folder = folder_of(path)
-        names = self._names_in(folder)
-        if names is not None:
-            return names.get(path.rpartition("/")[2], TargetKind.NOTHING)
-        # A folder that is not there holds nothing; of one that cannot be opened no one knows.
-        return TargetKind.NOTHING if folder and self.at(folder) is not TargetKind.OTHER else TargetKind.OTHER
+        scope, place = self._root.scope, path
+        while place and not (scope.is_limited and scope.refusal(place) is not None):
+            folder, _, name = place.rpartition("/")
+            names = self._names_in(folder)
+            if names is not None:
+                kind = names.get(name, TargetKind.NOTHING)
+                # A folder that is not there holds nothing; of one that cannot be opened no one knows.
+                return kind if place == path or kind is TargetKind.OTHER else TargetKind.NOTHING
+            place = folder
+        return TargetKind.OTHER
 
     def pages(self, key: str) -> Sequence[str]:
         """Return the files with a page name whose `page_key` is `key`, sorted."""
@@ -574,13 +577,17 @@ class LinkIndex:
 
     def spelled(self, path: str) -> str | None:
         """Return the only path that equals `path` apart from case; None if there is none, or several."""
-        here = ""
-        for component in path.split("/"):
-            folded = component.casefold()
-            names = [name for name in self._names_in(here) or () if name.casefold() == folded]
-            if len(names) != 1:
-                return None
-            here = f"{here}/{names[0]}" if here else names[0]
+        known, below = path.casefold(), []
+        while known not in self._spelled:
+            known, _, name = known.rpartition("/")
+            below.append(name)
+        here = self._spelled[known]
+        for folded in reversed(below):
+            entries = () if here is None else self._names_in(here) or ()
+            names = [name for name in entries if name.casefold() == folded]
+            here = None if len(names) != 1 else f"{here}/{names[0]}" if here else names[0]
+            known = f"{known}/{folded}" if known else folded
+            self._spelled[known] = here
         return here
 
     @property
@@ -663,7 +670,10 @@ class LinkIndex:
     def _names_in(self, folder: str) -> dict[str, TargetKind] | None:
         """Return the kinds of the names in `folder`; None if it cannot be opened. Each is listed once."""
         if folder not in self._folders:
-            self._folders[folder] = self._list(folder)
+            above, _, name = folder.rpartition("/")
+            around = self._folders.get(above) if folder else None
+            is_missing = around is not None and around.get(name) is not TargetKind.OTHER
+            self._folders[folder] = None if is_missing else self._list(folder)
         return self._folders[folder]
 
     def _list(self, folder: str) -> dict[str, TargetKind] | None:

@@ -23,6 +23,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
+_MOST_ROOTS: Final = 8
 ANY_LINK: Final = lazy_pattern(r"\]\(|\]:|\[\[|\{\{[<%]")
 
 # A link of Hugo: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.
@@ -485,7 +486,9 @@ def find_near(tree: FileTree, document: str, written: str) -> str | None:
     starts = [paths.followed(paths.folder_of(document), written), paths.followed("", written)]
     starts += [start.partition("/")[2] for start in starts]
     if written.startswith("/"):
-        roots = [*accumulate(paths.folder_of(document).split("/"), "{}/{}".format), *paths.SITE_FOLDERS]
+        # Documents of a site are not below more folders than these.
+        above = paths.folder_of(document).split("/", _MOST_ROOTS)[:_MOST_ROOTS]
+        roots = [*accumulate(above, "{}/{}".format), *paths.SITE_FOLDERS]
         starts += [f"{root}/{start}" for start in (starts[1], starts[3]) if start for root in roots if root]
     for path in dict.fromkeys(starts):
         linked = _file_at(tree, path, paths.PLAIN, paths.NEAR) if path else None

@@ -88,16 +88,18 @@ class Root:
             file=shown,
         )
 
-    def open_folder(self, path: str) -> int | Diagnostic:
+    def open_folder(self, path: str, around: tuple[str, int] = ("", -1)) -> int | Diagnostic:
         """Open the folder `path` (empty for the root itself), component by component, through no link.
 
-        The descriptor is the caller's to release. Errors: those of `canonical_path`, SYMLINK_REFUSED,
-        FILE_NOT_FOUND (also where a file is in place of a folder), PERMISSION_DENIED, IO_ERROR.
+        `around` is an open folder that it is in, with its path. The descriptor is the caller's to release.
+        Errors: those of `canonical_path`, SYMLINK_REFUSED, FILE_NOT_FOUND (also where a file is in place of a
+        folder), PERMISSION_DENIED, IO_ERROR.
         """
         checked = files.canonical_path(path) if path else path
         if isinstance(checked, Diagnostic):
             return checked
-        return self._walk(checked.split("/") if checked else [], rest=[])
+        below = checked[len(around[0]) :].lstrip("/")
+        return self._walk(below.split("/") if below else [], rest=[], start=around[1])
 
     def read(self, name: files.FileName, max_bytes: int) -> files.FileBytes | Diagnostic:
         """Read a file, once. Errors: those of `open_folder` and `read_regular_file`."""
@@ -151,10 +153,10 @@ class Root:
         finally:
             self.filesystem.release(folder)
 
-    def _walk(self, components: list[str], rest: list[str]) -> int | Diagnostic:
+    def _walk(self, components: list[str], rest: list[str], start: int = -1) -> int | Diagnostic:
         opened = -1
         for depth, component in enumerate((".", *components)):
-            above = opened if opened >= 0 else self.descriptor
+            above = opened if opened >= 0 else start if start >= 0 else self.descriptor
             try:
                 deeper = self.filesystem.open_directory(above, component)
             except OSError as error:
@@ -591,6 +593,7 @@ _REPOSITORY: Final = ".git"
 _MOST_IGNORE_BYTES: Final = 1 << 20
 # To open a folder takes as long as to list so many files.
 _COST_OF_FOLDER: Final = 20
+_MOST_OPEN: Final = 64
 
 # The rules in force in a folder, those of the innermost one first, each with the path they are relative to.
 _Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
@@ -609,37 +612,54 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
     # Folders wait under their name with the slash, so that paths come out sorted before all are known.
     waiting: list[tuple[str, _Rules]] = [(start, _rules_above(root, start) if respect_gitignore else ())]
     left = root.filesystem.most_listed
-    while waiting:
-        path, rules = waiting.pop()
-        if path and not path.endswith("/"):
-            if root.scope.refusal(path) is None:
-                yield path
-            continue
-        listed = _entries(root, path)
-        if respect_gitignore and path != start and any(entry.name == _REPOSITORY for entry in listed):
-            continue
-        entries = [entry for entry in listed if files.component_problem(entry.name) is None]
-        left -= len(entries) + _COST_OF_FOLDER
-        if left < 0:
-            most = root.filesystem.most_listed
-            message = f"there are more than {most:,} files, with each folder as {_COST_OF_FOLDER}"
-            raise StorageRefused.of(Code.BATCH_TOO_LARGE, message, "name a folder in place of all of them")
-        if respect_gitignore and any(entry.name == _IGNORE_FILE and entry.is_file for entry in entries):
-            rules = _with_rules(root, path, rules)
-        names = [path + (f"{entry.name}/" if entry.is_directory else entry.name) for entry in entries]
-        waiting.extend((name, rules) for name in sorted(names, reverse=True) if not _is_ignored(name, rules))
+    opened: list[tuple[str, int]] = []
+    try:
+        while waiting:
+            path, rules = waiting.pop()
+            if path and not path.endswith("/"):
+                if root.scope.refusal(path) is None:
+                    yield path
+                continue
+            listed = _entries(root, path.rstrip("/"), opened)
+            if respect_gitignore and path != start and any(entry.name == _REPOSITORY for entry in listed):
+                continue
+            entries = [entry for entry in listed if files.component_problem(entry.name) is None]
+            left -= len(entries) + _COST_OF_FOLDER
+            if left < 0:
+                most = root.filesystem.most_listed
+                message = f"there are more than {most:,} files, with each folder as {_COST_OF_FOLDER}"
+                raise StorageRefused.of(
+                    Code.BATCH_TOO_LARGE, message, "name a folder in place of all of them"
+                )
+            if respect_gitignore and any(entry.name == _IGNORE_FILE and entry.is_file for entry in entries):
+                rules = _with_rules(root, path, rules)
+            names = [path + (f"{entry.name}/" if entry.is_directory else entry.name) for entry in entries]
+            waiting.extend(
+                (name, rules) for name in sorted(names, reverse=True) if not _is_ignored(name, rules)
+            )
+    finally:
+        for _, inner in opened:
+            root.filesystem.release(inner)
 
 
-def _entries(root: Root, path: str) -> list[DirectoryEntry]:
-    folder = root.open_folder(path.rstrip("/"))
+def _entries(root: Root, path: str, opened: list[tuple[str, int]]) -> list[DirectoryEntry]:
+    """The files and folders in the folder `path`; none if it cannot be opened.
+
+    `opened` are folders with their paths, from outer to inner, that are held open for those in them: else to
+    list a deep tree would take the square of its depth.
+    """
+    while opened and not path.startswith(f"{opened[-1][0]}/"):
+        root.filesystem.release(opened.pop()[1])
+    folder = root.open_folder(path, *opened[-1:])
     if isinstance(folder, Diagnostic):
         return []
+    opened.append((path, folder))
+    if len(opened) > _MOST_OPEN:
+        root.filesystem.release(opened.pop(0)[1])
     try:
         found = root.filesystem.list(folder)
     except OSError:
         return []
-    finally:
-        root.filesystem.release(folder)
     return [entry for entry in found if entry.is_directory or entry.is_file]
 
 

@@ -341,6 +341,22 @@ def check_listing(folder: Path, pattern: str, expected: list[str], **rules: list
         assert [name.path for name in found] == expected
 
 
+def test_deep_tree_is_listed_with_few_openings_of_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    depth = 200
+    (tmp_path / "/".join("d" * depth)).mkdir(parents=True)
+    (tmp_path / "/".join("d" * depth) / "a.md").touch()
+    before, opened, original = descriptors(), [], FileSystem.open_directory
+    monkeypatch.setattr(
+        FileSystem, "open_directory", lambda disk, *place: opened.append(place) or original(disk, *place)
+    )
+
+    check_listing(tmp_path, ".", ["/".join("d" * depth) + "/a.md"])
+    assert len(opened) < 4 * depth
+    assert descriptors() == before
+
+
 @pytest.mark.parametrize("pattern", [".", "./", "**", "*"])
 def test_root_listing_is_sorted_and_contains_only_documents(folder: Path, pattern: str) -> None:
     check_listing(folder, pattern, sorted(FILES))
