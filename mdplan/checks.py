@@ -476,7 +476,7 @@ class LinkCheck:
             return
         yield from retargeted(document.old, document.new)
         yield from retargeted_labels(document.old, document.new)
-        yield from lost_definitions(document.old, document.new)
+        yield from lost_definitions(document.old, document.new, of_code=not self.new.makes_links)
         yield from self._newly_broken(document)
 
     def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
@@ -664,9 +664,13 @@ def _doubled_anchors(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
             )
 
 
-def lost_definitions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """Yield BROKEN_LINK for labels of links that had a definition in `old`, and have none in `new`."""
+def lost_definitions(old: Outline | None, new: Outline, *, of_code: bool = True) -> Iterator[Diagnostic]:
+    """Yield BROKEN_LINK for labels of links that had a definition in `old`, and have none in `new`.
+
+    Labels that are code count if they are wanted `of_code`.
+    """
     labels = {use.label for use in reference_uses(old)} if old is not None else set[str]()
+    labels = {label for label in labels if of_code or not label.startswith("`")}
     # Some sites make links of such names in brackets, those of rules; they have no definitions then.
     names = {label for label in labels if _NAME_OF_RULE.fullmatch(label)}
     if old is not None and names:

@@ -619,6 +619,13 @@ class LinkIndex:
         files = self._parsed(self._markdown, lambda text: LABEL_SIGN.search(text) is not None)
         return {file.relative: labels_of(file.outline) for file in files if not isinstance(file, Diagnostic)}
 
+    @cached_property
+    def makes_links(self) -> bool:
+        """Whether the site has programs of its own that may make links of code, as those of mdBook do."""
+        name = FileName(self._root.name, "book.toml")
+        content = self._documents.workspace.read(name, self._documents.max_file_bytes)
+        return not isinstance(content, Diagnostic) and b"[preprocessor." in content.data
+
     def linking_to(
         self, names: frozenset[str], labels: frozenset[str] = frozenset()
     ) -> Iterator[SnapshotFile | Diagnostic]:

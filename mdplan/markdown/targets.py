@@ -37,10 +37,12 @@ _ANCHOR_SIGN: Final = lazy_pattern(r"(?:id|name)\s*=", re.IGNORECASE)
 TAG_WITH_ANCHOR: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
 
 # Anchors without HTML: attributes of any element (Pandoc, Quarto, Kramdown, attr_list), labels above any
-# block and options of directives (MyST), labels of cells (Quarto).
+# block and options of directives (MyST), labels of cells (Quarto), rules of mdbook-spec, of which `r[a]` is
+# `#r-a`.
 NAME_WITHOUT_TAG: Final = lazy_pattern(
     rf"\{{:?[ \t]*+(?:(?!#){ATTRIBUTE}[ \t]++)*+#(?P<id>[^\s{{}}#\"'<>`]++)(?:[ \t]++{ATTRIBUTE})*+[ \t]*+\}}"
-    r"|^[ \t>]*+(?:\((?P<label>[^()\s]++)\)=[ \t]*+$|(?::(?:name|label):|\#\|[ ]label:)[ ](?P<option>\S++))",
+    r"|^[ \t>]*+(?:\((?P<label>[^()\s]++)\)=[ \t]*+$|(?::(?:name|label):|\#\|[ ]label:)[ ](?P<option>\S++)"
+    r"|r\[(?P<rule>[\w.-]++)\][ \t]*+$)",
     re.MULTILINE,
 )
 
@@ -143,7 +145,7 @@ def _named_without_html(outline: Outline) -> Iterator[tuple[Span, str]]:
         else:
             is_name = kind is None
         if is_name:
-            yield span, match[match.lastgroup or 0]
+            yield span, ("r-" if match["rule"] else "") + match[match.lastgroup or 0]
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:
