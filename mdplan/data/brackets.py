@@ -333,8 +333,10 @@ class FlowWriter:
             self._add(entry.key.span, self._writes.key(branch.name, entry.key), branch.changes)
         if branch.is_inside and not (branch.inner or branch.inserted):
             return
-        node = entry.node
-        if entry.key is not None and node.start == node.end:
+        node, is_empty = entry.node, entry.node.start == entry.node.end
+        if is_empty and branch.as_value is None:
+            return
+        if entry.key is not None and is_empty:
             has_sign = self._writes.sign.strip() in self._text[entry.key.end : node.start]
             text = self._writes.value(branch.as_value, None, None)
             at = node.start if has_sign else entry.key.end

@@ -178,6 +178,9 @@ def _is_good(
         values = _values(language, text)
     except tree.DataError:
         return False
+    # Lines do not see that what one side deleted was moved and changed by the other.
+    if any(each.reason == WITH_DELETED for each in wanted.conflicts):
+        return False
     if wanted.conflicts:
         # Items of a list without names, for example, which only lines can place.
         is_whole = next(lost_or_doubled(texts, lines_of(text)), None) is None
