@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.commits import GitCommit
+from mdplan.bot.forge import Remote
 from mdplan.git.repository import RepositoryLocation
 from mdplan.git.tree import CommitFileSystem, Objects
 from tests.bot.repository import IDENTITY, Repository, codes
@@ -241,6 +242,18 @@ def test_trees_in_each_other_have_a_limit(
     manifest.write_text(STABLE)
 
     assert codes(planted.applied(manifest, "bomb", GitCommit(branch="bot"))) == ["BATCH_TOO_LARGE"]
+
+
+@CASE_TABLES.parametrize("text")
+def test_file_of_submodules_never_stops_a_fetch(tmp_path: Path, text: str) -> None:
+    upstream = Repository.make(tmp_path / "upstream")
+    upstream.commit({"a.md": b"# A\n"})
+    upstream.git("clone", "-q", str(upstream.path), str(tmp_path / "work"))
+    Repository(tmp_path / "work").write({".gitmodules": text.encode(), "s/.git": b"gitdir: /\n"})
+    tip = upstream.commit({"a.md": b"# A\n\nnew\n"})
+
+    Remote(RepositoryLocation(str(tmp_path / "work"), ""), "origin").fetch("main")
+    assert Repository(tmp_path / "work").git("rev-parse", "refs/remotes/origin/main") == tip
 
 
 def test_answers_of_git_are_in_english(planted: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
