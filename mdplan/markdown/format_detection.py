@@ -82,6 +82,7 @@ _BEFORE: Final = r"(?:[\s\ufeff\u200b]|<!--.*?-->|\{/\*.*?\*/\}|\{\{.*?\}\}|\{%.
 _ALMOST: Final = lazy_pattern(
     rf"{_BEFORE}(?P<fence>[-+;%]{{3,}}+[^\r\n]*+\s++(?:{_KEY}|\{{\s*+[\w\"'$}}]))"
     rf"|{_BEFORE}(?P<json>\{{\s*+(?:\"[^\"\r\n]*+\"|'[^'\r\n]*+'|[\w$-]++)\s*+:)"
+    r"|(?P<nothing>---\s*+(?:#[^\r\n]*+\s++)*+(?<=[\r\n])(?:---|\.\.\.)[ \t]*+(?![^\r\n]))"
     r"|(?P<directive>%YAML)|(?P<bare>(?:[A-Za-z][\w-]*+:[ \t]+\S[^\r\n]*+(?:\r\n?|\n)){2}"
     r"|[A-Za-z][\w-]*+:[ \t]+\S[^\r\n]*+(?:\r\n?|\n)---)",
     re.DOTALL,
