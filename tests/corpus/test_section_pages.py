@@ -27,6 +27,12 @@ _DEFINITIONS = re.compile(
 )
 # An HTML anchor, or the label of a MyST target.
 _ANCHOR = re.compile(r"\s*(?:<a (?:id|name) *=[^<>]*></a>|\([^()\n]+\)=)\s*")
+_OPENING, _CLOSING = (
+    re.compile(r"^(?::{3,}[ {\w]|<div)", re.MULTILINE),
+    re.compile(r"^(?::{3,}$|</div>)", re.MULTILINE),
+)
+# It separates what is above from what is below.
+_RULE = re.compile(r"(?:[ \t]*\n)*[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
 NEW = "## New section\n\nNew text.\n"
 
 # Refusals that a document can deserve; each was read.
@@ -73,13 +79,20 @@ class Lines:
             (self.starts[each] for each in later if self.levels[each] <= self.levels[number]), self.end
         )
 
+    def crosses_container(self, number: int) -> bool:
+        """Whether the section holds only one half of a container, which an edit keeps whole."""
+        text = "".join(self.lines[self.starts[number] : self.stop(number)])
+        return len(_OPENING.findall(text)) != len(_CLOSING.findall(text))
+
     def joined(self, *pieces: tuple[int, int] | str) -> str:
         texts = [each if isinstance(each, str) else "".join(self.lines[slice(*each)]) for each in pieces]
         return "\n\n".join(text.strip("\n") for text in texts if text.strip()) + "\n"
 
 
 def deleted(cut: Lines, number: int) -> str:
-    return cut.joined((0, cut.starts[number]), (cut.stop(number), len(cut.lines)))
+    above = "".join(cut.lines[: cut.starts[number]]).rstrip()
+    is_last = number and cut.stop(number) == cut.end
+    return cut.joined(_RULE.sub("", above) if is_last else above, (cut.stop(number), len(cut.lines)))
 
 
 def inserted_before(cut: Lines, number: int) -> str:
@@ -132,7 +145,7 @@ def trial(document: Document, most: int, refused: Counter[str]) -> Iterator[str]
     for section in spread(tops, most):
         for edit, model in edits_of(document, section):
             wanted = model(cut, section.index - 1)
-            if wanted is None:
+            if wanted is None or cut.crosses_container(section.index - 1):
                 continue
             where = f"{document.name}, {edit['op']} {section.path}"
             built = document.plan(edit)
