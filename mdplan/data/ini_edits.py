@@ -38,6 +38,7 @@ _Reading = tuple[str | None, str | None]
 
 def ini_tree(ini: IniOutline) -> tree.Node:
     """Return the keys before the first section, and the sections, as one map."""
+    tree.check_count(sum(1 + len(section.keys) for section in ini.sections))
     root = tree.Node(tree.Kind.MAP, 0, len(ini.source.text))
     for section in ini.sections:
         entries = [_entry_of(ini, key) for key in section.keys]
