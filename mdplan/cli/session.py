@@ -134,9 +134,9 @@ class Session:
 
     def _on_these_roots(self, problem: Diagnostic, file: str | None) -> Diagnostic:
         """`problem` whose suggested commands work in the roots of this one, and on `file` if it is of one."""
-        hint = problem.hint
-        if hint and file is not None:
-            hint = hint.replace("`mdplan outline`", f"`mdplan outline {shlex.quote(file)}`")
+        from mdplan.reports.next_steps import on_file
+
+        hint = on_file(problem.hint, file)
         if hint and self.roots:
             hint = _COMMAND.sub(lambda found: f"`{self.on_roots(found[1])}`", hint)
         return replace(problem, hint=hint)

@@ -85,6 +85,7 @@ _FIELD: Final = lazy_pattern(
     r'(?<!\{)`?"(?P<name>[a-z][a-zA-Z]*)": (?P<value>true|false|\d+|"[^"\\]*"|\["[^"\\]*"\])`?'
 )
 _NEAREST: Final = lazy_pattern(r"^nearest: (?:\[[^\]]*\] \(line \d+\)(?:; (?=\[))?)+")
+_OUTLINE: Final = lazy_pattern(r"`mdplan outline(?: FILE)?(?P<options>(?: --[a-z]+)*)`")
 _COMMAND: Final = lazy_pattern(r"(?<!to )run (?=`mdplan )")
 
 
@@ -122,10 +123,19 @@ def _adapted(caller: Caller, value: Any) -> Any:  # noqa: ANN401 (a field of a r
 def hint_for(caller: Caller, problem: Diagnostic) -> Diagnostic:
     """Return `problem` with its hint for `caller`."""
     hint = in_words_of(caller, problem.hint)
+    if caller is Caller.SHELL:
+        hint = on_file(hint, problem.file)
     if caller is Caller.AGENT and problem.candidates:
         # The candidates say it as well, and an agent pays for both.
         hint = _NEAREST.sub("one of these may be meant", hint)
     return problem if hint == problem.hint else replace(problem, hint=hint)
+
+
+def on_file(hint: str, file: str | None) -> str:
+    """Return `hint` with `file` in each look at the outline that names none."""
+    if file is None:
+        return hint
+    return _OUTLINE.sub(lambda match: f"`mdplan outline {shlex.quote(file)}{match['options']}`", hint)
 
 
 def _step(caller: Caller, match: re.Match[str]) -> str:
