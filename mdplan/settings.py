@@ -39,6 +39,7 @@ class Settings:
     lock_timeout: float = 10.0
     durability: Durability = Durability.FULL
     history_transactions: int = 200
+    history_days: float = 365.0
     history_bytes: int = 256 * 1024 * 1024
     report_characters: int = 50_000
     require_approval: bool = False

@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from mdplan import __version__
 from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job
-from mdplan.storage.plans import PrivateFolder
+from mdplan.storage.user_state import RootFolder
 
 _FILE: Final = "verdicts.sqlite3"
 _WAIT_SECONDS: Final = 2.0
@@ -49,7 +50,7 @@ class VerdictCache:
     If the database cannot be used, the run continues without it.
     """
 
-    folder: PrivateFolder
+    folder: RootFolder
     key: str | None
     rows: dict[str, _Row] = field(default_factory=dict)
     stamps: Mapping[str, str] = field(default_factory=dict)
@@ -58,7 +59,7 @@ class VerdictCache:
     def of(cls, job: Job) -> "VerdictCache":
         """The verdicts of earlier runs of `job`; none if it uses git history, which a hash does not cover."""
         identity = job.tree.identity
-        cache = cls(folder=PrivateFolder("\0".join(identity), "verdicts"), key=None)
+        cache = cls(folder=RootFolder("\0".join(identity)), key=None)
         if not job.history:
             facts = [__version__, identity, job.loaded.located.data, job.loaded.values.known]
             identity_json = json.dumps([*facts, repr(job.settings)], default=str)
@@ -113,14 +114,15 @@ class VerdictCache:
             return  # Another run has it, or it has no tables yet.
         except sqlite3.DatabaseError:
             self.rows.clear()
-            with suppress(OSError), self.folder.open() as folder:
-                self.folder.filesystem.unlink(folder, _FILE)
+            with suppress(OSError):
+                Path(self.folder.path, _FILE).unlink()
 
     @contextmanager
     def _database(self, *, makes: bool = False) -> Iterator[sqlite3.Connection]:
         """The database, in a folder that only this user can write into. Raises `OSError`, `sqlite3.Error`."""
         path = f"{self.folder.path}/{_FILE}"
-        with self.folder.open(makes=makes), closing(sqlite3.connect(path, timeout=_WAIT_SECONDS)) as database:
+        self.folder.check(makes=makes)
+        with closing(sqlite3.connect(path, timeout=_WAIT_SECONDS)) as database:
             yield database
 
 

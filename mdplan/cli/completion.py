@@ -70,7 +70,7 @@ def transactions(context: click.Context, incomplete: str) -> "Iterator[Completio
         return
     for past in islice(opened[1].newest_first(), _NEWEST):
         if not isinstance(past, Diagnostic):
-            paths = [file.path for file in past.stored.files]
+            paths = [file.path for file in past.stored.record.entries]
             yield _item(past.id, help=shown_paths(paths, _FILES_NAMED))
 
 

@@ -16,7 +16,7 @@ _DANGEROUS: Final = frozenset(
         "--allow-duplicate-headings",
         "--allow-insecure-range",
         "--allow-outline-change",
-        "--foreign",
+        "--adopt",
         "--keep-current",
         "--on-stale",
         "--override-rejection",

@@ -4,9 +4,9 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.documents import BACKUP_SUFFIX, Documents, Seen, with_seen_bases
 from mdplan.engine.approval import ApprovalGate, Clearance, Feedback
 from mdplan.engine.history import CallerIdentity, PastTransaction, note_of
@@ -24,10 +24,11 @@ from mdplan.storage.commit import LaterContent, StagedFile, publish, stage
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import RootLock, locked
-from mdplan.storage.recovery import confirm, recover
+from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
-from mdplan.storage.transactions import collect
 from mdplan.text.source import Source
+
+_SECONDS_OF_A_DAY: Final = 24 * 3600.0
 
 # Plans something; a plan alone was committed before, and its result is still in place.
 MakePlan: TypeAlias = Callable[[], PlannedBatch | Plan | Problems]
@@ -94,7 +95,7 @@ class Committer:
             is_current = isinstance(planned, PlannedBatch) and self.documents.are_bases(planned.files)
             current = planned if is_current else make_plan()
             if isinstance(current, Plan):
-                return self._report_already_applied(lock, current)
+                return self._report_already_applied(current)
             if not isinstance(current, PlannedBatch):
                 return refusal(ApplyReport, current)
             return self._commit_planned(lock, current, rebased=current.rebased)
@@ -142,7 +143,7 @@ class Committer:
     def _locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
         """Return what `commit` reports under the lock of `root`, after recovery of interrupted commits."""
         with locked(root, self.settings.lock_timeout) as lock:
-            recovered = recover(lock, settles=False)
+            recovered = recover(lock)
             try:
                 report = commit(lock)
             except StorageRefused as refused:
@@ -183,7 +184,7 @@ class Committer:
         if not isinstance(current_files, list):
             return refusal(ApplyReport, current_files)
         if is_applied(plan, current_files):
-            return self._report_already_applied(lock, plan)
+            return self._report_already_applied(plan)
         stale = self.documents.stale(plan, current_files)
         if not stale:
             return self._commit(lock, plan, bases_of(plan, current_files), with_diff=with_diff)
@@ -212,15 +213,11 @@ class Committer:
         if not isinstance(planned, PlannedUndo):
             return refusal(ApplyReport, planned)
         if planned.is_applied:
-            return self._report_already_applied(lock, planned.plan)
+            return self._report_already_applied(planned.plan)
         return self._commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
-    def _report_already_applied(self, lock: RootLock, plan: Plan) -> ApplyReport:
-        """Report a committed `plan` with its receipt; the result is in place, and durable from now on.
-
-        Raises `StorageRefused` when the disk does not confirm that.
-        """
-        confirm(lock)
+    def _report_already_applied(self, plan: Plan) -> ApplyReport:
+        """Report a committed `plan` with its receipt; the result is in place."""
         last = self.library.last_commit_of(plan)
         receipt = last.receipt() if last is not None else None
         return ApplyReport(
@@ -274,6 +271,7 @@ class Committer:
                 client=self.library.client_of(plan.plan_id, lock.root) or self.caller.client(),
                 approved=clearance.approved,
             ),
+            now=now,
             max_bytes=self.settings.max_file_bytes,
             durability=durability,
             removed_folders=self.undoing.folders_to_remove(plan),
@@ -283,7 +281,7 @@ class Committer:
         if problems:
             return refusal(ApplyReport, (*problems, *staged.discard()))
         facts = publish(staged)
-        collected = collect(lock, self.settings.history_transactions, self.settings.history_bytes)
+        collected = self._forget_old(lock, now)
         receipt = Receipt(
             transaction=transaction,
             plan_id=plan.plan_id,
@@ -295,6 +293,16 @@ class Committer:
         fields |= {"warnings": (*fields["warnings"], *facts.warnings, *collected)}
         fields |= {"undoable": facts.undoable, "durable": facts.durable}
         return ApplyReport(ok=True, applied=True, receipt=receipt, **fields)
+
+    def _forget_old(self, lock: RootLock, now: float) -> Problems:
+        """Forget the oldest transactions beyond what is kept; what goes wrong there is a warning."""
+        settings = self.settings
+        oldest = now - settings.history_days * _SECONDS_OF_A_DAY
+        try:
+            lock.store.collect_if_due(settings.history_transactions, settings.history_bytes, oldest)
+        except StorageRefused as refused:
+            return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
+        return ()
 
 
 # --- The files that a commit writes and removes.

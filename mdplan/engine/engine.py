@@ -4,7 +4,7 @@ Every surface is a thin adapter onto this class; none of them edits text by itse
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
 from pathlib import Path
 from types import MappingProxyType
@@ -341,9 +341,9 @@ class Engine(EngineServices):
         """
         return reviews_report(self.feedback, self.workspace, plan_id)
 
-    def recover(self, keep: "Keep | None" = None, foreign: Collection[str] = ()) -> "RecoverReport":
-        """Recover this user's interrupted commits, and those in `foreign`; `keep` decides conflicts."""
-        return self.recovery.recover(keep, foreign)
+    def recover(self, keep: "Keep | None" = None, *, adopt: bool = False) -> "RecoverReport":
+        """Recover interrupted commits, with `adopt` those of others too; `keep` decides conflicts."""
+        return self.recovery.recover(keep, adopt=adopt)
 
     def doctor(self) -> "DoctorReport":
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""

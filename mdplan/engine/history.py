@@ -17,12 +17,13 @@ from mdplan.planning.plan_document import document_parts, read_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
 from mdplan.storage.files import FileName
+from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root, Workspace
 from mdplan.storage.user_state import user_name
 from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:
-    from mdplan.storage.transactions import Transaction
+    from mdplan.storage.store import Transaction
 
 
 _LEAST_DIGITS: Final = 4
@@ -81,14 +82,14 @@ class PastTransaction:
         scope = self.root.scope
         return frozenset(
             file.path
-            for file in self.stored.files
+            for file in self.stored.record.entries
             if not scope.is_limited or scope.refusal(file.path) is None
         )
 
     @property
     def hides_files(self) -> bool:
         """Whether `--allow` or `--deny` exclude one of its files: then no text of it leaves."""
-        return len(self.shown_paths) < len({file.path for file in self.stored.files})
+        return len(self.shown_paths) < len({file.path for file in self.stored.record.entries})
 
     @property
     def is_committed(self) -> bool:
@@ -256,7 +257,7 @@ class History:
             if isinstance(past, Diagnostic) or not past.is_committed or past.id in undone:
                 continue
             # An undo touches files of the transaction that it undoes, so other notes need not be decoded.
-            if not any(file.path in paths for file in past.stored.files):
+            if not any(file.path in paths for file in past.stored.record.entries):
                 continue
             if past.undoes is None:
                 return past
@@ -268,13 +269,16 @@ class History:
 
 
 def list_root(root: Root, beginning: str = "") -> Iterator[PastTransaction | Diagnostic]:
-    """Yield the transactions of `root` with a file that may be shown, as `transactions` does."""
-    from mdplan.storage.transactions import transactions
+    """Yield the transactions of `root` with a file that may be shown; problems where it cannot be read."""
+    from mdplan.storage.store import Store
 
-    for stored in transactions(root, beginning):
-        past = stored if isinstance(stored, Diagnostic) else PastTransaction(root, stored)
-        if isinstance(past, Diagnostic) or past.shown_paths or not past.stored.files:
-            yield past
+    try:
+        for stored in Store(root.path).transactions(beginning):
+            past = PastTransaction(root, stored)
+            if past.shown_paths or not stored.record.entries:
+                yield past
+    except StorageRefused as refused:
+        yield from refused.problems
 
 
 def _age(past: PastTransaction | Diagnostic) -> float:

@@ -1,18 +1,15 @@
 """The reports of `history`: past transactions, or one of them."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.engine.history import History, PastTransaction, changed_paths
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.reports.base import refusal
-from mdplan.reports.history import ForeignTransaction, HistoryReport, TransactionEntry
+from mdplan.reports.history import HistoryReport, TransactionEntry
 from mdplan.reports.plan import FileReport
 from mdplan.storage.files import FileName
-from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.recovery import foreign_transactions
 from mdplan.storage.root import Workspace
 from mdplan.text.diff import DiffText
 
@@ -20,8 +17,7 @@ from mdplan.text.diff import DiffText
 def list_transactions(workspace: Workspace, limit: int, file: str | None) -> HistoryReport:
     """Up to `limit` transactions, the newest first; with `file`, only those that changed it.
 
-    Without `file` also up to `limit` foreign records, of which only the IDs are known. Records that cannot
-    be read are warnings. Errors: those of `Workspace.locate`.
+    What cannot be read is a warning. Errors: those of `Workspace.locate`.
     """
     name = workspace.locate(file) if file is not None else None
     if isinstance(name, Diagnostic):
@@ -35,14 +31,8 @@ def list_transactions(workspace: Workspace, limit: int, file: str | None) -> His
             entries.append(entry)
         if len(entries) > limit:
             break
-    foreign = _foreign(workspace) if name is None else ()
     report = HistoryReport(
-        ok=True,
-        transactions=tuple(entries[:limit]),
-        more=len(entries) > limit,
-        foreign=foreign[:limit] or None,
-        foreign_total=len(foreign) or None,
-        warnings=tuple(warnings),
+        ok=True, transactions=tuple(entries[:limit]), more=len(entries) > limit, warnings=tuple(warnings)
     )
     return with_interrupted(report, workspace)
 
@@ -57,18 +47,6 @@ def show_transaction(workspace: Workspace, transaction: str, diff: bytes | Probl
     shown = DiffText.of(diff)
     report = HistoryReport(ok=True, transactions=(entry,), diff=shown.text, diff_exact=shown.exact)
     return with_interrupted(report, workspace)
-
-
-def _foreign(workspace: Workspace) -> tuple[ForeignTransaction, ...]:
-    """All foreign records; none in a root whose journal cannot be read, which is a warning already."""
-    foreign: tuple[ForeignTransaction, ...] = ()
-    for root in workspace.roots:
-        with suppress(StorageRefused):
-            foreign += tuple(
-                ForeignTransaction(transaction=transaction, root=root.name or None)
-                for transaction in foreign_transactions(root)
-            )
-    return foreign
 
 
 def _entries(workspace: Workspace, name: FileName | None) -> Iterator[TransactionEntry | Diagnostic]:
@@ -86,7 +64,7 @@ def _entries(workspace: Workspace, name: FileName | None) -> Iterator[Transactio
 
 
 def _changed(past: PastTransaction, name: FileName) -> bool:
-    return past.root.name == name.root and any(file.path == name.path for file in past.stored.files)
+    return past.root.name == name.root and any(file.path == name.path for file in past.stored.record.entries)
 
 
 def _entry(past: PastTransaction, undone_by: str | None) -> TransactionEntry:
@@ -101,13 +79,13 @@ def _entry(past: PastTransaction, undone_by: str | None) -> TransactionEntry:
         files = tuple(
             FileReport(
                 file=past.root.show(file.path),
-                base_sha256=file.base_sha256,
-                result_sha256=file.result_sha256,
+                base_sha256=file.base,
+                result_sha256=file.result,
                 changed=True,
                 lines_added=0,
                 lines_removed=0,
             )
-            for file in past.stored.files
+            for file in past.stored.record.entries
             if file.path in shown
         )
     return TransactionEntry(

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
-from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root, Workspace
-from mdplan.storage.state_folder import may_be_interrupted
+from mdplan.storage.user_state import has_conflict
 
 if TYPE_CHECKING:
     from mdplan.reports.history import HistoryReport
@@ -42,11 +41,8 @@ def without_hidden(workspace: Workspace, problems: Iterable[Diagnostic]) -> Prob
 
 
 def _interrupted(root: Root) -> Problems:
-    try:
-        if not may_be_interrupted(root):
-            return ()
-    except StorageRefused as refused:
-        return refused.problems
+    if not (root.has_note() or has_conflict(root.path)):
+        return ()
     # Interruptions are rare: a look need not load what commits are made of.
     from mdplan.storage.recovery import pending
 

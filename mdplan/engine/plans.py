@@ -506,9 +506,9 @@ class MergeService:
         """
         if sha256 in kept:
             return kept[sha256]
-        from mdplan.storage.transactions import before_image
+        from mdplan.storage.store import stored_content
 
-        data = before_image(self.documents.workspace.root_of(name), sha256) or self._last_commit(name)
+        data = stored_content(self.documents.workspace.root_of(name).path, sha256) or self._last_commit(name)
         return data if data is not None and sha256_hex(data).startswith(sha256) else None
 
     def _last_commit(self, name: FileName) -> bytes | None:

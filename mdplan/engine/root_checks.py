@@ -1,6 +1,7 @@
 """The checks of `mdplan doctor`: whether each root supports safe commits, and how to fix what does not."""
 
 import secrets
+import sqlite3
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, TypeAlias
@@ -11,13 +12,11 @@ from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused, of_error
 from mdplan.storage.folders import Exchange
-from mdplan.storage.lock import RootLock, locked
-from mdplan.storage.plans import PlanStore
-from mdplan.storage.recovery import orphan_files, pending
-from mdplan.storage.root import STATE_FOLDER, Root, Workspace
-from mdplan.storage.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transactions import history_size, transactions
-from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, has_key
+from mdplan.storage.lock import locked
+from mdplan.storage.neighbours import orphan_files
+from mdplan.storage.recovery import pending
+from mdplan.storage.root import Root, Workspace
+from mdplan.storage.store import Store
 
 _LISTED: Final = 5
 _LOCK_SECONDS: Final = 2.0
@@ -39,13 +38,11 @@ def examine(workspace: Workspace, settings: Settings) -> DoctorReport:
 
 def _findings(root: Root, workspace: Workspace, settings: Settings) -> Iterator[_Finding]:
     yield _folder(root)
-    yield from _state_folder(root, settings)
-    yield _journal(root, workspace)
+    yield from _lock(root, settings)
+    yield _interruptions(root, workspace)
     yield _stray_files(root)
-    if not has_key():
-        yield _no_journal_key(root)
-    yield _plan_store(root)
-    yield _history(root, settings)
+    yield _old_folder(root)
+    yield from _store(root, settings)
 
 
 def _folder(root: Root) -> _Finding:
@@ -60,37 +57,28 @@ def _folder(root: Root) -> _Finding:
     return _problem(root, "folder", (problem,))
 
 
-def _state_folder(root: Root, settings: Settings) -> Iterator[_Finding]:
-    """The state folder, the lock in it, and whether files can change places next to it."""
-    name = "state folder"
-    try:
-        folder = open_existing(root, JOURNAL_FOLDER)
-    except StorageRefused as refused:
-        yield _problem(root, name, refused.problems)
-        return
-    if folder is None:
-        yield _ok(root, name, "none yet; the first edit creates it, and `mdplan doctor` can then check more")
-        return
-    root.filesystem.release(folder)
-    yield _ok(root, name, "private: only you can read it (mode 0700)")
+def _lock(root: Root, settings: Settings) -> Iterator[_Finding]:
+    """The lock of the folder, and whether files can change places in it."""
     try:
         with locked(root, min(settings.lock_timeout, _LOCK_SECONDS)) as lock:
-            yield _ok(root, "lock", "works: one mdplan writes at a time")
-            yield _exchange(root, lock)
+            if lock.warnings:
+                yield _note(root, "lock", lock.warnings[0].message, lock.warnings[0].hint or "")
+            else:
+                yield _ok(root, "lock", "works: one mdplan writes at a time")
+            yield _exchange(root)
     except StorageRefused as refused:
         if refused.problems[0].code is Code.LOCK_TIMEOUT:
-            yield _note(
-                root, "lock", "another mdplan uses it right now", "run `mdplan doctor` again when it is done"
-            )
+            hint = "run `mdplan doctor` again when it is done"
+            yield _note(root, "lock", "another mdplan uses it right now", hint)
         else:
             yield _problem(root, "lock", refused.problems)
 
 
-def _exchange(root: Root, lock: RootLock) -> _Finding:
+def _exchange(root: Root) -> _Finding:
     token = secrets.token_hex(8)
     names = (f".mdplan-{token}-0.tmp", f".mdplan-{token}-1.tmp")
     try:
-        works = Exchange(root.filesystem, lock.state_folder).works_in(root.descriptor, names)
+        works = Exchange(root.filesystem).works_in(root.descriptor, names)
     except OSError as error:
         return _problem(root, "exchange", (of_error(error, root.show("") or ".", "trying the disk of"),))
     if works:
@@ -103,19 +91,25 @@ def _exchange(root: Root, lock: RootLock) -> _Finding:
     )
 
 
-def _journal(root: Root, workspace: Workspace) -> _Finding:
+def _interruptions(root: Root, workspace: Workspace) -> _Finding:
     problems = without_hidden(workspace, pending(root))
     if problems:
-        return _problem(root, "journal", problems)
-    broken = sum(isinstance(record, Diagnostic) for record in transactions(root))
-    if broken:
-        return _note(
-            root,
-            "journal",
-            f"{broken} records cannot be read",
-            "those transactions cannot be undone; nothing else is affected",
-        )
-    return _ok(root, "journal", "no transaction was interrupted")
+        return _problem(root, "interruptions", problems)
+    return _ok(root, "interruptions", "no transaction was interrupted")
+
+
+def _old_folder(root: Root) -> _Finding:
+    """What mdplan 0.2 kept in the root."""
+    try:
+        root.filesystem.status_of(root.descriptor, ".mdplan")
+    except OSError:
+        return _ok(root, "tree", "contains nothing of mdplan's")
+    return _note(
+        root,
+        "tree",
+        "contains `.mdplan`, the history of mdplan 0.2, which this version does not read",
+        "remove it when you no longer need to undo what 0.2 did",
+    )
 
 
 def _stray_files(root: Root) -> _Finding:
@@ -129,41 +123,36 @@ def _stray_files(root: Root) -> _Finding:
     return _note(root, "stray files", f"left by interrupted transactions: {names}{more}", hint)
 
 
-def _no_journal_key(root: Root) -> _Finding:
-    problem = Diagnostic(
-        code=Code.IO_ERROR,
-        message="mdplan cannot keep a private key, so it cannot recognize its own history",
-        hint=f"make the user's state folder and its `journal.key` private, or set {STATE_DIRECTORY_VARIABLE}",
-    )
-    return _problem(root, "journal key", (problem,))
-
-
-def _plan_store(root: Root) -> _Finding:
-    if PlanStore(root.path).is_writable():
-        return _ok(root, "plan store", "can be written")
-    problem = Diagnostic(
-        code=Code.IO_ERROR,
-        message="plans cannot be saved, so none can be applied by its ID",
-        hint=f"make the user's state folder writable, or name another with {STATE_DIRECTORY_VARIABLE}",
-    )
-    return _problem(root, "plan store", (problem,))
-
-
-def _history(root: Root, settings: Settings) -> _Finding:
+def _store(root: Root, settings: Settings) -> Iterator[_Finding]:
+    """Whether the store can be written and is whole, and how much is in it."""
+    store = Store(root.path)
     try:
-        size = history_size(root)
+        with store.write(syncs=False):
+            pass
+        damage = store.damage()
+        size = store.size()
     except StorageRefused as refused:
-        return _problem(root, "history", refused.problems)
-    except OSError as error:
-        return _problem(root, "history", (of_error(error, root.show(STATE_FOLDER), "looking at"),))
+        yield _problem(root, "store", refused.problems)
+        return
+    if damage is not None:
+        problem = Diagnostic(
+            code=Code.JOURNAL_CORRUPT,
+            message=f"mdplan's store `{store.path}` is damaged: {damage}",
+            hint=f"no document is affected; move `{store.folder.path}` elsewhere, and mdplan starts anew",
+        )
+        yield _problem(root, "store", (problem,))
+        return
+    yield _ok(root, "store", f"`{store.path}`, {_mib(size.file_bytes)} MiB; SQLite {sqlite3.sqlite_version}")
     usage = (
         f"{size.transactions} of {settings.history_transactions} transactions, "
-        f"{size.bytes / _MIB:.1f} of {settings.history_bytes / _MIB:.0f} MiB"
+        f"{_mib(size.content_bytes)} of {_mib(settings.history_bytes, 0)} MiB, "
+        f"{settings.history_days:g} days"
     )
-    if size.foreign:
-        hint = "they came with this folder, or from another machine or key; to discard them, remove `.mdplan`"
-        return _note(root, "history", f"{usage}; foreign records ignored: {size.foreign}", hint)
-    return _ok(root, "history", usage)
+    yield _ok(root, "history", usage)
+
+
+def _mib(size: int, digits: int = 1) -> str:
+    return f"{size / _MIB:.{digits}f}"
 
 
 def _ok(root: Root, check: str, found: str) -> _Finding:

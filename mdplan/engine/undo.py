@@ -1,6 +1,6 @@
 """Undo of past transactions, their diffs, and recovery of interrupted commits."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -19,8 +19,7 @@ from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import locked
 from mdplan.storage.root import Root, Workspace
-from mdplan.storage.state_folder import has_journal
-from mdplan.storage.transactions import before_image
+from mdplan.storage.store import stored_content
 from mdplan.text.source import Source
 
 # Every commit asks whether one before was interrupted; few were.
@@ -124,7 +123,7 @@ class UndoService:
         """Folders that `plan`, where it is an undo, removes when they are empty: those that were made."""
         transaction = plan.undoes
         past = self._history.find(transaction) if transaction is not None else None
-        return tuple(past.stored.made_folders) if past is not None else ()
+        return tuple(past.stored.record.made_folders) if past is not None else ()
 
     def diff(self, past: PastTransaction) -> bytes | Problems:
         """The exact diff of what `past` did. Errors: NOT_UNDOABLE where the history lacks old content."""
@@ -161,13 +160,15 @@ class UndoService:
         for change in plan.files:
             if not change.is_no_op:
                 sha256 = change.base_sha256
-                undone = undo_file(change, before_image(past.root, sha256) if sha256 is not None else None)
+                undone = undo_file(
+                    change, stored_content(past.root.path, sha256) if sha256 is not None else None
+                )
                 yield undone if isinstance(undone, UndoneFile) else (undone,)
 
     def _base(self, past: PastTransaction, change: FileChange) -> Source | Diagnostic:
         if change.base_sha256 is None:
             return no_text(change.encoding)
-        data = before_image(past.root, change.base_sha256)
+        data = stored_content(past.root.path, change.base_sha256)
         source = Source.decode(data, change.encoding) if data is not None else None
         if isinstance(source, Source) and source.sha256 == change.base_sha256:
             return source
@@ -272,11 +273,11 @@ class Recovery:
         for root in self._workspace.roots:
             if recovery.pending(root):
                 with locked(root, self._lock_timeout) as lock:
-                    recovered.append(self._shown(recovery.recover(lock, settles=False)))
+                    recovered.append(self._shown(recovery.recover(lock)))
         return recovered
 
-    def recover(self, keep: recovery.Keep | None, foreign: Collection[str] = ()) -> "RecoverReport":
-        """Recover all roots from this user's interrupted commits, and from those of the IDs in `foreign`.
+    def recover(self, keep: recovery.Keep | None, *, adopt: bool = False) -> "RecoverReport":
+        """Recover all roots from this user's interrupted commits, and with `adopt` from those of others.
 
         `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
         RECOVERY_CONFLICT among them; those of locking.
@@ -287,10 +288,10 @@ class Recovery:
         problems: list[Diagnostic] = []
         for root in self._workspace.roots:
             try:
-                if not has_journal(root):
+                if not recovery.is_interrupted(root):
                     continue
                 with locked(root, self._lock_timeout) as lock:
-                    done = recovery.recover(lock, settles=True, foreign=foreign, keep=keep)
+                    done = recovery.recover(lock, settles=True, adopts=adopt, keep=keep)
                     recovered.append(self._shown(done))
             except StorageRefused as refused:
                 problems += without_hidden(self._workspace, refused.problems)
@@ -306,14 +307,15 @@ class Recovery:
         )
 
     def foreign(self) -> "tuple[ForeignTransaction, ...]":
-        """The interrupted transactions of others, with what a recovery of them would change.
+        """The interrupted commits of others, with what a recovery of them would change.
 
-        They are none in a root whose journal cannot be read, which `recover` reports.
+        There is none in a root whose store cannot be read, which `recover` reports.
         """
         transactions: list[ForeignTransaction] = []
         for root in self._workspace.roots:
             with suppress(StorageRefused):
-                transactions += (_foreign_of(root, commit) for commit in recovery.foreign_commits(root))
+                changes = recovery.foreign_changes(root)
+                transactions += [] if changes is None else [_foreign_of(root, *changes)]
         return tuple(transactions)
 
     def _shown(self, recovered: recovery.RecoveryResult) -> recovery.RecoveryResult:
@@ -325,14 +327,17 @@ class Recovery:
         )
 
 
-def _foreign_of(root: Root, commit: recovery.ForeignTransactionState) -> "ForeignTransaction":
+def _foreign_of(root: Root, transaction: str, actions: Mapping[str, str]) -> "ForeignTransaction":
     from mdplan.reports.history import ForeignFile, ForeignTransaction
 
-    files = (file for file in commit.files if root.scope.refusal(file.path) is None)
     return ForeignTransaction(
-        transaction=commit.transaction,
+        transaction=transaction,
         root=root.name or None,
-        files=tuple(ForeignFile(file=root.show(file.path), action=file.action) for file in files),
+        files=tuple(
+            ForeignFile(file=root.show(path), action=action)
+            for path, action in actions.items()
+            if root.scope.refusal(path) is None
+        ),
     )
 
 

@@ -393,8 +393,6 @@ def _text(rows: Sequence[str], report: HistoryReport) -> str:
     lines = [line for review in report.reviews for line in answers.review_lines(review)]
     lines += rows or ([] if lines else [_NOTHING])
     lines += ["(there are older ones: raise limit)"] if report.more else []
-    if report.foreign_total:
-        lines.append(f"({report.foreign_total} foreign records in .mdplan are ignored)")
     lines += [f"{warning.code}: {warning.message}" for warning in report.warnings]
     if report.diff_truncated:
         plan_id = report.transactions[0].plan_id or ""

@@ -47,22 +47,21 @@ class ForeignFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignTransaction:
-    """A record in `.mdplan` that the key of this user on this machine did not seal; mdplan ignores it.
+    """A commit that another user or state directory began, and that was interrupted.
 
-    `root` names its root, where there are several. Of an interrupted one, `files` are those that
-    `recover` would change if a person asked for that.
+    `root` names its root, where there are several; `files` are those that `recover` would change if a person
+    asked for that.
     """
 
     transaction: str
     root: str | None = None
-    files: tuple[ForeignFile, ...] | None = None
+    files: tuple[ForeignFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryReport(Report):
     """Of `history`: transactions, the newest first. `more` says that there are older ones.
 
-    `foreign` are records that others wrote, up to the same number, and `foreign_total` counts all of them.
     `reviews` are what people said of plans that were not made again since, or of one that was asked for.
     `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
     Unicode and it shows them escaped, `diff_truncated` true where it is cut short.
@@ -73,8 +72,6 @@ class HistoryReport(Report):
 
     transactions: tuple[TransactionEntry, ...] = ()
     more: bool | None = None
-    foreign: tuple[ForeignTransaction, ...] | None = None
-    foreign_total: int | None = None
     reviews: tuple[ReviewReport, ...] = ()
     diff: str | None = None
     diff_exact: bool | None = None

@@ -10,12 +10,12 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.storage import filesystem, recovery
+from mdplan.storage import filesystem, neighbours, recovery
 from mdplan.storage.files import (
     UNFINISHED_MODE,
     FileName,
@@ -25,14 +25,18 @@ from mdplan.storage.files import (
     write_refusal,
 )
 from mdplan.storage.folders import Folders, folder_of
-from mdplan.storage.journal import MAX_RECORD_BYTES, TRANSACTION, JournalEntry, JournalRecord, encode_note
-from mdplan.storage.lock import RootLock, locked_alone, roots_between
-from mdplan.storage.state_folder import RecordName, State, make_lasting
-from mdplan.storage.transactions import RootState, StagedPlace, touched_folders
+from mdplan.storage.lock import RootLock
+from mdplan.storage.neighbours import StagedPlace
+from mdplan.storage.recovery import RootState
+from mdplan.storage.store import TRANSACTION, FileEntry, NewTransaction, Record, State, Traits
 
 # "strong" where two files can change places in one step, from which the last-moment write of another program
 # comes out unharmed. Elsewhere the old content gets a second name first, and a write between the last look
 # and the renaming could be lost: "weak".
+# A plan larger than this is not put into the history, so it is not committed.
+_MOST_NOTE_BYTES: Final = 1 << 27
+_MOST_LEFT: Final = 8
+
 SwapStrength = Literal["strong", "weak"]
 
 
@@ -58,34 +62,24 @@ class Staged:
         self.durability = durability
         self.state = RootState.open(lock, syncs=durability is filesystem.Durability.FULL)
         self.lock = lock
-        self.held = ExitStack()
-        self.record: JournalRecord | None = None
-        self.name: RecordName | None = None
+        self.record: Record | None = None
         self.targets: tuple[StagedTarget, ...] = ()
-        self.waiting: list[recovery.UnretiredTransaction] = []
         self.durable = self.state.syncs
         self.visible = False
 
     def discard(self) -> Problems:
         """Take everything back, and return what a person has to know of that. Does not raise."""
         try:
-            if self.record is None or self.name is None:
+            if self.record is None:
                 return ()
-            if self.visible and self.state.journal.contains(replace(self.name, state=State.DONE)):
+            if self.visible and self.state.store.state_of(self.record.transaction) is State.COMMITTED:
                 # The system reported a failure, or the user stopped us, at the commit point itself.
                 return (_IN_DOUBT,)
-            return recovery.roll_back(
-                self.state, self.name, self.record, keeps=False, visible=self.visible
-            ).problems
+            return recovery.roll_back(self.state, self.record, keeps=False, visible=self.visible).problems
         except filesystem.StorageRefused as refused:
             return tuple(replace(problem, code=Code.RECOVERY_REQUIRED) for problem in refused.problems)
         finally:
-            self.close()
-
-    def close(self) -> None:
-        """Close all folders and release the locks that were taken for them."""
-        self.held.close()
-        self.state.close()
+            self.state.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,40 +141,42 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     files: Sequence[StagedFile],
     *,
     transaction: str,
-    note: Mapping[str, Any] | bytes,
+    note: bytes,
+    now: float,
     max_bytes: int,
     durability: filesystem.Durability = filesystem.Durability.FULL,
     removed_folders: Sequence[str] = (),
 ) -> Staged:
     """Verify the base of every file, then write every result next to its target; nothing is visible yet.
 
-    `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history, as
-    values or as the one line that says it. `max_bytes` is the limit on the size of a base. Folders that
-    created files need are made; `removed_folders`, which another commit made, are removed after the commit if
-    they are empty then.
+    `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history, and
+    `now` is in seconds since the epoch. `max_bytes` is the limit on the size of a base. Folders that created
+    files need are made; `removed_folders`, which another commit made, are removed after the commit if they
+    are empty then.
     Raises `StorageRefused` with the problems of all files, and leaves nothing after then: those of
     `blocking_transactions` and `check_bases`, what `LaterContent` raises, LOCK_TIMEOUT,
     NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
     assert TRANSACTION.fullmatch(transaction), "the ID of a transaction is 8 to 32 hex digits"
     staged = Staged(lock, durability)
+    state = staged.state
     try:
-        _lock_roots_between(staged, files)
-        _refuse_blocked(staged, files)
-        bases = check_bases(staged.state.folders, files, max_bytes)
-        staged.record = JournalRecord(
-            transaction=transaction,
-            entries=tuple(base.entry for base in bases.files),
-            made_folders=bases.made_folders,
-            removed_folders=tuple(removed_folders),
-            note=note if isinstance(note, bytes) else encode_note(note),
-        )
-        _write_record(staged, staged.record)
-        # The journal has it, and nothing else asks for it.
-        staged.record = replace(staged.record, note=b"")
+        _refuse_blocked(state, files, len(note))
+        with state.store.begin(syncs=state.syncs) as transaction_in_store:
+            bases = check_bases(state.folders, files, max_bytes, transaction_in_store)
+            record = Record(
+                transaction=transaction,
+                entries=tuple(base.entry for base in bases.files),
+                made_folders=bases.made_folders,
+                removed_folders=tuple(removed_folders),
+            )
+            transaction_in_store.record(record, note, now)
+            # It may be committed although the store reports a failure.
+            staged.record = record
+        neighbours.write_note(lock.root, record)
         for folder in bases.made_folders:
-            staged.state.folders.make(folder)
-        staged.targets = _targets(staged, staged.record, bases.files)
+            state.folders.make(folder)
+        staged.targets = _targets(staged, record, bases.files)
         write_results(lock.root.filesystem, staged.targets, durability)
     except filesystem.StorageRefused as refused:
         raise filesystem.StorageRefused(refused.problems + staged.discard()) from refused
@@ -188,6 +184,16 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
         staged.discard()
         raise
     return staged
+
+
+def _refuse_blocked(state: RootState, files: Sequence[StagedFile], note_bytes: int) -> None:
+    problems = recovery.blocking_transactions(state, [file.name.path for file in files])
+    if problems:
+        raise filesystem.StorageRefused(tuple(problems))
+    if note_bytes > _MOST_NOTE_BYTES:
+        message = "the plan is too large for the history"
+        hint = "send the edits in several batches"
+        raise filesystem.StorageRefused.of(Code.BATCH_TOO_LARGE, message, hint)
 
 
 def publish(staged: Staged) -> CommitResult:
@@ -201,15 +207,16 @@ def publish(staged: Staged) -> CommitResult:
     """
     state, record = staged.state, staged.record
     assert record is not None
-    assert staged.name is not None
     try:
         check_again(staged.targets)
         staged.visible = True
         cas = swap_all(state, staged.targets, staged.durability)
-        synced = touched_folders(record) | recovery.folders_to_sync(staged.waiting)
-        staged.durable &= state.sync(lambda: state.folders.sync(synced))
+        staged.durable &= state.sync(record)
+        synced = recovery.folders_of(record)
+        left = state.store.uncleaned()
+        clean = [each.transaction for each in left if recovery.folders_of(each) | {""} <= synced]
         # The commit point.
-        done = state.journal.advance(staged.name, State.DONE)
+        state.store.settle(record.transaction, State.COMMITTED, clean, syncs=state.syncs)
     except filesystem.StorageRefused as refused:
         raise filesystem.StorageRefused(refused.problems + staged.discard()) from refused
     except BaseException as stopped:
@@ -217,45 +224,9 @@ def publish(staged: Staged) -> CommitResult:
             stopped.add_note(problem.message)
         raise
     try:
-        _confirm(staged)
-        return _finished(staged, record, done, synced, cas)
+        return _finished(staged, record, cas)
     finally:
-        staged.close()
-
-
-def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
-    """Lock the roots between the root and its files; refuse if a commit was interrupted there or above."""
-    paths = [file.name.path for file in files]
-    problems = [recovery.blocking_transactions_elsewhere(lock.root) for lock in staged.lock.outer]
-    for root in roots_between(staged.state.folders, paths):
-        staged.held.enter_context(locked_alone(root, staged.lock.timeout))
-        problems.append(recovery.blocking_transactions_elsewhere(root))
-    refusals = tuple(problem for problem in problems if problem is not None)
-    if refusals:
-        raise filesystem.StorageRefused(refusals)
-
-
-def _refuse_blocked(staged: Staged, files: Sequence[StagedFile]) -> None:
-    state = staged.state
-    paths = [file.name.path for file in files]
-    problems = recovery.blocking_transactions(state.journal, state.folders, paths)
-    if problems:
-        raise filesystem.StorageRefused(tuple(problems))
-    staged.waiting = recovery.find_unretired(state)
-
-
-def _write_record(staged: Staged, record: JournalRecord) -> None:
-    """Write the journal record: from here on a crash means undo, whatever part of the rest happened."""
-    if len(record.note) > MAX_RECORD_BYTES // 2:
-        message = "the plan is too large for the journal"
-        hint = "send the edits in several batches"
-        raise filesystem.StorageRefused.of(Code.BATCH_TOO_LARGE, message, hint)
-    state = staged.state
-    if state.syncs:
-        staged.durable &= make_lasting(state.root, staged.lock.state_folder)
-    staged.name = state.journal.write_new(record, syncs=state.syncs)
-    staged.name = state.journal.advance(staged.name, State.PENDING)
-    staged.durable &= state.sync(state.journal.sync)
+        state.close()
 
 
 # --- Checks of the files before anything is written; all problems are reported at once.
@@ -270,7 +241,7 @@ class CheckedFile:
     """
 
     file: StagedFile
-    entry: JournalEntry
+    entry: FileEntry
     status: os.stat_result | None = None
     missing: tuple[str, ...] = ()
     problem: Diagnostic | None = None
@@ -295,12 +266,15 @@ class StagedTarget:
     file: StagedFile
     place: StagedPlace
     status: os.stat_result | None
-    template: TemplateFile | None
+    template: TemplateFile | Traits | None
 
 
-def _targets(staged: Staged, record: JournalRecord, bases: Sequence[CheckedFile]) -> tuple[StagedTarget, ...]:
+def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tuple[StagedTarget, ...]:
     with filesystem.storage_errors(staged.lock.root.show("."), "looking at the folders of"):
-        places = [staged.state.place(record, index) for index in range(len(bases))]
+        places = [
+            neighbours.place_of(staged.state.folders, staged.state.exchange, record, index)
+            for index in range(len(bases))
+        ]
     problems = tuple(place for place in places if isinstance(place, Diagnostic))
     if problems:
         raise filesystem.StorageRefused(problems)
@@ -321,46 +295,55 @@ def _targets(staged: Staged, record: JournalRecord, bases: Sequence[CheckedFile]
     )
 
 
-def _template(state: RootState, base: CheckedFile, own: Mapping[str, TemplateFile]) -> TemplateFile | None:
+def _template(
+    state: RootState, base: CheckedFile, own: Mapping[str, TemplateFile]
+) -> TemplateFile | Traits | None:
     """Return what the new file is made like: its base, its old name, or itself before it was deleted."""
     if base.status is not None:
         return own[base.entry.path]
     if base.file.like is not None:
         return own[base.file.like.path]
-    images = state.images
-    if base.file.restores and base.entry.result and (status := images.status(base.entry.result)):
-        return TemplateFile(images.folder, base.entry.result, status)
+    if base.file.restores and base.entry.result and (traits := state.store.traits_of(base.entry.result)):
+        return traits
     return None
 
 
-def _confirm(staged: Staged) -> None:
-    """Wait until the commit point is on the disk: nothing that an undo needs may go before that."""
-    try:
-        staged.durable &= staged.state.sync(staged.state.journal.sync)
-    except filesystem.StorageRefused as refused:
-        raise filesystem.StorageRefused((_IN_DOUBT, *refused.problems)) from refused
-
-
-def _finished(
-    staged: Staged, record: JournalRecord, done: RecordName, synced: set[str], cas: SwapStrength
-) -> CommitResult:
+def _finished(staged: Staged, record: Record, cas: SwapStrength) -> CommitResult:
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
-    cleaned = recovery.clean_up_after(state, record, [target.place for target in staged.targets])
-    warnings = [*cleaned.warnings]
+    places = [target.place for target in staged.targets if target.place.entry.base is not None]
+    cleaned = recovery.clean_up(state, record, [(place, (place.displaced,)) for place in places])
+    warnings = [*staged.lock.warnings, *cleaned.warnings]
     if not cleaned.complete:
         warnings.append(_NOT_UNDOABLE)
     if cas == "weak":
         warnings.append(_WEAK)
     try:
-        recovery.retire(state, staged.waiting, synced)
-        if (record.removed_folders or not state.syncs) and not cleaned.warnings:
-            # A folder that someone makes there now is not the one that was to go.
-            state.sync(lambda: state.folders.sync(touched_folders(record)))
-            state.journal.advance(done, State.KEPT)
+        neighbours.remove_note(state.root)
+        if not cleaned.warnings:
+            _settle_clean_up(state, record)
+        state.store.checkpoint()
+    except OSError as error:
+        problem = filesystem.of_error(error, state.root.show("."), "removing the note of the commit in")
+        warnings.append(replace(problem, severity=Severity.WARNING))
     except filesystem.StorageRefused as refused:
         warnings.extend(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
     return CommitResult(cas=cas, durable=staged.durable, undoable=cleaned.complete, warnings=tuple(warnings))
+
+
+def _settle_clean_up(state: RootState, record: Record) -> None:
+    """Note what is cleaned up for good: no commit waits for a sync of that, unless many do or it is large.
+
+    A later one that syncs the same folders notes it.
+    """
+    left = state.store.uncleaned()
+    is_small = len(left) <= _MOST_LEFT and len(record.entries) <= _MOST_LEFT
+    # A folder that someone makes anew is not the one that was to go.
+    if state.syncs and is_small and not record.removed_folders:
+        return
+    if state.syncs:
+        state.folders.sync(recovery.folders_of(*left) | {""})
+    state.store.mark_clean(each.transaction for each in left)
 
 
 _IN_DOUBT: Final = Diagnostic(
@@ -389,13 +372,15 @@ class CheckedFiles:
     made_folders: tuple[str, ...]
 
 
-def check_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) -> CheckedFiles:
-    """Read every base once, and check that it is unchanged since the plan and may be replaced.
+def check_bases(
+    folders: Folders, files: Sequence[StagedFile], max_bytes: int, kept: NewTransaction
+) -> CheckedFiles:
+    """Read every base once, keep its content, and check that it is as planned and may be replaced.
 
     Raises `StorageRefused` with the problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names
     of one file), what `Root.read` and `Root.write_refusal` give.
     """
-    results = [_check(folders, file, max_bytes) for file in files]
+    results = [_check(folders, file, max_bytes, kept) for file in files]
     names = Counter(
         identity for result in results if isinstance(result, CheckedFile) for identity in _identities(result)
     )
@@ -423,14 +408,16 @@ def check_again(targets: Sequence[StagedTarget]) -> None:
         raise filesystem.StorageRefused(tuple(problems))
 
 
-def _check(folders: Folders, file: StagedFile, max_bytes: int) -> CheckedFile | Diagnostic:
+def _check(
+    folders: Folders, file: StagedFile, max_bytes: int, kept: NewTransaction
+) -> CheckedFile | Diagnostic:
     path = file.name.path
     folder = folders.open(folder_of(path))
     if file.base_sha256 is None:
         return _check_created(folders, file, path, folder)
     if isinstance(folder, Diagnostic):
         return replace(folder, file=folders.root.show(path))
-    return _check_based(folders, file, path, folder, max_bytes)
+    return _check_based(folders, file, path, folder, max_bytes, kept)
 
 
 def _check_created(
@@ -453,9 +440,9 @@ def _check_created(
 
 
 def _check_based(
-    folders: Folders, file: StagedFile, path: str, folder: int, max_bytes: int
+    folders: Folders, file: StagedFile, path: str, folder: int, max_bytes: int, kept: NewTransaction
 ) -> CheckedFile | Diagnostic:
-    """Check that a file is as the plan saw it, and may be replaced."""
+    """Check that a file is as the plan saw it, and may be replaced; keep its content."""
     root, leaf = folders.root, path.rpartition("/")[2]
     shown = root.show(path)
     content = read_regular_file(root.filesystem, folder, leaf, shown, max_bytes)
@@ -465,11 +452,30 @@ def _check_based(
     if file.base is None or content.data != file.base:
         stale = _stale_problem(shown, hashlib.sha256(content.data).hexdigest(), file.base_sha256)
     problem = stale or write_refusal(root.filesystem, folder, leaf, shown, content.status)
+    if problem is None and file.base_sha256 is not None:
+        traits = None
+        if file.result is None:
+            with filesystem.storage_errors(shown, "reading the attributes of"):
+                traits = _read_traits(root.filesystem, folder, leaf, content.status)
+        kept.keep(file.base_sha256, content.data, traits)
     return CheckedFile(file, _entry(file, path, len(content.data)), content.status, problem=problem)
 
 
-def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> JournalEntry:
-    return JournalEntry(
+def _read_traits(disk: filesystem.FileSystem, folder: int, leaf: str, status: os.stat_result) -> Traits:
+    descriptor = disk.open_file(folder, leaf)
+    try:
+        return traits_of(status, disk.attributes(descriptor))
+    finally:
+        disk.release(descriptor)
+
+
+def traits_of(status: os.stat_result, attributes: dict[str, bytes]) -> Traits:
+    """The traits of a file of that `status`."""
+    return Traits(status.st_mode, status.st_uid, status.st_gid, attributes)
+
+
+def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> FileEntry:
+    return FileEntry(
         path=path,
         base=file.base_sha256,
         base_bytes=base_bytes,
@@ -572,14 +578,14 @@ def _write_some(
     try:
         for target in targets:
             with filesystem.storage_errors(target.place.shown, "reading the attributes of"):
-                attributes = _attributes(disk, target, durability)
+                traits = _traits_of(disk, target, durability)
             with filesystem.storage_errors(target.place.shown, "writing beside"):
                 mode = _ORDINARY_MODE if target.template is None else UNFINISHED_MODE
                 descriptor = disk.create(target.place.folder, target.place.temporary, mode)
                 opened.append((target, descriptor))
                 disk.write(descriptor, target.file.content())
-                if target.template is not None:
-                    _make_like(disk, descriptor, target, target.template.status, attributes)
+                if traits is not None:
+                    _make_like(disk, descriptor, target, traits)
                 if durability is filesystem.Durability.FULL and len(targets) > 1:
                     disk.start_writing(descriptor)
         if durability is filesystem.Durability.FULL:
@@ -604,33 +610,28 @@ def _sync_base(disk: filesystem.FileSystem, target: StagedTarget) -> None:
             disk.release(descriptor)
 
 
-def _attributes(
+def _traits_of(
     disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability
-) -> dict[str, bytes]:
-    """Return the extended attributes that the target gets; sync its base, which an undo needs."""
-    if target.template is None:
-        return {}
-    descriptor = disk.open_file(target.template.folder, target.template.name)
+) -> Traits | None:
+    """Return owner, mode and attributes that the target gets; sync its base, which an undo needs."""
+    template = target.template
+    if not isinstance(template, TemplateFile):
+        return template
+    descriptor = disk.open_file(template.folder, template.name)
     try:
         if durability is filesystem.Durability.FULL and target.status is not None:
             disk.sync(descriptor)
-        return disk.attributes(descriptor)
+        return traits_of(template.status, disk.attributes(descriptor))
     finally:
         disk.release(descriptor)
 
 
-def _make_like(
-    disk: filesystem.FileSystem,
-    descriptor: int,
-    target: StagedTarget,
-    template: os.stat_result,
-    attributes: dict[str, bytes],
-) -> None:
+def _make_like(disk: filesystem.FileSystem, descriptor: int, target: StagedTarget, traits: Traits) -> None:
     """Give a new file owner, attributes and mode of its template; the mode, which says it is whole, last."""
     made = disk.status(descriptor)
-    if (made.st_uid, made.st_gid) != (template.st_uid, template.st_gid):
+    if (made.st_uid, made.st_gid) != (traits.uid, traits.gid):
         try:
-            disk.set_owner(descriptor, template.st_uid, template.st_gid)
+            disk.set_owner(descriptor, traits.uid, traits.gid)
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EINVAL):
                 raise
@@ -641,8 +642,8 @@ def _make_like(
                 file=target.place.shown,
             )
             raise filesystem.StorageRefused((problem,)) from error
-    disk.set_attributes(descriptor, attributes)
-    disk.set_mode(descriptor, template.st_mode)
+    disk.set_attributes(descriptor, traits.attributes)
+    disk.set_mode(descriptor, traits.mode)
 
 
 # --- Putting the results in place, and examining what each of them displaced.
@@ -660,9 +661,9 @@ def swap_all(
     linked = [target for target in targets if _needs_second_name(target)]
     for target in linked:
         _keep_aside(disk, target, durability)
-    if linked:
-        # Else a loss of power could keep the renaming, and take the second name away.
-        state.sync(lambda: state.folders.sync({folder_of(target.place.entry.path) for target in linked}))
+    # Else a loss of power could keep the renaming, and take the second name away.
+    if linked and state.syncs:
+        state.folders.sync({folder_of(target.place.entry.path) for target in linked})
     for target in targets:
         with filesystem.storage_errors(target.place.shown, "replacing"):
             if target.file.base_sha256 is None:
@@ -697,7 +698,8 @@ def _keep_superseded(state: RootState, place: StagedPlace) -> None:
     """Put an older version of the other program's file, if it wrote on, into the history."""
     content = place.whole_content(place.temporary)
     if content != place.entry.result and is_digest(content):
-        state.images.take(place.folder, place.temporary, content)
+        recovery.keep_content(state, place, place.temporary)
+        state.root.filesystem.unlink(place.folder, place.temporary)
 
 
 def _create(disk: filesystem.FileSystem, target: StagedTarget) -> None:

@@ -332,7 +332,9 @@ def file_stamps(roots: Mapping[str, str], paths: Collection[str]) -> dict[str, s
 
 MAX_PATH_BYTES: Final = 4096
 MAX_COMPONENT_BYTES: Final = 255
-_TEMPORARY: Final = r"\.mdplan-[0-9a-f]{8,}-\d+\.tmp"
+# The note of a commit that runs, at its root; and the files next to its targets.
+NOTE: Final = ".mdplan-commit.json"
+_TEMPORARY: Final = r"\.mdplan-(?:[0-9a-f]{8,}-\d+\.tmp|commit\.json)"
 
 # `git~1` is the short name that Windows gives to `.git`.
 _OWN_FOLDERS: Final = frozenset({".git", ".mdplan", "git~1"})

@@ -26,8 +26,6 @@ _DIRECTORY: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O
 _LEAF: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NO_FOLLOW
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 
-# Without waiting for a FIFO, or for a program that holds a lease.
-_LOCK: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | _NO_FOLLOW
 _READ_AT_ONCE: Final = 1 << 20
 
 # What a file system says on which a file can have no second name, or no further one.
@@ -58,11 +56,15 @@ class Step(StrEnum):
     LINK = "link"
     RENAME = "rename"
     RENAME_NEW = "rename-new"
-    MOVE = "move"
     EXCHANGE = "exchange"
     UNLINK = "unlink"
     REMOVE_DIRECTORY = "remove-directory"
     CLOSE = "close"
+    LOCK = "lock"
+    STORE_READ = "store-read"
+    STORE_BEGIN = "store-begin"
+    STORE_COMMIT = "store-commit"
+    STORE_DONE = "store-done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,6 @@ class FileSystem:
         """Open `name` for reading without waiting for a FIFO's writer; a link in its place is ELOOP."""
         self.before(Step.OPEN_FILE)
         return os.open(name, _LEAF, dir_fd=directory)
-
-    def open_lock(self, directory: int, name: str) -> int:
-        """Open `name` to take the lock of it, made for its owner alone if missing; a link is ELOOP."""
-        self.before(Step.OPEN_FILE)
-        return os.open(name, _LOCK, 0o600, dir_fd=directory)
 
     def status(self, descriptor: int) -> os.stat_result:
         """The status of an open file or directory."""
@@ -317,11 +314,6 @@ class FileSystem:
             # Until the new name is on the disk, the old one must be: a loss of power could take both.
             self.sync_directory(target_directory)
             os.unlink(name, dir_fd=directory)
-
-    def move(self, directory: int, name: str, target_directory: int, target: str) -> None:
-        """Rename `name` to `target` in `target_directory`, both open, replacing what is there."""
-        self.before(Step.MOVE)
-        os.rename(name, target, src_dir_fd=directory, dst_dir_fd=target_directory)
 
     def exchange(self, directory: int, name: str, other: str) -> None:
         """Let `name` and `other`, both in the directory, change places at once.

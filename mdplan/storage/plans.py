@@ -1,51 +1,39 @@
-"""What mdplan keeps in the user's state directory: plans, links between plans, decisions, the review address.
+"""What people and clients did with plans: plans by their ID, links between them, decisions, the review page.
 
-What is stored are bytes that the engine wrote; it checks them again when they are loaded. Nothing here stops
-a command: where nothing can be stored, that is what the answer says.
+All of it is in the store of a root (`mdplan.storage.store`). What is stored are bytes that the engine wrote;
+it checks them again when they are loaded. Nothing here stops a command: where nothing can be stored, that is
+what the answer says.
 """
 
-import base64
-import errno
 import hashlib
-import heapq
 import hmac
 import json
 import os
 import re
-import stat
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from itertools import chain
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 from mdplan.client import Client
-from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.files import read_regular_file, stat_file
-from mdplan.storage.filesystem import FileSystem
-from mdplan.storage.user_state import user_state_directory
+from mdplan.storage.filesystem import FileSystem, StorageRefused
+from mdplan.storage.store import Store, drop_unused, get_parts, put_parts
 from mdplan.text.lazy_pattern import lazy_pattern
 
 DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
 MAX_DOCUMENT_BYTES: Final = 1 << 30
-_PLAN_ID: Final = lazy_pattern(r"sha256-([0-9a-f]{64})")
+_PLAN_ID: Final = lazy_pattern(r"sha256-[0-9a-f]{64}")
 _PREFIX: Final = lazy_pattern(r"(?:sha256-)?([0-9a-f]{12,64})", re.IGNORECASE)
-_STORED: Final = lazy_pattern(r"([0-9a-f]{64})\.json")
-_DIGITS: Final = 64
 _COLLECT_SECONDS: Final = 3600.0
-_PLANS: Final = "plans"
-_PROBE: Final = "probe"
-_BASES: Final = b"\n#bases\n"
 
-# Begins a line after the contents: which program made the plan.
-_CLIENT: Final = b"#client "
+Loaded = TypeVar("Loaded")
 
 # Contents are stored with a plan up to this size together.
 _MOST_BASES: Final = 4 << 20
-_READ_AT_ONCE: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +44,26 @@ class StoredPlan:
     saved_at: float
 
 
-class PlanStore:
-    """The plans of one root.
+class _InStore:
+    """Something in the store of the root whose real path is `root_path`.
 
-    `root_path` is the root's real path; `directory` is the state directory of all roots, from
-    `MDPLAN_STATE_DIR` or the user's own when not given. It is made at the first save.
+    `directory` is the state directory of all roots, from `MDPLAN_STATE_DIR` or the user's own when not given.
     """
+
+    def __init__(
+        self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
+    ) -> None:
+        self._store = Store(root_path, directory, filesystem)
+
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """The rows that `query` gives; none where the store cannot be read."""
+        with suppress(StorageRefused), self._store.read() as database:
+            return database.execute(query, values).fetchall() if database is not None else []
+        return []
+
+
+class PlanStore(_InStore):
+    """The plans of one root. A plan that was saved more than `kept_seconds` ago is forgotten."""
 
     def __init__(
         self,
@@ -70,8 +72,7 @@ class PlanStore:
         kept_seconds: float = DEFAULT_KEPT_SECONDS,
         filesystem: FileSystem | None = None,
     ) -> None:
-        self._place = PrivateFolder(root_path, _PLANS, directory, filesystem)
-        self._filesystem = self._place.filesystem
+        super().__init__(root_path, directory, filesystem)
         self._kept_seconds = kept_seconds
         self._collected_at: float | None = None
 
@@ -85,156 +86,109 @@ class PlanStore:
     ) -> bool:
         """Store a plan under its full ID; False when it cannot be stored.
 
-        The parts of `document` are one line; after it are `bases`, the contents that a merge needs, up to
-        some size, and the `client` that made the plan: the first one that did. Plans that were saved longer
-        than `kept_seconds` before `now` are removed.
+        With the parts of its `document` go `bases`, the contents that a merge needs, up to some size, and the
+        `client` that made the plan: the first one that did.
         """
-        named = _PLAN_ID.fullmatch(plan_id)
-        if named is None:
+        data = b"".join(document)
+        if not _PLAN_ID.fullmatch(plan_id) or len(data) > MAX_DOCUMENT_BYTES:
             return False
         try:
-            with self._place.open(makes=True) as folder:
-                name = f"{named[1]}.json"
-                client = _client_in(self._read_end(folder, name)) or client
-                self._place.write_parts(folder, name, chain(_limited(document), [_packed(bases, client)]))
-                self._collect(folder, now)
-        except OSError:
+            with self._store.write(syncs=False) as database:
+                database.execute(
+                    "INSERT INTO plans VALUES (?, ?, ?, ?)"
+                    " ON CONFLICT DO UPDATE SET saved_at = excluded.saved_at,"
+                    " client = coalesce(client, excluded.client),"
+                    " client_version = coalesce(client_version, excluded.client_version)",
+                    (
+                        plan_id,
+                        time.time(),
+                        *((client.name, client.version) if client is not None else (None, None)),
+                    ),
+                )
+                database.execute("DELETE FROM parts WHERE key = ?", (f"plan {plan_id}",))
+                put_parts(database, f"plan {plan_id}", data)
+                _put_bases(database, plan_id, bases)
+                if self._collected_at is None or now - self._collected_at >= _COLLECT_SECONDS:
+                    self._collected_at = now
+                    _forget_plans(database, now - self._kept_seconds)
+        except StorageRefused:
             return False
         return True
 
     def load_plan(self, plan_id: str) -> bytes | None:
         """The document of a plan, by its ID or a prefix of 12 or more hex digits that only it has."""
-        found = self._load(plan_id)
-        return None if found is None else found.partition(_BASES)[0]
+        return self._of_one(plan_id, lambda database, found: get_parts(database, f"plan {found}"))
 
     def load_bases(self, plan_id: str) -> tuple[bytes, ...]:
         """The contents that were stored with a plan."""
-        packed = (self._load(plan_id) or b"").partition(_BASES)[2]
-        try:
-            return tuple(
-                zlib.decompress(base64.b64decode(line))
-                for line in packed.splitlines()
-                if not line.startswith(_CLIENT)
-            )
-        except (ValueError, zlib.error):
-            return ()
+
+        def load(database: sqlite3.Connection, found: str) -> tuple[bytes, ...]:
+            query = "SELECT sha256 FROM plan_bases WHERE plan = ? ORDER BY position"
+            contents = [get_parts(database, sha256) for (sha256,) in database.execute(query, (found,))]
+            return tuple(content for content in contents if content is not None)
+
+        return self._of_one(plan_id, load) or ()
 
     def load_client(self, plan_id: str) -> Client | None:
         """The program that made a plan, as far as it is known."""
-        return _client_in(self._load(plan_id) or b"")
 
-    def _load(self, plan_id: str) -> bytes | None:
-        wanted = _PREFIX.fullmatch(plan_id)
-        if wanted is None:
+        def load(database: sqlite3.Connection, found: str) -> Client | None:
+            query = "SELECT client, client_version FROM plans WHERE id = ? AND client IS NOT NULL"
+            row = database.execute(query, (found,)).fetchone()
+            return Client(row[0], row[1]) if row else None
+
+        return self._of_one(plan_id, load)
+
+    def _of_one(
+        self, plan_id: str, load: Callable[[sqlite3.Connection, str], Loaded | None]
+    ) -> Loaded | None:
+        """What `load` finds of the one plan whose ID begins with `plan_id`; None where there is not one."""
+        prefix = _PREFIX.fullmatch(plan_id)
+        if prefix is None:
             return None
-        digits = wanted[1].lower()
-        try:
-            with self._place.open() as folder:
-                if len(digits) == _DIGITS:
-                    names = [f"{digits}.json"]
-                else:
-                    stored = (entry.name for entry in self._filesystem.list(folder))
-                    names = [name for name in stored if name.startswith(digits) and _STORED.fullmatch(name)]
-                if len(names) != 1:
-                    return None
-                return self._read(folder, names[0])
-        except OSError:
-            return None
-
-    def _read(self, folder: int, name: str) -> bytes | None:
-        found = read_regular_file(self._filesystem, folder, name, name, MAX_DOCUMENT_BYTES)
-        return None if isinstance(found, Diagnostic) else found.data
-
-    def _read_end(self, folder: int, name: str) -> bytes:
-        """The last bytes of a stored file, with the line of its client; none where there is no file."""
-        if isinstance(stat_file(self._filesystem, folder, name, name), Diagnostic):
-            return b""
-        descriptor = self._filesystem.open_file(folder, name)
-        try:
-            end = b""
-            while part := self._filesystem.read(descriptor, _READ_AT_ONCE):
-                end = (end + part)[-_READ_AT_ONCE:]
-            return end
-        finally:
-            self._filesystem.release(descriptor)
+        with suppress(StorageRefused), self._store.read() as database:
+            if database is not None:
+                query = "SELECT id FROM plans WHERE id GLOB ? LIMIT 2"
+                rows = database.execute(query, (f"sha256-{prefix[1].lower()}*",)).fetchall()
+                return load(database, rows[0][0]) if len(rows) == 1 else None
+        return None
 
     def list_plans(self) -> tuple[StoredPlan, ...]:
         """All plans in the store, the newest first."""
-        try:
-            with self._place.open() as folder:
-                plans = [
-                    StoredPlan(f"sha256-{stored[1]}", self._filesystem.status_of(folder, entry.name).st_mtime)
-                    for entry in self._filesystem.list(folder)
-                    if (stored := _STORED.fullmatch(entry.name))
-                ]
-        except OSError:
-            return ()
-        return tuple(sorted(plans, key=lambda plan: (-plan.saved_at, plan.plan_id)))
-
-    def is_writable(self) -> bool:
-        """Whether plans can be stored: tried with a file of a moment."""
-        try:
-            with self._place.open(makes=True) as folder:
-                self._place.write(folder, _PROBE, b"")
-                self._filesystem.unlink(folder, _PROBE)
-        except OSError:
-            return False
-        return True
-
-    def _collect(self, folder: int, now: float) -> None:
-        """Remove what is too old; looked for once an hour, since there may be many."""
-        if self._collected_at is None or now - self._collected_at >= _COLLECT_SECONDS:
-            self._collected_at = now
-            self._place.remove_older(folder, now - self._kept_seconds)
+        rows = self._rows("SELECT id, saved_at FROM plans ORDER BY saved_at DESC, id")
+        return tuple(StoredPlan(plan_id, saved_at) for plan_id, saved_at in rows)
 
 
-def _limited(document: Iterable[bytes]) -> Iterator[bytes]:
-    """The parts of `document`. Raises `OSError` when they are too long to be stored."""
-    room = MAX_DOCUMENT_BYTES
-    for part in document:
-        room -= len(part)
-        if room < 0:
-            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-        yield part
-
-
-def _packed(bases: Iterable[bytes], client: Client | None) -> bytes:
-    """`bases` and `client` as what follows a document; no bases where they are too large."""
-    lines: list[bytes] = []
-    room = _MOST_BASES
+def _put_bases(database: sqlite3.Connection, plan_id: str, bases: Iterable[bytes]) -> None:
+    """Store `bases` with a plan; none where they are too large together."""
+    room, contents = _MOST_BASES, []
     for base in bases:
         room -= len(base)
         if room < 0:
-            lines = []
-            break
-        lines.append(base64.b64encode(zlib.compress(base, 1)) + b"\n")
-    if client is not None:
-        lines.append(_CLIENT + json.dumps([client.name, client.version]).encode("ascii") + b"\n")
-    return _BASES + b"".join(lines) if lines else b""
+            return
+        contents.append(base)
+    for position, content in enumerate(contents):
+        sha256 = hashlib.sha256(content).hexdigest()
+        put_parts(database, sha256, content)
+        database.execute("INSERT OR REPLACE INTO plan_bases VALUES (?, ?, ?)", (plan_id, position, sha256))
 
 
-def _client_in(stored: bytes) -> Client | None:
-    """The client in a stored file."""
-    line = stored.rpartition(b"\n" + _CLIENT)[2]
-    if len(line) == len(stored):
-        return None
-    try:
-        name, version = json.loads(line)
-    except (ValueError, TypeError):
-        return None
-    return Client(str(name), str(version))
-
-
-_LINK: Final = lazy_pattern(r"([0-9a-f]{64})-from-([0-9a-f]{64})")
+def _forget_plans(database: sqlite3.Connection, oldest: float) -> None:
+    """Remove the plans that were saved before `oldest`, in seconds since the epoch, with their links."""
+    old = database.execute("SELECT id FROM plans WHERE saved_at < ?", (oldest,)).fetchall()
+    query = "SELECT sha256 FROM plan_bases JOIN plans ON plan = id WHERE saved_at < ?"
+    digests = {row[0] for row in database.execute(query, (oldest,))}
+    database.executemany("DELETE FROM parts WHERE key = 'plan ' || ?", old)
+    database.executemany("DELETE FROM plans WHERE id = ?", old)
+    drop_unused(database, digests)
 
 
 # A plan is derived from another one by mdplan: what people decided about that counts for both. It revises
 # another one if its author made it in place of that: a decision on one says nothing of the other.
 LinkKind = Literal["derived", "revises"]
-_LINK_FOLDERS: Final[Mapping[LinkKind, str]] = {"derived": "origins", "revises": "revisions"}
 
 
-class PlanLinks:
+class PlanLinks(_InStore):
     """The links of one kind between plans of the root whose real path is `root_path`."""
 
     def __init__(
@@ -244,162 +198,54 @@ class PlanLinks:
         directory: str | None = None,
         filesystem: FileSystem | None = None,
     ) -> None:
-        self._place = PrivateFolder(root_path, _LINK_FOLDERS[kind], directory, filesystem)
+        super().__init__(root_path, directory, filesystem)
+        self._kind = kind
 
     def add(self, plan_id: str, origin: str) -> bool:
         """Record that the plan `plan_id` was made from `origin`; False where nothing is stored."""
-        child, parent = _PLAN_ID.fullmatch(plan_id), _PLAN_ID.fullmatch(origin)
-        if child is None or parent is None:
+        if not (_PLAN_ID.fullmatch(plan_id) and _PLAN_ID.fullmatch(origin)):
             return False
         if plan_id == origin:
             return True
         try:
-            with self._place.open(makes=True) as folder:
-                self._place.write(folder, f"{child[1]}-from-{parent[1]}", b"")
-        except OSError:
+            with self._store.write(syncs=False) as database:
+                database.execute(
+                    "INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)",
+                    (plan_id, origin, self._kind, time.time()),
+                )
+        except StorageRefused:
             return False
         return True
 
     def of(self, plan_id: str) -> frozenset[str]:
         """Return the plans that `plan_id` was made from, at any distance."""
-        return self._connected(plan_id, self._links())
+        return self._connected(plan_id, "plan", "made_from")
 
     def derived_from(self, plan_id: str) -> frozenset[str]:
         """Return the plans that were made from `plan_id`, at any distance."""
-        return self._connected(plan_id, [(parent, child) for child, parent in self._links()])
+        return self._connected(plan_id, "made_from", "plan")
 
-    def _links(self) -> list[tuple[str, str]]:
-        """Return each plan with one that it was made from."""
-        try:
-            with self._place.open() as folder:
-                links = [_LINK.fullmatch(entry.name) for entry in self._place.filesystem.list(folder)]
-        except OSError:
-            return []
-        return [(f"sha256-{link[1]}", f"sha256-{link[2]}") for link in links if link is not None]
-
-    def _connected(self, plan_id: str, links: list[tuple[str, str]]) -> frozenset[str]:
-        connected: set[str] = set()
-        waiting = [plan_id]
-        while waiting:
-            start = waiting.pop()
-            new = {end for first, end in links if first == start} - connected
-            connected |= new
-            waiting += new
-        return frozenset(connected - {plan_id})
+    def _connected(self, plan_id: str, start: str, end: str) -> frozenset[str]:
+        rows = self._rows(
+            f"WITH RECURSIVE connected (id) AS (VALUES (?1) UNION SELECT {end} FROM links, connected"  # noqa: S608
+            f" WHERE links.{start} = connected.id AND kind = ?2) SELECT id FROM connected WHERE id <> ?1",
+            (plan_id, self._kind),
+        )
+        return frozenset(row[0] for row in rows)
 
     def last_of(self, plan_id: str) -> str | None:
         """Return the plan that `plan_id` was made from according to the newest link."""
-        digits = plan_id.partition("-")[2]
-        try:
-            with self._place.open() as folder:
-                links = [
-                    (self._place.filesystem.status_of(folder, entry.name).st_mtime_ns, link[2])
-                    for entry in self._place.filesystem.list(folder)
-                    if (link := _LINK.fullmatch(entry.name)) and link[1] == digits
-                ]
-        except OSError:
-            return None
-        return f"sha256-{max(links)[1]}" if links else None
-
-
-# --- A folder of one root in the user's state directory, which no one else can write into.
-#
-# A root is known there by the hash of its path, so that its folder has a name whatever the path contains.
-class PrivateFolder:
-    """The folder `name` of the root whose real path is `root_path`; it is made when it is first needed.
-
-    `directory` is the state directory of all roots, from `MDPLAN_STATE_DIR` or the user's own when not given.
-    Its methods raise `OSError`.
-    """
-
-    def __init__(
-        self, root_path: str, name: str, directory: str | None = None, filesystem: FileSystem | None = None
-    ) -> None:
-        key = hashlib.sha256(os.fsencode(root_path)).hexdigest()[:32]
-        self._names = (key, name)
-        self._directory = directory
-        self.filesystem = filesystem or FileSystem()
-
-    @contextmanager
-    def open(self, *, makes: bool = False) -> Iterator[int]:
-        """The open folder, which with `makes` is made where it is missing, and what it lies in.
-
-        Raises `OSError` when it is not there or not this user's alone.
-        """
-        base, filesystem = self._base(), self.filesystem
-        if makes:
-            filesystem.make_directories(base)
-        opened = [filesystem.open_root(base)]
-        try:
-            for name in self._names:
-                if makes:
-                    with suppress(FileExistsError):
-                        filesystem.make_directory(opened[-1], name)
-                opened.append(filesystem.open_directory(opened[-1], name))
-                status = filesystem.status(opened[-1])
-                if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            yield opened[-1]
-        finally:
-            for descriptor in opened:
-                filesystem.release(descriptor)
-
-    def write(self, folder: int, name: str, data: bytes) -> None:
-        """Write a file so that it is never seen in parts, not even after a loss of power."""
-        self.write_parts(folder, name, (data,))
-
-    def write_parts(self, folder: int, name: str, parts: Iterable[bytes]) -> None:
-        """The same with the content in `parts`."""
-        self._write(folder, parts, lambda temporary: self.filesystem.rename(folder, temporary, name))
-
-    def write_new(self, folder: int, name: str, data: bytes) -> None:
-        """Write a new file atomically; it is on the disk afterwards. Raises `FileExistsError`."""
-        self._write(
-            folder, (data,), lambda temporary: self.filesystem.rename_new(folder, temporary, folder, name)
+        rows = self._rows(
+            "SELECT made_from FROM links WHERE plan = ? AND kind = ?"
+            " ORDER BY at DESC, made_from DESC LIMIT 1",
+            (plan_id, self._kind),
         )
-        self.filesystem.sync_directory(folder)
-
-    def _write(self, folder: int, parts: Iterable[bytes], put_in_place: Callable[[str], None]) -> None:
-        temporary = f".mdplan-{os.urandom(8).hex()}-1.tmp"
-        try:
-            descriptor = self.filesystem.create(folder, temporary)
-            try:
-                for part in parts:
-                    self.filesystem.write(descriptor, part)
-                self.filesystem.sync(descriptor)
-            finally:
-                self.filesystem.close(descriptor)
-            put_in_place(temporary)
-        except BaseException:
-            with suppress(OSError):
-                self.filesystem.unlink(folder, temporary)
-            raise
-
-    def remove_older(self, folder: int, oldest: float) -> None:
-        """Remove the files that were written before `oldest`, in seconds since the epoch."""
-        for entry in self.filesystem.list(folder):
-            # Another process may be removing as well.
-            with suppress(OSError):
-                if self.filesystem.status_of(folder, entry.name).st_mtime < oldest:
-                    self.filesystem.unlink(folder, entry.name)
-
-    @property
-    def path(self) -> str:
-        """Its absolute path."""
-        return os.path.join(self._base(), *self._names)
-
-    def _base(self) -> str:
-        return os.path.abspath(self._directory) if self._directory else user_state_directory()
+        return rows[0][0] if rows else None
 
 
 # --- Where the review page of a root is served, so that a server of agents can show a plan to people.
 #
-# The address is for viewing: clients receive it, and it opens a page that shows one plan and cannot
-# decide.
-_REVIEW_FOLDER: Final = "review"
-_FILE: Final = "address.json"
-_MOST_ADDRESS_BYTES: Final = 1 << 16
-_OPEN_TO_OTHERS: Final = 0o077
+# The address is for viewing: clients receive it, and it opens a page that shows one plan and cannot decide.
 
 
 def view_token(view_key: str, plan_id: str) -> str:
@@ -412,57 +258,30 @@ def announce(root_path: str, address: str, view_key: str) -> bool:
 
     `root_path` is the root's real path, `address` the URL that takes the query `plan` and `token`.
     """
-    place = PrivateFolder(root_path, _REVIEW_FOLDER)
-    facts = {"address": address, "viewKey": view_key, "process": os.getpid()}
-    data = json.dumps(facts).encode("ascii")
     try:
-        with place.open(makes=True) as folder:
-            place.write(folder, _FILE, data)
-    except OSError:
+        with Store(root_path).write(syncs=False) as database:
+            database.execute("DELETE FROM review")
+            database.execute("INSERT INTO review VALUES (?, ?, ?)", (address, view_key, os.getpid()))
+    except StorageRefused:
         return False
     return True
 
 
 def withdraw(root_path: str) -> None:
     """Remove the record of this process; the record of another process stays."""
-    place = PrivateFolder(root_path, _REVIEW_FOLDER)
-    with suppress(OSError), place.open() as folder:
-        found = _announced(place, folder)
-        if found is not None and found.process == os.getpid():
-            place.filesystem.unlink(folder, _FILE)
+    with suppress(StorageRefused), Store(root_path).write(syncs=False) as database:
+        database.execute("DELETE FROM review WHERE process = ?", (os.getpid(),))
 
 
 def address_of(root_path: str, plan_id: str) -> str | None:
     """The URL that shows the plan of the root, and cannot decide; None where no process serves one."""
-    place = PrivateFolder(root_path, _REVIEW_FOLDER)
-    try:
-        with place.open() as folder:
-            found = _announced(place, folder)
-    except OSError:
+    row = None
+    with suppress(StorageRefused), Store(root_path).read() as database:
+        if database is not None:
+            row = database.execute("SELECT address, view_key, process FROM review").fetchone()
+    if row is None or not _is_running(row[2]):
         return None
-    if found is None or not _is_running(found.process):
-        return None
-    return f"{found.address}?{urlencode({'plan': plan_id, 'token': view_token(found.view_key, plan_id)})}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Announced:
-    """What the process of that ID announced."""
-
-    address: str
-    view_key: str
-    process: int
-
-
-def _announced(place: PrivateFolder, folder: int) -> _Announced | None:
-    found = read_regular_file(place.filesystem, folder, _FILE, _FILE, _MOST_ADDRESS_BYTES)
-    if isinstance(found, Diagnostic) or found.status.st_mode & _OPEN_TO_OTHERS:
-        return None
-    try:
-        stored = json.loads(found.data)
-        return _Announced(str(stored["address"]), str(stored["viewKey"]), int(stored["process"]))
-    except (ValueError, KeyError, TypeError):
-        return None
+    return f"{row[0]}?{urlencode({'plan': plan_id, 'token': view_token(row[1], plan_id)})}"
 
 
 def _is_running(process: int) -> bool:
@@ -477,13 +296,9 @@ def _is_running(process: int) -> bool:
 
 # --- Decisions of people about plans: an append-only log for each plan.
 #
-# Each event is a file of its own, named by the plan and a number. Only one event can get a number, so of two
-# decisions that saw the same version one is refused. An event names the hash of the one before it, and the
-# first one a hash of the root and the plan.
-#
-# Decisions are in the user's state directory, outside every root, in files and folders that only the user can
-# write. A program that runs as the same user can write them too: against that program, approval is a guard
-# rail and a record, not a boundary.
+# A new event names the version of the log that its author saw. So of two decisions that saw the same version
+# one is refused. A program that runs as the same user can write the store too: against that program, approval
+# is a guard rail and a record, not a boundary.
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
@@ -491,9 +306,6 @@ MOST_LINE_COMMENTS: Final = 500
 
 # The version of a plan about which no one has decided.
 UNDECIDED: Final = "undecided"
-_DECISIONS_FOLDER: Final = "decisions"
-_EVENT: Final = lazy_pattern(r"([0-9a-f]{64})\.([1-9][0-9]{0,5})\.json")
-_MOST_EVENT_BYTES: Final = 16 << 20
 
 
 class Verdict(StrEnum):
@@ -651,48 +463,38 @@ class AddOutcome(StrEnum):
     FAILED = "failed"
 
 
-class DecisionStore:
+class DecisionStore(_InStore):
     """The decisions on plans of the root whose real path is `root_path`."""
-
-    def __init__(
-        self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
-    ) -> None:
-        self._root_path = root_path
-        self._place = PrivateFolder(root_path, _DECISIONS_FOLDER, directory, filesystem)
 
     def add(self, plan_id: str, event: Event, version: str) -> AddOutcome:
         """Add `event` to the log of a plan whose version is `version`.
 
         STALE where another event came first; FAILED where nothing can be stored that others cannot change.
         """
-        named = _PLAN_ID.fullmatch(plan_id)
-        if named is None:
+        if not _PLAN_ID.fullmatch(plan_id):
             return AddOutcome.FAILED
+        facts = json.dumps(asdict(event), sort_keys=True, separators=(",", ":"))
         try:
-            with self._place.open(makes=True) as folder:
-                standing = self._standing(folder, named[1])
+            with self._store.write() as database:
+                standing = _standing(database, plan_id)
                 if standing.version != version:
                     return AddOutcome.STALE
                 number = len(standing.events) + 1
-                after = version if standing.events else self._first_version(plan_id)
-                data = _encoded(plan_id, number, after, event)
-                self._place.write_new(folder, f"{named[1]}.{number}.json", data)
-        except FileExistsError:
-            return AddOutcome.STALE
-        except OSError:
+                after = hashlib.sha256(f"{version}\0{plan_id}\0{number}\0{facts}".encode()).hexdigest()
+                database.execute(
+                    "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)",
+                    (plan_id, number, after, _KINDS[type(event)], facts, time.time()),
+                )
+                _note_change(database)
+        except StorageRefused:
             return AddOutcome.FAILED
         return AddOutcome.ADDED
 
     def history(self, plan_id: str) -> DecisionHistory:
         """The events on the plan of that full ID that can be trusted."""
-        named = _PLAN_ID.fullmatch(plan_id)
-        if named is None:
-            return DecisionHistory()
-        try:
-            with self._place.open() as folder:
-                return self._standing(folder, named[1])
-        except OSError:
-            return DecisionHistory()
+        with suppress(StorageRefused), self._store.read() as database:
+            return _standing(database, plan_id) if database is not None else DecisionHistory()
+        return DecisionHistory()
 
     def of(self, plan_id: str) -> Decision | None:
         """The latest decision on the plan of that full ID."""
@@ -703,108 +505,52 @@ class DecisionStore:
 
         With `most` those on so many plans, the last stored.
         """
-        try:
-            with self._place.open() as folder:
-                plans = self._plans(folder)
-                chosen = list(plans)
-                if most is not None and most < len(plans):
-                    stored_at = {each: self._stored_at(folder, each, plans) for each in plans}
-                    chosen = heapq.nlargest(most, stored_at, key=stored_at.__getitem__)
-                found = [self._standing(folder, digits).decision for digits in chosen]
-        except OSError:
-            return ()
-        decisions = (decision for decision in found if decision is not None)
-        return tuple(sorted(decisions, key=lambda decision: (-decision.decided_at, decision.plan_id)))
-
-    def _stored_at(self, folder: int, digits: str, plans: Mapping[str, list[int]]) -> int:
-        name = f"{digits}.{max(plans[digits])}.json"
-        return self._place.filesystem.status_of(folder, name).st_mtime_ns
+        rows = self._rows(
+            "SELECT plan FROM decisions GROUP BY plan ORDER BY max(stored_at) DESC LIMIT ?",
+            (-1 if most is None else most,),
+        )
+        decisions = (self.of(plan_id) for (plan_id,) in rows)
+        known = (decision for decision in decisions if decision is not None)
+        return tuple(sorted(known, key=lambda decision: (-decision.decided_at, decision.plan_id)))
 
     def changed_at(self) -> int | None:
-        """When an event was last added or forgotten, in nanoseconds since the epoch; None for never."""
-        try:
-            with self._place.open() as folder:
-                return self._place.filesystem.status(folder).st_mtime_ns
-        except OSError:
-            return None
+        """A number that grows whenever an event is added or forgotten; None before the first."""
+        rows = self._rows("SELECT value FROM counters WHERE name = 'decisions'")
+        return rows[0][0] if rows else None
 
     def forget_older(self, oldest: float) -> None:
         """Remove the logs whose last event was stored before `oldest`, in seconds since the epoch.
 
         Rejections stay, also those of a part: the same plan can be made again at any time.
         """
-        try:
-            with self._place.open() as folder:
-                for digits, numbers in self._plans(folder).items():
-                    decision = self._standing(folder, digits).decision
-                    if decision is not None and not decision.approves:
-                        continue
-                    names = [f"{digits}.{number}.json" for number in sorted(numbers)]
-                    status = self._place.filesystem.status_of(folder, names[-1])
-                    if status.st_mtime < oldest:
-                        # The approval goes before the event that says it was used.
-                        for name in names:
-                            self._place.filesystem.unlink(folder, name)
-        except OSError:
-            return
-
-    def _plans(self, folder: int) -> dict[str, list[int]]:
-        """The numbers of events, by the digits of their plan."""
-        plans: dict[str, list[int]] = {}
-        for entry in self._place.filesystem.list(folder):
-            found = _EVENT.fullmatch(entry.name)
-            if found is not None:
-                plans.setdefault(found[1], []).append(int(found[2]))
-        return plans
-
-    def _standing(self, folder: int, digits: str) -> DecisionHistory:
-        events = list(self._read(folder, digits))
-        whole = [event for event in events if event is not None]
-        version = whole[-1][1] if whole else UNDECIDED
-        return DecisionHistory(tuple(event for event, _ in whole), version, len(whole) < len(events))
-
-    def _read(self, folder: int, digits: str) -> Iterator[tuple[Event, str] | None]:
-        """The events with their hashes, each after the one before; None for the first that is damaged."""
-        plan_id = f"sha256-{digits}"
-        number, version = 1, self._first_version(plan_id)
-        while True:
-            name = f"{digits}.{number}.json"
-            leaf = read_regular_file(self._place.filesystem, folder, name, name, _MOST_EVENT_BYTES)
-            if isinstance(leaf, Diagnostic) and leaf.code is Code.FILE_NOT_FOUND:
-                return
-            is_private = not isinstance(leaf, Diagnostic) and not leaf.status.st_mode & _OPEN_TO_OTHERS
-            data = leaf.data if not isinstance(leaf, Diagnostic) and is_private else b""
-            event = _read_event(data, (plan_id, number, version))
-            yield event
-            if event is None:
-                return
-            number, version = number + 1, event[1]
-
-    def _first_version(self, plan_id: str) -> str:
-        """Return what the first event names in place of an event before it.
-
-        It differs by root, so that the copied log of another root is damaged from its first event on.
-        """
-        return hashlib.sha256(b"\0".join((os.fsencode(self._root_path), plan_id.encode()))).hexdigest()
+        old = self._rows("SELECT plan FROM decisions GROUP BY plan HAVING max(stored_at) < ?", (oldest,))
+        plans = [plan_id for (plan_id,) in old if (found := self.of(plan_id)) is None or found.approves]
+        if plans:
+            with suppress(StorageRefused), self._store.write() as database:
+                database.executemany(
+                    "DELETE FROM decisions WHERE plan = ?", [(plan_id,) for plan_id in plans]
+                )
+                _note_change(database)
 
 
-def _read_event(data: bytes, expected: tuple[str, int, str]) -> tuple[Event, str] | None:
-    """Read the event in `data` and hash it; None unless it is the one of the plan, number and version."""
-    try:
-        fields = json.loads(data)
-        if (fields["planId"], fields["number"], fields["after"]) != expected:
-            return None
-        return _event_of(fields["kind"], fields["facts"]), hashlib.sha256(data).hexdigest()
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _encoded(plan_id: str, number: int, version: str, event: Event) -> bytes:
-    """Return the content of the file of an event."""
-    fields = {"planId": plan_id, "number": number, "after": version, "kind": _KINDS[type(event)]}
-    return json.dumps(fields | {"facts": asdict(event)}, sort_keys=True, separators=(",", ":")).encode(
-        "ascii"
+def _note_change(database: sqlite3.Connection) -> None:
+    database.execute(
+        "INSERT INTO counters VALUES ('decisions', 1) ON CONFLICT DO UPDATE SET value = value + 1"
     )
+
+
+def _standing(database: sqlite3.Connection, plan_id: str) -> DecisionHistory:
+    """The events of a plan, up to the first that cannot be read."""
+    query = "SELECT version, kind, facts FROM decisions WHERE plan = ? ORDER BY number"
+    events: list[Event] = []
+    version = UNDECIDED
+    for after, kind, facts in database.execute(query, (plan_id,)):
+        try:
+            events.append(_event_of(kind, json.loads(facts)))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return DecisionHistory(tuple(events), version, is_damaged=True)
+        version = after
+    return DecisionHistory(tuple(events), version)
 
 
 def _event_of(kind: str, facts: Mapping[str, Any]) -> Event:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeVar
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused, of_error, storage_errors
-from mdplan.storage.user_state import lies_in, state_directory_identity
+from mdplan.storage.user_state import is_known_root, lies_in, state_directory_identity
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -133,6 +133,14 @@ class Root:
         if problem.code is Code.FILE_NOT_FOUND:
             return replace(problem, hint=self._similar_hint(folder, components))
         return problem
+
+    def has_note(self) -> bool:
+        """Whether a commit runs below this root, or was killed there, whoever began it."""
+        try:
+            self.filesystem.status_of(self.descriptor, files.NOTE)
+        except OSError:
+            return False
+        return True
 
     def _find(
         self, name: files.FileName, find: Callable[[FileSystem, int, str, str], Found | Diagnostic]
@@ -513,37 +521,40 @@ def _literal_folder(glob: str) -> str:
 
 # --- A folder below which files may be read and written, held open so that it stays the same folder.
 
-STATE_FOLDER: Final = ".mdplan"
 _NAMES_COMPARED: Final = 2000
 _NAMES_SHOWN: Final = 3
 
 
 def find_root(start: str) -> str:
-    """The folder that a command started in `start` works in when no one names one.
-
-    The nearest one, from `start` upwards, that has a state folder or is the top of a git work tree; else
-    `start` itself. A marker that belongs to another user counts for nothing.
-    """
+    """The folder that a command started in `start` works in when no one names one."""
     return found_root(start)[0]
 
 
 def found_root(start: str) -> tuple[str, str]:
-    """The folder that `find_root` finds, and why it is that one, in words."""
+    """The folder that `find_root` finds, and why it is that one, in words.
+
+    The nearest one, from `start` upwards, that this user has edited before as a root; else the top of the git
+    work tree; else `start` itself. A work tree of another user counts for nothing.
+    """
     here = os.path.realpath(start)
-    folder, below = here, ""
-    while folder != below:
-        for marker in (STATE_FOLDER, ".git"):
-            if _is_own(os.path.join(folder, marker)):
-                where = "the current folder" if folder == here else "the nearest folder upwards"
-                return folder, f"{where}, which has {marker}; --root names another"
-        folder, below = os.path.dirname(folder), folder
+    above = [here]
+    while above[-1] != os.path.dirname(above[-1]):
+        above.append(os.path.dirname(above[-1]))
+    for marks, why in (
+        (is_known_root, "which mdplan has edited before"),
+        (_has_repository, "which has .git"),
+    ):
+        folder = next((folder for folder in above if marks(folder)), None)
+        if folder is not None:
+            where = "the current folder" if folder == here else "the nearest folder upwards"
+            return folder, f"{where}, {why}; --root names another"
     return here, "the current folder; --root names another"
 
 
-def _is_own(path: str) -> bool:
-    """Whether there is anything at `path` that belongs to this user."""
+def _has_repository(folder: str) -> bool:
+    """Whether `folder` has a `.git` that belongs to this user."""
     try:
-        return os.lstat(path).st_uid == os.geteuid()
+        return os.lstat(os.path.join(folder, ".git")).st_uid == os.geteuid()
     except OSError:
         return False
 

@@ -1,10 +1,11 @@
-"""The user's own state directory, out of reach of what lies in a root; and the key in it.
+"""The user's own state directory: where it is, which roots it knows, and a private folder for each of them.
 
-The key seals the records of the journal. A record without this user's seal is foreign: it may have come with
-a cloned repository, so nothing acts on it unless a person asks for that. One key serves all records: the seal
-binds each of them to the place where it was written.
+It holds one folder for each root, named by the hash of the root's path, with the database of
+`mdplan.storage.store`. Nothing in it comes with a document, and no command may edit it.
 """
 
+import errno
+import hashlib
 import os
 import stat
 import sys
@@ -13,13 +14,13 @@ from contextlib import suppress
 from functools import cache
 from typing import Final
 
-from mdplan.diagnostics import Diagnostic
-from mdplan.storage.files import read_regular_file
 from mdplan.storage.filesystem import FileSystem
 
 STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
-_KEY_FILE: Final = "journal.key"
-_KEY_BYTES: Final = 32
+_ROOTS: Final = "roots"
+_BY_INODE: Final = "moved"
+_PATH_FILE: Final = "path"
+_CONFLICT: Final = "conflict"
 
 
 def user_state_directory() -> str:
@@ -83,72 +84,121 @@ def user_name() -> str:
         return str(os.geteuid())
 
 
-def has_key() -> bool:
-    """Whether the user has a key, which is made when it is missing."""
-    return _key(user_state_directory()) is not None
-
-
-def seal(root_path: str, data: bytes) -> str:
-    """The user's seal on `data` of the root whose real path is given; empty when the user can have no key."""
-    key = _key(user_state_directory())
-    if key is None:
-        return ""
-    import hmac
-
-    return hmac.digest(key, os.fsencode(root_path) + b"\0" + data, "sha256").hex()
-
-
-def is_sealed(root_path: str, data: bytes, given: str) -> bool:
-    """Whether `given` is the user's seal on `data` of that root."""
-    import hmac
-
-    expected = seal(root_path, data)
-    # Texts are compared as bytes: of a text that is not ASCII the comparison would raise.
-    return expected != "" and hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
-
-
-@cache
-def _key(directory: str) -> bytes | None:
-    """The user's key, made when it is missing; None when it cannot be kept, or could be known to others.
-
-    The user's directory is not part of any commit, so it is reached by a disk of its own.
-    """
-    disk = FileSystem()
+def is_known_root(path: str) -> bool:
+    """Whether this user has committed or planned something in the root whose real path is `path`."""
     try:
-        disk.make_directories(directory)
-        folder = disk.open_root(directory)
-        try:
-            _make_key(disk, folder)
-            status = disk.status(folder)
-            found = read_regular_file(disk, folder, _KEY_FILE, _KEY_FILE, _KEY_BYTES)
-        finally:
-            disk.release(folder)
+        return os.stat(_folder_of(path, user_state_directory())).st_uid == os.geteuid()
     except OSError:
-        return None
-    if isinstance(found, Diagnostic) or len(found.data) != _KEY_BYTES:
-        return None
-    own = status.st_uid == found.status.st_uid == os.geteuid()
-    closed = not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.status.st_mode & 0o077
-    return found.data if own and closed else None
+        return False
 
 
-def _make_key(disk: FileSystem, folder: int) -> None:
-    """Write a key unless there is one; of two processes that do so at once, one wins."""
-    try:
-        disk.status_of(folder, _KEY_FILE)
-    except FileNotFoundError:
-        temporary = f".mdplan-{os.urandom(8).hex()}-0.tmp"
+def has_conflict(root_path: str) -> bool:
+    """Whether a recovery of that root waits for a person, which a look need not open the store for."""
+    return os.path.exists(os.path.join(_folder_of(root_path, user_state_directory()), _CONFLICT))
+
+
+class UnsafeFolderError(PermissionError):
+    """A folder of the state directory is another user's, or others can write into it."""
+
+
+class RootFolder:
+    """The folder of one root in the state directory, which no one else can write into.
+
+    `root_path` is the root's real path; `directory` is the state directory, from `MDPLAN_STATE_DIR` or the
+    user's own when not given. Methods raise `OSError`.
+    """
+
+    def __init__(
+        self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
+    ) -> None:
+        self.root_path = root_path
+        self.directory = os.path.abspath(directory) if directory else user_state_directory()
+        self.path = _folder_of(root_path, self.directory)
+        self.filesystem = filesystem or FileSystem()
+
+    def check(self, *, makes: bool = False) -> None:
+        """Raise `OSError` unless the folder is there and this user's alone; with `makes`, make it first.
+
+        The folder of a root that was moved, whose old path is gone, follows it.
+        """
         try:
-            descriptor = disk.create(folder, temporary)
-            try:
-                disk.write(descriptor, os.urandom(_KEY_BYTES))
-                disk.sync(descriptor)
-            finally:
-                disk.close(descriptor)
-            with suppress(FileExistsError):
-                disk.rename_new(folder, temporary, folder, _KEY_FILE)
-            # Without its key, an interrupted commit is foreign after a loss of power.
-            disk.sync_directory(folder)
-        finally:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            if not self._follow() and not makes:
+                raise
+            if makes:
+                self._make()
+            status = os.stat(self.path)
+        if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise UnsafeFolderError(errno.EACCES, os.strerror(errno.EACCES), self.path)
+
+    def mark_conflict(self, *, exists: bool) -> None:
+        """Leave a mark for `has_conflict`, or take it away."""
+        mark = os.path.join(self.path, _CONFLICT)
+        if exists:
+            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        else:
             with suppress(FileNotFoundError):
-                disk.unlink(folder, temporary)
+                os.unlink(mark)
+
+    def _make(self) -> None:
+        missing = self.path
+        made: list[str] = []
+        while not os.path.isdir(missing):
+            made.append(missing)
+            missing = os.path.dirname(missing)
+        for folder in reversed(made):
+            self.filesystem.make_directories(folder)
+        self._write_path()
+        link = self._link()
+        if link is not None:
+            self.filesystem.make_directories(os.path.dirname(link))
+            with suppress(FileNotFoundError):
+                os.unlink(link)
+            with suppress(FileExistsError):
+                os.symlink(self.path, link)
+        # A store in a folder that the next loss of power takes away undoes nothing.
+        for folder in {*made, *map(os.path.dirname, made)}:
+            descriptor = self.filesystem.open_root(folder)
+            try:
+                self.filesystem.sync_directory(descriptor)
+            finally:
+                self.filesystem.release(descriptor)
+
+    def _follow(self) -> bool:
+        """Take over the folder of this root from its old path; False where there is none, or it still is."""
+        link = self._link()
+        if link is None:
+            return False
+        try:
+            with open(os.path.join(link, _PATH_FILE), "rb") as file:
+                old_path = os.fsdecode(file.read())
+            if os.path.lexists(old_path):
+                return False
+            os.rename(os.path.realpath(link), self.path)
+            self._write_path()
+            os.unlink(link)
+            os.symlink(self.path, link)
+        except OSError:
+            return False
+        return True
+
+    def _write_path(self) -> None:
+        """Say to people whose folder it is."""
+        path = os.path.join(self.path, _PATH_FILE)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(os.fsencode(self.root_path))
+
+    def _link(self) -> str | None:
+        """The link to this folder whose name is the root's device and inode; None where there is no root."""
+        try:
+            status = os.stat(self.root_path)
+        except OSError:
+            return None
+        return os.path.join(self.directory, _BY_INODE, f"{status.st_dev:x}-{status.st_ino:x}")
+
+
+def _folder_of(root_path: str, directory: str) -> str:
+    # A hash, so that the folder has a name whatever the path contains.
+    return os.path.join(directory, _ROOTS, hashlib.sha256(os.fsencode(root_path)).hexdigest()[:32])

@@ -35,7 +35,6 @@ from mdplan.storage.filesystem import Durability
 from mdplan.storage.lock import locked
 from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
-from mdplan.storage.transactions import collect
 
 SECTIONS = 40
 MAX_BYTES = 1 << 20
@@ -162,17 +161,18 @@ def plainly(folder: Path, contents: Mapping[str, bytes], durability: Durability)
 def commit(root: Root, files: Sequence[StagedFile], version: int, durability: Durability) -> None:
     """What the engine does with the results of a plan."""
     with locked(root) as lock:
-        recover(lock, settles=False)
+        recover(lock)
         staged = stage(
             lock,
             files,
             transaction=secrets.token_hex(8),
-            note={"version": version},
+            note=b"{}",
+            now=time.time(),
             max_bytes=MAX_BYTES,
             durability=durability,
         )
         facts = publish(staged)
-        collect(lock)
+        lock.store.collect_if_due(200, 1 << 28, 0.0)
     assert facts.undoable, facts
     assert facts.durable is (durability is Durability.FULL), facts
 

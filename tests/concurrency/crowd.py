@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE
-from mdplan.storage.root import Root
-from mdplan.storage.transactions import Transaction, transactions
+from mdplan.storage.store import Store
 from tests.concurrency.attempts import START, Attempt, Log, digest, lines_of
 from tests.concurrency.order import chain_of, contradictions, disorder
 from tests.concurrency.worker import Job, SectionJob
@@ -71,13 +70,10 @@ class Crowd:
 
     def _check_history(self, chains: dict[str, list[Attempt]]) -> None:
         """The history has the ends of the same chains, as far as it goes back."""
-        root = Root.open(self.folder)
         edges: dict[str, list[tuple[str, str]]] = {name: [] for name in self.names}
-        for found in transactions(root):
-            assert isinstance(found, Transaction), found
-            for file in found.files if found.state == "committed" else ():
-                edges[file.path].insert(0, (file.base_sha256 or "", file.result_sha256 or ""))
-        root.close()
+        for found in Store(os.path.realpath(self.folder)).transactions():
+            for file in found.record.entries if found.state == "committed" else ():
+                edges[file.path].insert(0, (file.base or "", file.result or ""))
         for name, chain in chains.items():
             kept = edges[name]
             assert kept == [attempt.edges[name] for attempt in chain][len(chain) - len(kept) :]

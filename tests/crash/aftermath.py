@@ -6,23 +6,18 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mdplan.engine.engine import Engine
 from mdplan.storage.files import is_temporary_name
-from mdplan.storage.root import Root
-from mdplan.storage.transactions import Transaction, before_image, transactions
+from mdplan.storage.store import Store
 from tests.support.files import tree
 
-STATE = ".mdplan"
 OLD, NEW = "old", "new"
 MIXED = "mixed"
-# What is in the state folder itself; the next trial of an exchange removes what one before has left.
-OWN_NAMES = frozenset({".gitignore", "exchange-a", "exchange-b", "format", "history", "lock", "tx"})
-SETTLED = (".done", ".kept", ".undone")
 Tree = dict[str, tuple[int, bytes]]
 
 BEFORE = {
@@ -107,7 +102,7 @@ def result_of(before: Tree) -> Tree:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The state of a folder, to be brought back under the same path; a seal is good for one path alone."""
+    """The state of a folder and of its store, to be brought back under the same path."""
 
     folder: Path
     copy: Path
@@ -115,10 +110,19 @@ class Saved:
     @classmethod
     def of(cls, folder: Path, copy: Path) -> "Saved":
         _copy(folder, copy)
+        _copy(_states(), copy.with_name(f"{copy.name}-states"))
         return cls(folder, copy)
 
     def bring_back(self) -> None:
         _copy(self.copy, self.folder)
+        _copy(self.copy.with_name(f"{self.copy.name}-states"), _states())
+
+
+def _states() -> Path:
+    """The state directory of this test, made if it is missing."""
+    folder = Path(os.environ["MDPLAN_STATE_DIR"])
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _copy(folder: Path, to: Path) -> None:
@@ -149,52 +153,43 @@ def torn(folder: Path, old: Tree, new: Tree) -> Iterator[str]:
 
 
 def unclean(folder: Path) -> Iterator[str]:
-    """What should not be there after a recovery: files of the commit, unsettled records, false images."""
+    """What should not be there after a recovery: files of the commit, unsettled transactions."""
     for path in folder.rglob("*"):
         if is_temporary(path.name):
             yield f"{path.name} stayed"
-    state = folder / STATE
-    if not state.exists():
-        return
-    yield from (f"{name} is in the state folder" for name in sorted(set(names(state)) - OWN_NAMES))
-    yield from (f"the journal holds {name}" for name in names(state / "tx") if not name.endswith(SETTLED))
-    for image in names(state / "history"):
-        if digest((state / "history" / image).read_bytes()) != image:
-            yield f"the history holds other bytes as {image}"
+    if Store(os.path.realpath(folder)).interrupted():
+        yield "the store holds an interrupted transaction"
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+def committed(folder: Path) -> int:
+    """How many transactions of `folder` were committed."""
+    return sum(found.state == "committed" for found in Store(os.path.realpath(folder)).transactions())
 
 
 def history_problems(folder: Path, committed: Mapping[str, int]) -> Iterator[str]:
     """What is wrong with the history, in which paths were committed so often as `committed` says."""
     counts = dict.fromkeys(committed, 0)
-    with closing(Root.open(folder)) as root:
-        for found in transactions(root):
-            if not isinstance(found, Transaction):
-                yield f"the history holds {found}"
-            elif found.state == "committed":
-                if not found.undoable:
-                    yield f"{found.id} cannot be undone"
-                for file in found.files:
-                    if file.path in counts:
-                        counts[file.path] += 1
-                    if file.base_sha256 and before_image(root, file.base_sha256) is None:
-                        yield f"the old content of {file.path} in {found.id} is gone"
+    store = Store(os.path.realpath(folder))
+    for found in store.transactions():
+        if found.state == "committed":
+            if not found.undoable:
+                yield f"{found.id} cannot be undone"
+            for entry in found.record.entries:
+                if entry.path in counts:
+                    counts[entry.path] += 1
+                if entry.base and store.content(entry.base) is None:
+                    yield f"the old content of {entry.path} in {found.id} is gone"
     if counts != dict(committed):
         yield f"committed so often: {counts}"
 
 
 def transactions_on(folder: Path, path: str) -> list[str]:
     """IDs of the committed transactions that changed `path`."""
-    with closing(Root.open(folder)) as root:
-        return [
-            found.id
-            for found in transactions(root)
-            if isinstance(found, Transaction) and found.state == "committed"
-            if path in {file.path for file in found.files}
-        ]
+    return [
+        found.id
+        for found in Store(os.path.realpath(folder)).transactions()
+        if found.state == "committed" and path in {entry.path for entry in found.record.entries}
+    ]
 
 
 def doctor_problems(folder: Path) -> Iterator[str]:

@@ -6,7 +6,7 @@ and that recovery too, until there is no state left that was not seen.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +16,13 @@ from mdplan.diagnostics import Severity
 from mdplan.storage.commit import CommitResult, publish, stage
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.folders import Exchange
-from mdplan.storage.lock import RootLock, locked
-from mdplan.storage.recovery import RecoveryResult, confirm, recover
+from mdplan.storage.lock import RootLock
+from mdplan.storage.recovery import RecoveryResult, recover
 from mdplan.storage.root import Root
 from tests.crash.judge import Tree, documents, history_problems, mixture, strays
-from tests.crash.model_disk import FOLDER, ModelDisk, disk_image, own
-from tests.crash.scenario import Change, Scenario
-from tests.crash.volume import Event, Image, Named, Synced, Volume, numbers_of
+from tests.crash.model_disk import FOLDER, STORE, ModelDisk, ModelStore, disk_image, own
+from tests.crash.scenario import Change, Scenario, digest
+from tests.crash.volume import Event, Image, Named, Volume, numbers_of
 
 TRANSACTION = "c0" * 8
 NEXT = "f0" * 8
@@ -33,27 +33,6 @@ MAX_BYTES = 1 << 16
 # How many violations are enough to fail.
 ENOUGH = 20
 NEXT_CHANGE = Change("other.md", b"other\n", b"changed by the next commit\n")
-Recover = Callable[[RootLock], RecoveryResult]
-
-
-def explicit(lock: RootLock) -> RecoveryResult:
-    """What `mdplan recover` does."""
-    return recover(lock, settles=True)
-
-
-def before_answer(lock: RootLock) -> RecoveryResult:
-    """What a committing verb does before it answers that its transaction is committed already."""
-    recovered = recover(lock, settles=False)
-    confirm(lock)
-    return recovered
-
-
-# What the journal may hold after each form of recovery. Before a commit, what is settled may wait for syncs
-# that later commits do for their own sake.
-SETTLED: dict[Recover, tuple[str, ...]] = {
-    explicit: ("kept", "undone"),
-    before_answer: ("kept", "undone", "done"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +82,8 @@ class Checker:
         self.scenario = scenario
         self.enough = enough
         self.folder = folder
-        (folder / ".mdplan").mkdir(mode=0o700, exist_ok=True)
         self.earlier = {f"e{number}" * 8: changes for number, changes in enumerate(scenario.earlier)}
-        volume = Volume(disk_image(scenario.files()), scenario.torn_moves)
+        volume = Volume(disk_image({**scenario.files(), STORE: b""}), scenario.torn_moves)
         for transaction, changes in self.earlier.items():
             disk = self.disk(volume)
             self.commit(disk, changes, transaction)
@@ -115,7 +93,7 @@ class Checker:
         self._bases = {change.path: there[change.path] for change in scenario.changes if change.path in there}
         self.old = documents(self.start.image())
         self.new = self._expected()
-        self._judged: dict[tuple[Image, str, Recover], list[str]] = {}
+        self._judged: dict[tuple[Image, str], list[str]] = {}
 
     def disk(self, volume: Volume, make: type[ModelDisk] = ModelDisk) -> ModelDisk:
         """A disk of the scenario that holds `volume`, in a process that has tried its exchange before.
@@ -127,7 +105,7 @@ class Checker:
         )
         if not self.scenario.tries_exchange:
             root = disk.open_root(str(self.folder))
-            Exchange(disk, root).works_in(root, ("trial-a", "trial-b"))
+            Exchange(disk).works_in(root, ("trial-a", "trial-b"))
             disk.release(root)
             disk.volume = volume.copy()
             disk.events.clear()
@@ -136,12 +114,13 @@ class Checker:
     def commit(self, disk: ModelDisk, changes: tuple[Change, ...], transaction: str) -> CommitResult:
         """Commit the changes, as the engine does."""
         with self.lock(disk) as lock:
-            recover(lock, settles=False)
+            recover(lock)
             staged = stage(
                 lock,
                 [change.staged() for change in changes],
                 transaction=transaction,
-                note={"verb": "apply"},
+                note=b"{}",
+                now=0.0,
                 max_bytes=MAX_BYTES,
                 durability=self.scenario.durability,
                 removed_folders=self.scenario.removed_folders if transaction == TRANSACTION else (),
@@ -157,15 +136,13 @@ class Checker:
         assert documents(disk.volume.image()) == self.new
         return disk
 
-    def check(self, disk: ModelDisk, depth: int | None = None, recovery: Recover = explicit) -> Found:
+    def check(self, disk: ModelDisk, depth: int | None = None) -> Found:
         """Crash the commit that `disk` went through, then `depth` recoveries in a row, or any number."""
-        found = self.check_states(self.crashed(disk, EITHER, NEW), depth, recovery)
+        found = self.check_states(self.crashed(disk, EITHER, NEW), depth)
         found.points += len(disk.events) + 1
         return found
 
-    def check_states(
-        self, states: Iterable[State], depth: int | None = None, recovery: Recover = explicit
-    ) -> Found:
+    def check_states(self, states: Iterable[State], depth: int | None = None) -> Found:
         """Recover from each of `states`, and from every crash of that recovery, and so on `depth` times."""
         found = Found()
         waiting = deque([iter(states)])
@@ -181,7 +158,7 @@ class Checker:
             seen[key] = state.may_be
             found.states += 1
             disk = self.disk(state.volume)
-            outcome, problems = self.recovered(disk, state, recovery)
+            outcome, problems = self.recovered(disk, state)
             story = " then ".join(map(str, state.crashes)) if problems else ""
             found.violations += (f"{problem}; {story}" for problem in problems)
             if outcome is not None and not problems and (depth is None or len(state.crashes) <= depth):
@@ -224,8 +201,7 @@ class Checker:
         """Hold the lock of the root on `disk`, and see that nothing stays open."""
         root = Root.open(self.folder, filesystem=disk)
         try:
-            with locked(root) as lock:
-                yield lock
+            yield RootLock(root, ModelStore(disk))
         finally:
             root.close()
         assert not disk.opened, "a descriptor stayed open"
@@ -273,10 +249,10 @@ class Checker:
             volume.kept[number] = volume.content[number]
         return volume
 
-    def recovered(self, disk: ModelDisk, state: State, recovery: Recover) -> tuple[str | None, list[str]]:
+    def recovered(self, disk: ModelDisk, state: State) -> tuple[str | None, list[str]]:
         """The outcome of a recovery, and what is wrong with it."""
         with self.lock(disk) as lock:
-            recovered = recovery(lock)
+            recovered = recover(lock, settles=True)
         image = disk.volume.image()
         left = documents(image)
         outcome = next((name for name, tree in ((OLD, self.old), (NEW, self.new)) if left == tree), None)
@@ -290,42 +266,39 @@ class Checker:
         elif outcome not in state.may_be:
             problems.append(f"all files are {outcome}")
         else:
-            problems += self._judge(image, outcome, recovery)
+            problems += self._judge(image, outcome)
             # Where a file can have one name only, and none can change places, its plan in the record is left.
             if outcome == OLD and (self.scenario.exchange or self.scenario.links):
                 problems += self._thrown_away(documents(state.volume.image()), image)
         return outcome, problems
 
-    def _judge(self, image: Image, outcome: str, recovery: Recover) -> list[str]:
-        """What is wrong in the state folder after a recovery with that outcome."""
-        if (image, outcome, recovery) not in self._judged:
-            problems = [*strays(image, SETTLED[recovery])]
+    def _judge(self, image: Image, outcome: str) -> list[str]:
+        """What is wrong in the store and the folders after a recovery with that outcome."""
+        if (image, outcome) not in self._judged:
             disk = self.disk(Volume(image))
+            problems = [*strays(image, ModelStore(disk))]
             with self.lock(disk) as lock:
-                again = recovery(lock)
-            # An answer is synced each time; that changes nothing.
-            done = [each for each in disk.events if recovery is explicit or not isinstance(each, Synced)]
-            if done or again != RecoveryResult((), (), (), ()):
-                problems.append(f"a second recovery finds something to do: {again}, {done}")
+                again = recover(lock, settles=True)
+            if disk.events or again != RecoveryResult((), (), (), ()):
+                problems.append(f"a second recovery finds something to do: {again}, {disk.events}")
             # A file system that loses files when it moves them loses old versions, and no more than that.
             if not self.scenario.torn_moves:
-                root = Root.open(self.folder, filesystem=disk)
                 committed = {*self.earlier} | ({TRANSACTION} if outcome == NEW else set())
-                problems += history_problems(root, committed)
-                root.close()
-            self._judged[image, outcome, recovery] = problems
-        return self._judged[image, outcome, recovery]
+                problems += history_problems(ModelStore(disk), committed)
+            self._judged[image, outcome] = problems
+        return self._judged[image, outcome]
 
     def _thrown_away(self, before: Tree, image: Image) -> Iterator[str]:
         """What was visible before the recovery, and is neither in place nor in the history after it."""
-        kept = {node.content.data for node in image}
+        disk = self.disk(Volume(image))
+        store = ModelStore(disk)
         for change in self.scenario.changes:
             visible = before.get(change.path)
             if (
                 change.new is not None
                 and visible is not None
                 and visible.data == change.new
-                and change.new not in kept
+                and store.content(digest(change.new) or "") is None
             ):
                 yield f"what {change.path} had been changed to is gone"
 

@@ -6,11 +6,14 @@ both. What it adds: every event is recorded, and for each moment it tells how th
 
 import errno
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from contextlib import closing, contextmanager
+from typing import ClassVar
 
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step
+from mdplan.storage.store import Store, make_tables
 from tests.crash.volume import (
     ROOT,
     Assignment,
@@ -20,6 +23,7 @@ from tests.crash.volume import (
     Image,
     Made,
     Named,
+    Stored,
     Synced,
     Volume,
     image_from,
@@ -48,6 +52,61 @@ def disk_image(files: Mapping[str, bytes | Content]) -> Image:
         if parts[-1]:
             tree["/".join(parts)] = own(data) if isinstance(data, bytes) else data
     return image_from(tree, own(mode=FOLDER))
+
+
+STORE = "store"
+
+
+class ModelStore(Store):
+    """The store of the root on a `ModelDisk`: a database in memory whose dump is a file of the disk.
+
+    A change of it is on the disk at once, as SQLite promises.
+    """
+
+    _saved: ClassVar[dict[bytes, bytes]] = {}
+
+    def __init__(self, disk: "ModelDisk") -> None:
+        super().__init__(disk.mounted_at, filesystem=disk)
+        self.disk = disk
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection | None]:
+        with self._errors("reading"):
+            self.disk.before(Step.STORE_READ)
+            with closing(self._load()) as connection:
+                yield connection
+
+    @contextmanager
+    def write(self, *, syncs: bool = True) -> Iterator[sqlite3.Connection]:
+        with self._errors("writing"):
+            self.disk.before(Step.STORE_BEGIN)
+            with closing(self._load()) as connection:
+                connection.execute("BEGIN")
+                yield connection
+                self.disk.before(Step.STORE_COMMIT)
+                connection.execute("COMMIT")
+                dump = "\n".join(connection.iterdump()).encode()
+                self._saved[dump] = connection.serialize()
+            number = self.disk.volume.names[ROOT][STORE]
+            if dump != self.disk.volume.content[number].data:
+                self.disk.happens(Stored(number, own(dump), lasts=syncs))
+            self.disk.before(Step.STORE_DONE)
+
+    def checkpoint(self) -> None:
+        """Nothing: there is no WAL."""
+
+    def mark_conflicts(self) -> None:
+        """Nothing: the mark is for looks without the store."""
+
+    def _load(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        dump = self.disk.volume.content[self.disk.volume.names[ROOT][STORE]].data
+        if dump:
+            connection.deserialize(self._saved[dump])
+        else:
+            make_tables(connection)
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
 
 
 class ModelDisk(FileSystem):
@@ -121,12 +180,6 @@ class ModelDisk(FileSystem):
                 return False
             raise
         return True
-
-    def open_lock(self, directory: int, name: str) -> int:
-        """A real file at the mount point: locks are the system's."""
-        self.before(Step.OPEN_FILE)
-        real = Path(self.mounted_at) / ".mdplan" / name
-        return os.open(real, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def open_directory(self, directory: int, name: str) -> int:
         self.before(Step.OPEN_DIRECTORY)
@@ -258,10 +311,6 @@ class ModelDisk(FileSystem):
             self.release(descriptor)
 
     def release(self, descriptor: int) -> None:
-        if descriptor < FIRST_DESCRIPTOR:
-            # That of a lock.
-            os.close(descriptor)
-            return
         self._written_to.discard(descriptor)
         del self.opened[descriptor]
 
@@ -280,10 +329,6 @@ class ModelDisk(FileSystem):
     def rename(self, directory: int, name: str, target: str) -> None:
         self.before(Step.RENAME)
         self._rename(self.opened[directory], name, self.opened[directory], target)
-
-    def move(self, directory: int, name: str, target_directory: int, target: str) -> None:
-        self.before(Step.MOVE)
-        self._rename(self.opened[directory], name, self.opened[target_directory], target)
 
     def rename_new(self, directory: int, name: str, target_directory: int, target: str) -> None:
         self.before(Step.RENAME_NEW)

@@ -8,7 +8,8 @@ from mdplan.storage.filesystem import Step, StorageRefused
 from mdplan.storage.recovery import recover
 from tests.crash.checker import TRANSACTION, Checker, Found
 from tests.crash.judge import Tree, documents, mixture, strays
-from tests.crash.model_disk import ModelDisk, own
+from tests.crash.model_disk import ModelDisk, ModelStore, own
+from tests.crash.scenario import digest
 from tests.crash.volume import Changed, Made, Named, Volume, numbers_of
 
 WRITTEN = b"written by another program\n"
@@ -97,7 +98,7 @@ def _recovered(checker: Checker, disk: SharedDisk, volume: Volume) -> Iterator[s
     with checker.lock(after) as lock:
         recover(lock, settles=True, keep="current")
     yield from _judge(checker, disk, after.volume, ())
-    yield from strays(after.volume.image(), ("kept", "undone"))
+    yield from strays(after.volume.image(), ModelStore(after))
 
 
 def _judge(checker: Checker, disk: SharedDisk, volume: Volume, problems: Problems) -> Iterator[str]:
@@ -110,7 +111,8 @@ def _judge(checker: Checker, disk: SharedDisk, volume: Volume, problems: Problem
     if rest not in (old, new) and not WAITS & {problem.code for problem in problems}:
         yield f"the others are {mixture(rest, old, new)}"
     base = next(change.old for change in checker.scenario.changes if change.path == disk.path)
-    if base not in (None, disk.replaced) and base not in {node.content.data for node in image}:
+    kept = base is not None and ModelStore(checker.disk(volume)).content(digest(base) or "")
+    if base not in (None, disk.replaced) and not kept and base not in {node.content.data for node in image}:
         yield "the old content, which it has not replaced, is gone"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.storage.filesystem import FileSystem, StorageRefused
-from tests.support.commits import change, commit, journal_of
+from tests.support.commits import change, commit, states_of
 
 CHANGE = change("a.md", b"old text", b"new text")
 
@@ -43,12 +43,9 @@ def test_write_with_unchanged_mtime_is_detected_when_displaced(tmp_path: Path) -
     def write() -> None:
         file.write_bytes(b"own text")
 
-    # Once is for the state folder, which this disk would not see appear either.
-    commit(tmp_path, change("a.md", b"old text", b"old text."))
-    file.write_bytes(b"old text")
     with pytest.raises(StorageRefused) as refused:
         commit(tmp_path, CHANGE, disk=disk, between=write)
 
     assert [problem.code for problem in refused.value.problems] == [Code.CONFLICT_LATE_WRITE]
     assert file.read_bytes() == b"own text"
-    assert journal_of(tmp_path)[-1] != "pending"
+    assert states_of(tmp_path)[-1] != "pending"

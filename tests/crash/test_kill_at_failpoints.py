@@ -162,7 +162,10 @@ def run_process(folder: Path, failpoint: str) -> subprocess.CompletedProcess[str
     "failpoint",
     [
         "exchange:3",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("set-mode:2", "rename:2", "rename-new:2")),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("set-mode:2", "store-commit:2", "rename-new:1")
+        ),
     ],
 )
 def test_failpoint_kills_the_program(tmp_path: Path, failpoint: str) -> None:

@@ -17,19 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from mdplan.diagnostics import Code, Problems, Severity
 from mdplan.storage.filesystem import Durability, FileSystem, Step, StorageRefused
 from tests.conftest import FULL
-from tests.crash.checker import (
-    EITHER,
-    NEW,
-    OLD,
-    TRANSACTION,
-    Checker,
-    Crash,
-    Found,
-    Recover,
-    State,
-    before_answer,
-    explicit,
-)
+from tests.crash.checker import EITHER, NEW, OLD, TRANSACTION, Checker, Crash, Found, State
 from tests.crash.judge import documents, mixture
 from tests.crash.model_disk import ModelDisk, disk_image
 from tests.crash.scenario import Change, Scenario, created, deleted, renamed, replaced
@@ -92,7 +80,6 @@ CLUTTERED = (
 
 # What a fault is tried on at each of its operations.
 FAULTY = Scenario("some", (*replaced("a.md"), *created("x/new.md"), *deleted("d/gone.md")), BEFORE)
-FORMS = pytest.mark.parametrize("recovery", [explicit, before_answer])
 
 
 def scenarios(*chosen: Scenario, slow: tuple[Scenario, ...] = ()) -> pytest.MarkDecorator:
@@ -118,12 +105,6 @@ def test_nested_crashes_end_all_old_or_all_new(scenario: Scenario, tmp_path: Pat
     check(checker.check(checker.run()), tally)
 
 
-@scenarios(*SMALL[:3], slow=SMALL[3:])
-def test_receipts_stay_valid_after_nested_crashes(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
-    checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run(), recovery=before_answer), tally)
-
-
 @scenarios(*SMALL, slow=LARGE)
 def test_next_commit_succeeds_after_every_crash(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)
@@ -145,13 +126,12 @@ def test_crash_of_a_large_commit_ends_all_old_or_all_new(
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@FORMS
 @scenarios(*LARGE[:-1])
 def test_nested_crashes_of_a_large_commit_end_all_old_or_all_new(
-    scenario: Scenario, recovery: Recover, tmp_path: Path, tally: Tally
+    scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
     checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run(), recovery=recovery), tally)
+    check(checker.check(checker.run()), tally)
 
 
 @pytest.mark.slow
@@ -167,13 +147,12 @@ def test_nested_crash_with_torn_renames_ends_all_old_or_all_new(
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@FORMS
 @scenarios(*CLUTTERED)
 def test_crash_among_many_unsynced_names_ends_all_old_or_all_new(
-    scenario: Scenario, recovery: Recover, tmp_path: Path, tally: Tally
+    scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
     checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run(), depth=0, recovery=recovery), tally)
+    check(checker.check(checker.run(), depth=0), tally)
 
 
 class FaultyDisk(ModelDisk):
@@ -367,7 +346,7 @@ def test_names_in_a_new_folder_are_lost_with_it() -> None:
 def test_move_between_folders_is_atomic_and_either_sync_persists_it(synced: str) -> None:
     disk, root = disk_with(a=b"1")
     folder = disk.open_directory(root, "d")
-    disk.move(root, "a", folder, "b")
+    disk.rename_new(root, "a", folder, "b")
     before = states(disk)
     disk.sync_directory(folder if synced else root)
 
@@ -378,7 +357,7 @@ def test_move_between_folders_is_atomic_and_either_sync_persists_it(synced: str)
 def test_torn_move_may_lose_the_file_or_leave_two_names() -> None:
     disk = ModelDisk(Volume(disk_image({"a": b"1", "d/": b""}), torn_moves=True))
     root = disk.open_root("/")
-    disk.move(root, "a", disk.open_directory(root, "d"), "b")
+    disk.rename_new(root, "a", disk.open_directory(root, "d"), "b")
 
     assert states(disk) == {files(a=b"1"), files(), files(a=b"1", d_b=b"1"), files(d_b=b"1")}
 
@@ -428,7 +407,7 @@ def test_new_images_of_all_events_cover_every_moment() -> None:
     disk.exchange(root, "t", "a")
     disk.sync_directory(root)
     folder = disk.open_directory(root, "d")
-    disk.move(root, "t", folder, "t")
+    disk.rename_new(root, "t", folder, "t")
     put(disk, folder, "u", b"more", sync=False)
     disk.link(folder, "t", "v")
     disk.sync_directory(folder)
@@ -557,7 +536,7 @@ class BothDisks(RuleBasedStateMachine):
         self.both(lambda disk, opened: getattr(disk, step)(opened, name, other), folder)
 
     @rule(
-        step=st.sampled_from(["rename_new", "move"]),
+        step=st.just("rename_new"),
         folder=st.sampled_from(FOLDERS),
         name=st.sampled_from(NAMES),
         other_folder=st.sampled_from(FOLDERS),

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.root import Root
-from mdplan.storage.transactions import Transaction, transactions
-from tests.crash.aftermath import digest, engine, in_memory, names, unclean
+from mdplan.storage.files import NOTE
+from tests.crash.aftermath import committed, digest, engine, in_memory, unclean
 from tests.crash.checker import Checker
 from tests.crash.commands import Commands
 from tests.crash.scenario import Scenario, created, deleted, renamed, replaced
@@ -103,18 +102,12 @@ def test_commit_of_a_stopped_server_is_all_old_or_all_new(
 ) -> None:
     with lines_to("--root", str(folder)) as lines:
         lines.send(request())
-        while not any(name.endswith(".pending") for name in names(folder / ".mdplan" / "tx")):
+        while not (folder / NOTE).exists():
             assert lines.server.poll() is None
         stop(lines)
     with engine(folder) as opened:
         assert opened.recover().ok
-    root = Root.open(folder)
-    found = list(transactions(root))
-    root.close()
-
-    assert all(isinstance(each, Transaction) for each in found)
-    committed = [each for each in found if each.state == "committed"]
-    expected = NEW if committed else OLD
+    expected = NEW if committed(folder) else OLD
     assert {(folder / f"{number}.md").read_text() for number in range(FILES)} == {expected}
     assert list(unclean(folder)) == []
 

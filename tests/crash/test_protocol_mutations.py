@@ -10,10 +10,10 @@ from mdplan.storage import commit as swap
 from mdplan.storage import recovery as restore
 from mdplan.storage.commit import StagedTarget
 from mdplan.storage.filesystem import FileSystem
-from mdplan.storage.journal import JournalEntry
-from mdplan.storage.recovery import RestoreAction
-from mdplan.storage.transactions import FoundContents, RootState, StagedPlace
-from tests.crash.checker import EITHER, NEW, TRANSACTION, Checker, State, explicit
+from mdplan.storage.neighbours import FoundContents, StagedPlace
+from mdplan.storage.recovery import RestoreAction, RootState, recover
+from mdplan.storage.store import FileEntry
+from tests.crash.checker import EITHER, NEW, TRANSACTION, Checker, State
 from tests.crash.model_disk import ModelDisk
 from tests.crash.scenario import Scenario, created, deleted, renamed, replaced
 from tests.crash.stranger import check_stranger
@@ -46,13 +46,7 @@ RECOVERED = Scenario(
 
 # By path and how often that was synced before: what is put back, what is taken away then, what goes into the
 # history, and the commit point that a process was killed behind.
-NEEDED_BY_RECOVERY = (
-    ("the root", 0),
-    ("d/", 0),
-    ("the root", 1),
-    (f".mdplan-{TRANSACTION}-0.tmp", 0),
-    (".mdplan/tx/", 0),
-)
+NEEDED_BY_RECOVERY = (("the root", 0), ("d/", 0), ("the root", 1), (f".mdplan-{TRANSACTION}-0.tmp", 0))
 
 
 class ForgetfulDisk(ModelDisk):
@@ -115,13 +109,13 @@ def test_removing_any_sync_of_recovery_can_lose_data(tmp_path: Path, tally: Tall
     # With the earlier commit out of the way, no sync is made for its sake that would stand in for another.
     settled = checker.disk(checker.start)
     with checker.lock(settled) as lock:
-        explicit(lock)
+        recover(lock)
     checker.start = Volume(settled.volume.image())
     states = {state.volume.key(): state for state in checker.crashed(checker.run(), EITHER, NEW)}
     wanted = set(NEEDED_BY_RECOVERY)
     for state in states.values():
         healthy = forgetful(checker, state.volume, -1)
-        checker.recovered(healthy, state, explicit)
+        checker.recovered(healthy, state)
         for ignored, path in enumerate(healthy.synced):
             sync = path, healthy.synced[:ignored].count(path)
             if sync in wanted and can_lose(checker, state, ignored):
@@ -134,7 +128,7 @@ def test_removing_any_sync_of_recovery_can_lose_data(tmp_path: Path, tally: Tall
 def can_lose(checker: Checker, state: State, ignored: int) -> bool:
     """Whether a recovery from that state that ignores one sync, or a crash of it, ends in a violation."""
     disk = forgetful(checker, state.volume, ignored)
-    outcome, problems = checker.recovered(disk, state, explicit)
+    outcome, problems = checker.recovered(disk, state)
     if problems or outcome is None:
         return True
     crashed = checker.crashed(disk, state.may_be, outcome, state.crashes)
@@ -154,7 +148,7 @@ def create_blindly(disk: FileSystem, target: StagedTarget) -> None:
     disk.rename(target.place.folder, target.place.temporary, target.place.leaf)
 
 
-def way_of_created_without_hash(entry: JournalEntry, found: FoundContents) -> RestoreAction:
+def way_of_created_without_hash(entry: FileEntry, found: FoundContents) -> RestoreAction:
     return RestoreAction.NOTHING if found.target is None else RestoreAction.TAKE_AWAY
 
 
@@ -163,7 +157,7 @@ def take_away_without_hash(place: StagedPlace, found: FoundContents) -> bool:
     return True
 
 
-def way_of_replaced_without_hash(entry: JournalEntry, found: FoundContents) -> RestoreAction:
+def way_of_replaced_without_hash(entry: FileEntry, found: FoundContents) -> RestoreAction:
     return RestoreAction.NOTHING if found.temporary in (None, entry.result) else RestoreAction.PUT_BACK
 
 

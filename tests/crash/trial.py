@@ -11,13 +11,12 @@ from tests.crash.aftermath import (
     ELSEWHERE,
     NEW,
     OLD,
-    STATE,
     Saved,
     Tree,
     batch,
+    committed,
     doctor_problems,
     history_problems,
-    names,
     outcome,
     result_of,
     torn,
@@ -32,6 +31,7 @@ LOOKING = frozenset(
     {
         *(Step.OPEN_ROOT, Step.OPEN_DIRECTORY, Step.OPEN_FILE, Step.STATUS, Step.READ, Step.READ_LINK),
         *(Step.LIST, Step.MAY_WRITE, Step.READ_ATTRIBUTES, Step.CLOSE, Step.SYNC, Step.SYNC_DIRECTORY),
+        *(Step.LOCK, Step.STORE_READ, Step.STORE_BEGIN),
     }
 )
 
@@ -52,14 +52,11 @@ class Trial:
         folder = parent / "root"
         folder.mkdir()
         make(folder)
-        start, old = Saved.of(folder, parent / "start"), tree(folder)
-        # The user's key is made by the first of all commits; here that one is over.
-        mdplan.run(folder, *APPLY, stdin=batch())
-        start.bring_back()
+        start, old, earlier = Saved.of(folder, parent / "start"), tree(folder), committed(folder)
         ended = mdplan.run(folder, *APPLY, stdin=batch())
         new = tree(folder)
         assert (ended.code, ended.json["applied"], new) == (0, True, result_of(old)), ended
-        return cls(mdplan, start, old, new, ended.steps, len(names(start.copy / STATE / "tx")))
+        return cls(mdplan, start, old, new, ended.steps, earlier)
 
     @property
     def folder(self) -> Path:
@@ -85,8 +82,7 @@ class Trial:
 
     def promised(self) -> str:
         """What recovery has to come to: all new as soon as the record says that it is done."""
-        committed = [name for name in names(self.folder / STATE / "tx") if name.endswith((".done", ".kept"))]
-        return NEW if len(committed) > self.earlier else OLD
+        return NEW if committed(self.folder) > self.earlier else OLD
 
     def left(self, promised: str) -> Iterator[str]:
         """What is wrong where all should be as it was `promised`."""

@@ -76,7 +76,16 @@ class Synced:
     number: int
 
 
-Event = Made | Named | Changed | Synced
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A database has other content, at once and for good, or only at once."""
+
+    number: int
+    content: Content
+    lasts: bool
+
+
+Event = Made | Named | Changed | Synced | Stored
 
 
 class Volume:
@@ -91,6 +100,8 @@ class Volume:
         self.base = {number: dict(names) for number, names in self.names.items()}
         self.sets: list[NameSet] = []
         self.settled: list[bool] = []
+        # What changes as a whole.
+        self.databases: frozenset[int] = frozenset()
 
     def copy(self) -> "Volume":
         """The same disk once more."""
@@ -99,6 +110,7 @@ class Volume:
         other.names = {number: dict(names) for number, names in self.names.items()}
         other.base = {number: dict(names) for number, names in self.base.items()}
         other.sets, other.settled = list(self.sets), list(self.settled)
+        other.databases = self.databases
         return other
 
     def apply(self, event: Event) -> None:
@@ -113,6 +125,11 @@ class Volume:
                     self.base[number] = {}
             case Changed(number, content):
                 self.content[number] = content
+            case Stored(number, content, lasts):
+                self.content[number] = content
+                self.databases |= {number}
+                if lasts:
+                    self.kept[number] = content
             case Named(names):
                 assign(self.names, names)
                 self._add(names)
@@ -203,7 +220,9 @@ class Volume:
         if changed is not None and changed not in reached:
             return
         dirty = {
-            number: written(self.kept[number], self.content[number])
+            number: (self.kept[number], self.content[number])
+            if number in self.databases
+            else written(self.kept[number], self.content[number])
             for number in reached
             if self.kept[number] != self.content[number]
         }

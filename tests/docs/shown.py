@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.transactions import temporary_names
 from tests.bot.repository import IDENTITY
 from tests.docs.pages import fenced
+from tests.support.commits import leave_interrupted
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.tool_case import served
 
@@ -52,7 +52,7 @@ def remade(text: str, folder: Path) -> str:
         shown = block["text"]
         match (block["info"] or "").split():
             case [] if block["mark"] == _CUT_OFF:
-                pending_transactions(folder)
+                leave_interrupted(folder)
             case ["json", name] if name.startswith("md_"):
                 answer = answered(name, shown)
             case ["text"] if answer is not None:
@@ -121,15 +121,3 @@ def answered(tool: str, arguments: str) -> str:
     """What a model reads when it calls `tool` in the current folder."""
     with served(Path.cwd(), "md") as calls:
         return calls.call(tool, json.loads(arguments)).text
-
-
-def pending_transactions(folder: Path) -> None:
-    """Make of the last commit what a kill leaves behind its last exchange."""
-    state = folder / ".mdplan"
-    record = max((state / "tx").iterdir())
-    entries = json.loads(record.read_bytes().split(b"\n")[1])
-    for index, entry in enumerate(entries["entries"]):
-        displaced, _ = temporary_names(entries["transaction"], index)
-        image = state / "history" / entry["base"]
-        image.rename((folder / entry["path"]).with_name(displaced))
-    record.rename(record.with_suffix(".pending"))

@@ -8,7 +8,6 @@ from tests.fuzz import (
     edit_resolver,
     front_matter,
     inline_nodes,
-    journal,
     line_index,
     outline,
 )
@@ -16,14 +15,5 @@ from tests.fuzz.target import Target
 
 TARGETS: Final[dict[str, Target]] = {
     module.TARGET.name: module.TARGET
-    for module in (
-        line_index,
-        outline,
-        inline_nodes,
-        front_matter,
-        diff_reader,
-        batch_reader,
-        edit_resolver,
-        journal,
-    )
+    for module in (line_index, outline, inline_nodes, front_matter, diff_reader, batch_reader, edit_resolver)
 }

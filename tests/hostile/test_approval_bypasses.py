@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,23 +129,6 @@ def test_approval_of_a_part_is_not_used_twice(strict: Engine, free: Engine, revi
     free.undo()
 
     assert code_of(strict.apply({"planId": decision.approved_plan_id})) == "APPROVAL_REQUIRED"
-
-
-def test_decision_files_that_are_copied_back_allow_nothing(
-    strict: Engine, free: Engine, reviewing: ReviewService, state_dir: Path, tmp_path: Path
-) -> None:
-    """An event is bound to its plan, its number and the event before it."""
-    plan_id, other = planned(strict), planned(strict, {"file": "a.md", "edits": EDITS[:1]})
-    reviewing.approve(plan_id, "ann")
-    (approval,) = state_dir.rglob("decisions/*.1.json")
-    strict.apply({"planId": plan_id})
-    free.undo()
-    digits = plan_id.removeprefix("sha256-")
-    for name in (f"{digits}.3.json", f"{other.removeprefix('sha256-')}.1.json"):
-        shutil.copy2(approval, approval.with_name(name))
-
-    assert code_of(strict.apply({"planId": plan_id})) == "APPROVAL_REQUIRED"
-    assert code_of(strict.apply({"planId": other})) == "APPROVAL_REQUIRED"
 
 
 def test_history_keeps_who_approved_and_how(strict: Engine, reviewing: ReviewService) -> None:

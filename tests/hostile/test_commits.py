@@ -20,9 +20,11 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
+from mdplan.storage import store as stored
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE, Durability, Step
-from mdplan.storage.journal import JournalEntry, JournalRecord, RecordBinding, encode_record
+from mdplan.storage.neighbours import write_note
 from mdplan.storage.root import Workspace
+from mdplan.storage.store import FileEntry, Store, put_parts
 from tests.conftest import REPOSITORY
 from tests.crash.mounts import bound, immutable
 from tests.hostile.tally import Record
@@ -88,8 +90,10 @@ CHANGING = (
     Step.RENAME,
     Step.RENAME_NEW,
     Step.EXCHANGE,
-    Step.MOVE,
     Step.UNLINK,
+    Step.STORE_BEGIN,
+    Step.STORE_COMMIT,
+    Step.STORE_DONE,
 )
 
 
@@ -147,8 +151,8 @@ def test_failure_of_any_system_call_leaves_all_old_or_all_new(
 
 @pytest.mark.hostile_case(45)
 def test_failed_cleanup_is_a_warning_on_success(five: Place, record: Record) -> None:
-    """What was displaced cannot be moved into the history."""
-    report, _ = failing(five, Step.MOVE, 1, errno.EIO)
+    """What was displaced cannot be removed."""
+    report, _ = failing(five, Step.UNLINK, 5, errno.EIO)
 
     is_expected = (
         report.ok and report.applied and all((five.root / name).read_bytes() == NEW for name in NAMES)
@@ -180,7 +184,7 @@ def kill(place: Place, failpoint: str) -> str:
 
 KILLED = ["write:4", "exchange:3"]
 # The crash tests kill before each operation.
-SELDOM_KILLED = ["create:3", "exchange:1", "rename:1", "move:2"]
+SELDOM_KILLED = ["create:3", "exchange:1", "store-commit:2", "store-done:2", "unlink:6"]
 
 
 @pytest.mark.hostile_case(46)
@@ -213,22 +217,25 @@ def test_file_edited_after_a_crash_is_kept_with_its_base(five: Place, record: Re
 
 
 @pytest.mark.hostile_case(48)
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
-def test_damaged_journal_is_reported_and_changes_nothing(five: Place, record: Record, damage: str) -> None:
-    kill(five, "exchange:3")
-    (pending,) = (five.root / ".mdplan" / "tx").glob("*.pending")
-    data = bytearray(pending.read_bytes())
-    if damage == "flip":
-        data[len(data) // 2] ^= 1
-    pending.write_bytes(
-        bytes(data) if damage == "flip" else data[: len(data) // 2] if damage == "cut" else b""
-    )
+@pytest.mark.parametrize("damage", ["cut", "flip", "text"])
+def test_damaged_store_is_reported_and_changes_nothing(five: Place, record: Record, damage: str) -> None:
+    assert five.engine.write(ONE).ok
+    store = Store(str(five.root))
+    with store.read() as database:
+        assert database is not None
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    path = Path(store.path)
+    data = bytearray(path.read_bytes())
+    data[18:] = os.urandom(len(data) - 18) if damage == "flip" else data[18:]
+    path.write_bytes({"cut": data[: len(data) // 3], "flip": bytes(data), "text": b"x" * 5000}[damage])
+    damaged, before = path.read_bytes(), tree(five.root)
 
-    before = tree(five.root)
     found = problems_of(five.engine.write(BATCH))
     is_refused = bool(found) and found[0].code is Code.JOURNAL_CORRUPT and tree(five.root) == before
-    record(f"48 journal, {damage}", "refused" if is_refused else "escaped", 0.0)
+    record(f"48 store, {damage}", "refused" if is_refused else "escaped", 0.0)
     assert is_refused, found
+    assert path.read_bytes() == damaged
 
 
 HOSTILE_PATHS = ["../../etc/x", "/etc/x", "../secret.md", ".git/config", "link/a.md", "here.md"]
@@ -236,45 +243,36 @@ HOSTILE_PATHS = ["../../etc/x", "/etc/x", "../secret.md", ".git/config", "link/a
 
 @pytest.mark.hostile_case(49)
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
-@pytest.mark.parametrize("verb", ["write", "recover", "recover it", "undo", "plan"])
-def test_journal_shipped_in_a_clone_changes_nothing(
-    place: Place, record: Record, path: str, verb: str
-) -> None:
-    """A repository comes with a state folder of its own, in the very form of ours, that names other files."""
+@pytest.mark.parametrize("verb", ["write", "recover", "adopt", "plan"])
+def test_note_shipped_in_a_clone_changes_nothing(place: Place, record: Record, path: str, verb: str) -> None:
+    """A repository comes with a note of a commit, in the very form of ours, that names other files."""
     (place.root / "link").symlink_to("..")
     place.engine.write(ONE)
     secret = hashlib.sha256(SECRET).hexdigest()
-    for number, state in ((7, "done"), (8, "pending")):
-        entry = JournalEntry(path=path, base="0" * 64, base_bytes=1, result=secret, result_bytes=len(SECRET))
-        forged = JournalRecord(transaction=str(number) * 16, entries=(entry,))
-        head, _, body = encode_record(forged, RecordBinding(str(place.root), 0, number)).partition(b"\n")
-        unsealed = json.dumps(json.loads(head) | {"seal": "00" * 32, "folderSeal": ""}).encode()
-        name = f"{number:08}-{forged.transaction}.{state}"
-        (place.root / ".mdplan" / "tx" / name).write_bytes(unsealed + b"\n" + body)
+    entry = FileEntry(path=path, base="0" * 64, base_bytes=1, result=secret, result_bytes=len(SECRET))
+    write_note(place.engine.workspace.roots[0], stored.Record(transaction="8" * 16, entries=(entry,)))
     (place.root / f".mdplan-{'8' * 16}-0.tmp").symlink_to("../secret.md")
     act: dict[str, Callable[[], object]] = {
         "write": lambda: place.engine.write(ONE),
         "recover": place.engine.recover,
-        "recover it": lambda: place.engine.recover(foreign=["8" * 16]),
-        "undo": lambda: place.engine.undo("7" * 16),
+        "adopt": lambda: place.engine.recover(adopt=True),
         "plan": lambda: place.engine.plan(ONE),
     }
-    before = (place.root / "here.md").read_bytes() + (b"New.\n" if verb == "write" else b"")
+    before = (place.root / "here.md").read_bytes()
     outside = {name: (place.folder / name).read_bytes() for name in ("x", "secret.md")}
     found = act[verb]()
 
     is_untouched = outside == {name: (place.folder / name).read_bytes() for name in outside}
     is_untouched &= (place.root / "here.md").read_bytes() == before
-    record(f"49 journal of a stranger: {verb}", "refused" if is_untouched else "escaped", 0.0)
+    record(f"49 note of a stranger: {verb}", "refused" if is_untouched else "escaped", 0.0)
     assert is_untouched, found
-    assert bool(problems_of(found)) is (verb in ("undo", "recover it")), found
+    assert bool(problems_of(found)) is (verb in ("write", "adopt")), found
 
 
 TRAPS: dict[str, Callable[[Path, Path], object]] = {
-    "state folder is a link": lambda root, outside: (root / ".mdplan").symlink_to(outside),
-    "state folder that all can write": lambda root, _: _open_folder(root / ".mdplan"),
-    "lock is a link": lambda root, outside: _linked_lock(root / ".mdplan", outside / "secret.md"),
-    "state folder is a file": lambda root, _: (root / ".mdplan").write_bytes(b""),
+    "state folder is a link": lambda root, outside: root.symlink_to(outside),
+    "state folder that all can write": lambda root, _: _open_folder(root),
+    "state folder is a file": lambda root, _: root.write_bytes(b""),
 }
 
 
@@ -283,16 +281,17 @@ def _open_folder(path: Path) -> None:
     path.chmod(0o777)
 
 
-def _linked_lock(path: Path, target: Path) -> None:
-    path.mkdir(mode=0o700)
-    (path / "lock").symlink_to(target)
-
-
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: f"case_50_{trap.replace(' ', '_')}")
 def test_unsafe_state_folder_is_refused(place: Place, record: Record, trap: str) -> None:
-    TRAPS[trap](place.root, place.folder)
+    folder = Path(Store(str(place.root)).folder.path)
+    folder.parent.mkdir(parents=True)
+    (place.folder / "open").mkdir(mode=0o777)
+    (place.folder / "open").chmod(0o777)
+    TRAPS[trap](folder, place.folder / "open")
     act = lambda: place.engine.write(ONE)  # noqa: E731
-    check_refused(record, f"50 {trap}", act, {Code.STATE_DIR_UNSAFE}, place.folder)
+    check_refused(
+        record, f"50 {trap}", act, {Code.STATE_DIR_UNSAFE, Code.FILE_NOT_FOUND, Code.IO_ERROR}, place.folder
+    )
 
 
 FIELDS = {"a text edit": ("New.", "Bad."), "the file": ('"here.md"', '"other.md"'), "a hash": (None, None)}
@@ -300,7 +299,7 @@ FIELDS = {"a text edit": ("New.", "Bad."), "the file": ('"here.md"', '"other.md"
 
 @pytest.mark.hostile_case(51)
 @pytest.mark.parametrize("field", FIELDS)
-def test_changed_plan_is_refused(place: Place, record: Record, state_dir: Path, field: str) -> None:
+def test_changed_plan_is_refused(place: Place, record: Record, field: str) -> None:
     """In the store, and as a file."""
     (place.root / "other.md").write_bytes(HERE)
     plan_id = place.engine.plan(ONE).plan_id
@@ -316,14 +315,15 @@ def test_changed_plan_is_refused(place: Place, record: Record, state_dir: Path, 
     act = lambda: place.engine.apply(json.loads(changed))  # noqa: E731
     codes = {Code.PLAN_TAMPERED}
     check_refused(record, f"51 {field} of a plan file", act, codes, place.folder, locks=True)
-    (stored,) = state_dir.rglob(f"{plan_id.removeprefix('sha256-')}*")
-    stored.write_text(changed)
+    with Store(str(place.root)).write() as database:
+        database.execute("DELETE FROM parts WHERE key = ?", (f"plan {plan_id}",))
+        put_parts(database, f"plan {plan_id}", changed.encode())
     by_id = lambda: place.engine.apply({"planId": plan_id})  # noqa: E731
     check_refused(record, f"51 {field} of a stored plan", by_id, codes, place.folder, locks=True)
 
 
 @pytest.mark.hostile_case(52)
-def test_unknown_expired_or_foreign_plan_is_not_found(place: Place, record: Record, state_dir: Path) -> None:
+def test_unknown_expired_or_foreign_plan_is_not_found(place: Place, record: Record) -> None:
     other_root = place.folder / "other"
     other_root.mkdir()
     (other_root / "here.md").write_bytes(HERE)
@@ -340,8 +340,8 @@ def test_unknown_expired_or_foreign_plan_is_not_found(place: Place, record: Reco
         codes = {Code.PLAN_NOT_FOUND, Code.INVALID_ARGUMENT}
         check_refused(record, f"52 plan, {name}", act, codes, place.folder, locks=True)
     kept = place.engine.plan(ONE).plan_id
-    for stored in state_dir.rglob("*.json"):
-        os.utime(stored, (1, 1))
+    with Store(str(place.root)).write() as database:
+        database.execute("UPDATE plans SET saved_at = 1")
     fresh = Engine.open([place.root], settings=Settings(durability=Durability.PROCESS))
     fresh.plan({**ONE, "edits": [{"op": "append_to_file", "markdown": "Other."}]})
     act = lambda: fresh.apply({"planId": kept})  # noqa: E731

@@ -27,7 +27,6 @@ from mdplan.mcp.review_app import Nonces, Verb
 from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
-from mdplan.storage import plans as decision_log
 from mdplan.storage.plans import UNDECIDED, Channel, Decision, DecisionHistory, DecisionStore, PlanLinks
 from mdplan.storage.root import Workspace
 from mdplan.web.sessions import verdicts_key
@@ -431,18 +430,6 @@ def _with_terms(name: str, change: Callable[[DecisionTerms, str], DecisionTerms]
     return decide
 
 
-def a_record_counts_for_any_plan_and_any_place(patch: Patch) -> None:
-    """What a record names is not checked."""
-    own = vars(decision_log)["_read_event"]
-
-    def read_event(data: bytes, expected: object) -> Any:
-        del expected
-        fields = json.loads(data)
-        return own(data, (fields["planId"], fields["number"], fields["after"]))
-
-    patch.setattr(decision_log, "_read_event", read_event)
-
-
 def an_undo_needs_no_approval(patch: Patch) -> None:
     own = ApprovalGate.check
 
@@ -510,7 +497,6 @@ MUTANTS = (
     an_approval_counts_for_what_was_derived,
     a_decision_names_no_version,
     a_rejection_needs_no_override,
-    a_record_counts_for_any_plan_and_any_place,
     an_undo_needs_no_approval,
     any_nonce_decides,
     every_chat_approves,

@@ -14,9 +14,8 @@ import pytest
 
 from mdplan.diagnostics import Exit
 from tests.conftest import FULL
-from tests.hostile.attacker import ID, PLANTED, sha256
 from tests.hostile.cost import Cost, cost_of
-from tests.hostile.shipped import HERE, MIB, SHIPPED, TRAPS, lay_out
+from tests.hostile.shipped import HERE, ID, MIB, PLANTED, SHIPPED, TRAPS, lay_out, sha256
 from tests.hostile.tally import Record
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.tool_case import served
@@ -209,7 +208,7 @@ def test_shipped_state_never_changes_what_a_verb_does(
 
 
 @pytest.mark.parametrize("kind", sampled(TRAPS))
-def test_unsafe_state_folder_never_changes_files_elsewhere(
+def test_shipped_note_never_changes_a_file(
     tmp_path: Path, clean: list[Step], record: Record, kind: str
 ) -> None:
     """Commits are refused there, with the reason. No verb hangs or follows a link."""

@@ -1,7 +1,6 @@
 """Every limit of DESIGN section 14 is an option and a variable, and says so when it is met."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -19,6 +18,7 @@ from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets import TOOLSETS, chosen_tools
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.filesystem import Durability
+from mdplan.storage.store import Store
 from tests.conftest import REPOSITORY
 from tests.hostile.documents import DOCUMENTS, LONG
 from tests.hostile.tally import Record
@@ -175,10 +175,10 @@ def test_invalid_limit_is_a_usage_error(folder: Path, name: str, value: str) -> 
     assert f"--{name}" in run.err
 
 
-def test_expired_plans_are_deleted(folder: Path, state_dir: Path) -> None:
+def test_expired_plans_are_deleted(folder: Path) -> None:
     plan_id = mdplan("plan", "--json", stdin=BATCH).json["planId"]
-    for stored in state_dir.rglob("*.json"):
-        os.utime(stored, (1, 1))
+    with Store(str(folder)).write() as database:
+        database.execute("UPDATE plans SET saved_at = 1")
     mdplan("plan", "--json", "--keep-plans", "1", stdin=TWO_FILES)
 
     run = mdplan("show", plan_id, "--json")

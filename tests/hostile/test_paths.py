@@ -23,10 +23,12 @@ from mdplan.mcp.answers import diff_uri
 from mdplan.mcp.guide import resources
 from mdplan.mcp.md_tools import history_tool
 from mdplan.settings import Settings
+from mdplan.storage import store as stored
 from mdplan.storage.filesystem import Durability
-from mdplan.storage.journal import JournalEntry
+from mdplan.storage.neighbours import write_note
+from mdplan.storage.store import FileEntry, Store
 from tests.conftest import FULL, REPOSITORY
-from tests.hostile.attacker import ID, plant_record, sha256
+from tests.hostile.shipped import ID, sha256
 from tests.hostile.tally import Record
 from tests.hostile.trial import (
     APPEND,
@@ -437,7 +439,7 @@ RECOVERIES: dict[str, Callable[[Engine], object]] = {
     "recover": lambda engine: engine.recover(),
     "recover and keep": lambda engine: engine.recover("current"),
     "recover and restore": lambda engine: engine.recover("base"),
-    "recover what is foreign": lambda engine: engine.recover(foreign=[ID]),
+    "recover what others began": lambda engine: engine.recover(adopt=True),
     "stat": lambda engine: stat_verb(engine, "."),
     "history": lambda engine: engine.history(),
     "apply": lambda engine: engine.write({"file": "open/note.md", "edits": [_append("x")]}),
@@ -452,22 +454,23 @@ def test_recovery_never_names_denied_files(
     root: Path, recovery: Callable[[Engine], object], content: str, *, is_own: bool
 ) -> None:
     """A commit was cut off in `diary.md` and `drafts/next.md`; with other content it is a conflict."""
+    entries = []
     for name in ("diary.md", "drafts/next.md"):
         folder = (root / name).parent
         base = (root / name).read_bytes()
         planned = f"{WORD} new".encode()
         (folder / f".mdplan-{ID}-0.tmp").write_bytes(planned)
-        entry = JournalEntry(
-            path=name,
-            base=sha256(base),
-            base_bytes=len(base),
-            result=sha256(planned),
-            result_bytes=len(planned),
-        )
-        plant_record(root, entry, sequence=7 if name == "diary.md" else 8, is_own=is_own)
+        digests = {"base": sha256(base), "result": sha256(planned)}
+        sizes = {"base_bytes": len(base), "result_bytes": len(planned)}
+        entries.append(FileEntry(path=name, **digests, **sizes))
         if content == "other":
             (root / name).write_text(f"{WORD} of somebody else")
+    record = stored.Record(transaction=ID, entries=tuple(entries))
     with opened(root, SCOPES["deny a name"]) as engine:
+        write_note(engine.workspace.roots[0], record)
+        if is_own:
+            with Store(str(root)).begin(syncs=False) as transaction:
+                transaction.record(record, b"{}", 0.0)
         assert leaks(recovery(engine)) == []
 
 

@@ -13,6 +13,7 @@ from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability, StorageRefused
 from mdplan.storage.root import find_root
+from mdplan.storage.store import Store
 from mdplan.storage.user_state import user_state_directory
 from tests.crash.mounts import bound
 from tests.hostile.trial import EVERY_VERB, HERE, Place, problems_of, search_verb, stat_verb
@@ -42,49 +43,49 @@ def opened(root: Path) -> Engine:
     return Engine.open([root], settings=Settings(durability=Durability.PROCESS))
 
 
-def key() -> Path:
-    return Path(user_state_directory()) / "journal.key"
+def database(root: Path) -> Path:
+    """The store of `root`."""
+    return Path(Store(os.path.realpath(root)).path)
 
 
 @pytest.mark.parametrize("verb", EVERY_VERB.values(), ids=EVERY_VERB)
 def test_no_verb_enters_the_state_directory(home: Path, verb: object) -> None:
-    plans = [path for path in Path(user_state_directory()).rglob("*.json") if path.parent.name == "plans"]
     (home / "here.md").write_bytes(HERE)
-    before = {path: path.read_bytes() for path in (key(), *plans)}
-    assert plans
+    store, state = database(home), Path(user_state_directory())
+    before = store.read_bytes()
     with opened(home) as engine:
-        for path in (*before, key().parent / "new.md", plans[0].parent / "new.md", plans[0].parent):
+        for path in (store, state / "new.md", store.parent / "new.md", store.parent):
             found = verb(engine, str(path.relative_to(home)))  # type: ignore[operator]
             assert [problem.code for problem in problems_of(found)][:1] == [Code.PATH_INVALID], path
-    assert {path: path.read_bytes() for path in before} == before
-    assert not (key().parent / "new.md").exists()
+    assert store.read_bytes() == before
+    assert not (state / "new.md").exists()
 
 
-def test_no_encoding_reads_the_journal_key(home: Path) -> None:
+def test_no_encoding_reads_the_store(home: Path) -> None:
     with opened(home) as engine:
-        path = str(key().relative_to(home))
+        path = str(database(home).relative_to(home))
         report = engine.read({"file": path, "encoding": "latin-1"})
 
     assert report.error is not None
     assert report.error.code is Code.PATH_INVALID
-    assert key().read_bytes().decode("latin-1") not in str(report)
+    assert "SQLite format" not in str(report)
 
 
 def test_no_listing_names_a_file_of_the_state_directory(home: Path) -> None:
     with opened(home) as engine:
         for pattern in (".", "**/*", "**/*.json", "local"):
             told = str(stat_verb(engine, pattern)) + str(search_verb(engine, pattern))
-            assert "journal.key" not in told
+            assert "sqlite" not in told
             assert "sha256-" not in told.replace("sectionSha256", "")
-            assert "plans" not in told
+            assert "roots" not in told
 
 
 def test_state_directory_under_another_name_is_never_entered(home: Path) -> None:
     """A bind mount has the device and inode of what it shows."""
     other = home / "notes" / "harmless"
     other.mkdir()
-    with bound(key().parent, other), opened(home) as engine:
-        report = engine.read({"file": "notes/harmless/journal.key", "encoding": "latin-1"})
+    with bound(Path(user_state_directory()), other), opened(home) as engine:
+        report = engine.read({"file": "notes/harmless/new.md", "encoding": "latin-1"})
 
     assert report.error is not None
     assert report.error.code is Code.PATH_INVALID
@@ -92,7 +93,7 @@ def test_state_directory_under_another_name_is_never_entered(home: Path) -> None
 
 @pytest.mark.parametrize("below", ["", "folder"])
 def test_state_directory_is_never_a_root(home: Path, below: str) -> None:
-    root = key().parent / below
+    root = Path(user_state_directory()) / below
     root.mkdir(exist_ok=True)
 
     with pytest.raises(StorageRefused) as refused:
@@ -105,12 +106,10 @@ def test_caller_never_creates_the_missing_state_directory(
 ) -> None:
     monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "state"))
     with opened(tmp_path) as engine:
-        report = engine.write(
-            {"file": "state/journal.key", "edits": [{"op": "create_file", "markdown": "k" * 31}]}
-        )
+        report = engine.write({"file": "state/roots", "edits": [{"op": "create_file", "markdown": "k" * 31}]})
 
     assert [problem.code for problem in report.diagnostics] == [Code.PATH_INVALID]
-    assert not (tmp_path / "state" / "journal.key").exists()
+    assert not (tmp_path / "state" / "roots").exists()
 
 
 def test_default_state_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,21 +128,20 @@ def test_default_state_directory_follows_the_platform(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make folders of other users")
-@pytest.mark.parametrize("marker", [".mdplan", ".git"])
-def test_marker_of_another_user_never_makes_a_root(tmp_path: Path, marker: str) -> None:
+def test_repository_of_another_user_never_makes_a_root(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / ".git").mkdir()
-    (tmp_path / "a" / marker).mkdir()
-    os.chown(tmp_path / "a" / marker, NOBODY, NOBODY)
+    (tmp_path / "a" / ".git").mkdir()
+    os.chown(tmp_path / "a" / ".git", NOBODY, NOBODY)
 
     assert find_root(str(tmp_path / "a" / "b")) == str(tmp_path.resolve())
 
 
-def test_nearest_root_marker_wins(tmp_path: Path) -> None:
-    (tmp_path / ".mdplan").mkdir()
-    (tmp_path / "clone" / ".git").mkdir(parents=True)
+def test_folder_of_an_earlier_version_makes_no_root(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "clone" / ".mdplan").mkdir(parents=True)
 
-    assert find_root(str(tmp_path / "clone")) == str((tmp_path / "clone").resolve())
+    assert find_root(str(tmp_path / "clone")) == str(tmp_path.resolve())
 
 
 # S19

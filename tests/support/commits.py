@@ -1,16 +1,19 @@
 """Commits of the storage as values: what tests of them share."""
 
 import hashlib
+import os
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 from mdplan.storage.commit import CommitResult, StagedFile, publish, stage
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import Durability, FileSystem
 from mdplan.storage.lock import locked
+from mdplan.storage.neighbours import temporary_names, write_note
 from mdplan.storage.recovery import Keep, RecoveryResult, recover
 from mdplan.storage.root import Root
+from mdplan.storage.store import State, Store
 
 LIMIT = 1 << 20
 
@@ -55,12 +58,13 @@ def commit(
     root = Root.open(folder, filesystem=disk)
     try:
         with locked(root) as lock:
-            recover(lock, settles=False)
+            recover(lock)
             staged = stage(
                 lock,
                 files,
                 transaction=transaction or new_id(),
-                note={"of": "a test"},
+                note=b'{"of":"a test"}',
+                now=0.0,
                 max_bytes=LIMIT,
                 durability=durability,
                 removed_folders=removed_folders,
@@ -76,19 +80,35 @@ def recovered(
     disk: FileSystem | None = None,
     *,
     settles: bool = True,
-    foreign: Collection[str] = (),
+    adopts: bool = False,
     keep: Keep | None = None,
 ) -> RecoveryResult:
     """What `mdplan recover` does to `folder`, or with `settles=False` what a committing verb does first."""
     root = Root.open(folder, filesystem=disk)
     try:
         with locked(root) as lock:
-            return recover(lock, settles=settles, foreign=foreign, keep=keep)
+            return recover(lock, settles=settles, adopts=adopts, keep=keep)
     finally:
         root.close()
 
 
-def journal_of(folder: Path) -> list[str]:
+def states_of(folder: Path) -> list[str]:
     """The states of all transactions of `folder`, the oldest first."""
-    records = sorted((folder / ".mdplan" / "tx").glob("*"))
-    return [record.suffix.removeprefix(".") for record in records]
+    with Store(str(folder)).read() as database:
+        query = "SELECT state FROM transactions ORDER BY sequence"
+        return [row[0] for row in database.execute(query)] if database is not None else []
+
+
+def leave_interrupted(folder: Path) -> str:
+    """Make of the last commit below `folder` what a kill leaves behind its last exchange; the transaction."""
+    store = Store(os.path.realpath(folder))
+    record = next(store.transactions()).record
+    for index, entry in enumerate(record.entries):
+        if entry.base is not None:
+            displaced, _ = temporary_names(record.transaction, index)
+            (folder / entry.path).with_name(displaced).write_bytes(store.content(entry.base) or b"")
+    store.settle(record.transaction, State.PENDING, syncs=False)
+    root = Root.open(folder)
+    write_note(root, record)
+    root.close()
+    return record.transaction

@@ -15,6 +15,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.paths import NO_RULES
 from mdplan.planning.build import SnapshotFile
+from mdplan.storage.files import NOTE
 from mdplan.storage.filesystem import FileSystem, Step
 
 NOBODY = 65534
@@ -66,11 +67,11 @@ def names_in(folder: Path) -> list[str]:
 
 
 def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every path below `folder` but the state folder, with its mode and content (or link target)."""
+    """Every path below `folder` but the note of a commit, with its mode and content (or link target)."""
     found: dict[str, tuple[int, bytes]] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if name.split("/")[0] == ".mdplan":
+        if name == NOTE:
             continue
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):

@@ -1,5 +1,6 @@
 """`mdplan history`, `undo`, `recover`, `doctor`: what they print, and how they end."""
 
+import os
 import re
 import time
 from datetime import datetime, timedelta
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.storage.store import Store
 from tests.support.case_tables import CaseTables
+from tests.support.commits import leave_interrupted
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of
 
 CASE_TABLES = CaseTables(__file__)
@@ -82,7 +85,6 @@ def test_undo_without_history_is_refused(project: Path) -> None:
 
     assert (run.code, run.out) == (3, b"")
     assert run.err.startswith("error: NOT_UNDOABLE: there is nothing to undo here\n")
-    assert not (project / ".mdplan").exists()
 
 
 def test_undo_json_has_the_fields_of_apply(project: Path) -> None:
@@ -202,24 +204,20 @@ def test_history_length_is_an_option(project: Path, by: str) -> None:
 def test_history_size_in_bytes_is_an_option(project: Path) -> None:
     found = mdplan("doctor", "--json", "--history-bytes", str(1 << 20)).json["checks"][-1]["found"]
 
-    assert found == "0 of 200 transactions, 0.0 of 1 MiB"
+    assert found == "0 of 200 transactions, 0.0 of 1 MiB, 365 days"
 
 
 # A commit that was cut off.
 
 
-def pending_transactions(project: Path) -> str:
-    """Leave the journal as a kill behind the last exchange leaves it; the transaction."""
-    transaction = commit()
-    (record,) = (project / ".mdplan" / "tx").iterdir()
-    (image,) = (project / ".mdplan" / "history").iterdir()
-    image.rename(project / f".mdplan-{transaction}-0.tmp")
-    record.rename(record.with_suffix(".pending"))
-    return transaction
+def interrupted(project: Path) -> str:
+    """Leave a commit as a kill behind its last exchange leaves it; the transaction."""
+    commit()
+    return leave_interrupted(project)
 
 
 def test_read_commands_report_interrupted_commits(project: Path) -> None:
-    pending_transactions(project)
+    interrupted(project)
 
     for arguments in (("stat", "guide.md"), ("history",), ("plan",)):
         report = mdplan(*arguments, "--json", stdin=CREATE).json
@@ -232,7 +230,7 @@ def test_read_commands_report_interrupted_commits(project: Path) -> None:
 
 
 def test_recover_restores_the_previous_state(project: Path) -> None:
-    transaction = pending_transactions(project)
+    transaction = interrupted(project)
 
     run = mdplan("recover")
 
@@ -245,7 +243,7 @@ def test_recover_restores_the_previous_state(project: Path) -> None:
 
 
 def test_commit_recovers_first_and_says_so(project: Path) -> None:
-    transaction = pending_transactions(project)
+    transaction = interrupted(project)
     run = mdplan("apply", "-", "--json", stdin=BATCH | {"edits": [BATCH["edits"][0]]})
 
     assert run.code == 0
@@ -254,7 +252,7 @@ def test_commit_recovers_first_and_says_so(project: Path) -> None:
 
 
 def test_recovery_is_reported_as_text_too(project: Path) -> None:
-    pending_transactions(project)
+    interrupted(project)
 
     assert mdplan("apply", "-", stdin=CREATE).err.startswith(
         "Recovered first: 1 commit that was interrupted, 1 file put back.\n"
@@ -262,7 +260,7 @@ def test_recovery_is_reported_as_text_too(project: Path) -> None:
 
 
 def test_conflict_is_resolved_by_option(project: Path) -> None:
-    pending_transactions(project)
+    interrupted(project)
     (project / "guide.md").write_text("mine\n")
 
     refused = mdplan("recover")
@@ -283,19 +281,16 @@ def test_doctor_reports_a_clean_root(project: Path) -> None:
     assert (run.code, run.err) == (0, "Everything works: edits here are safe.\n")
     checks = [line[9:].partition(":")[0] for line in run.out.decode().splitlines()]
     assert checks == [
-        "folder", "state folder", "lock", "swapping files", "interrupted transactions", "leftover files",
-        "saved plans", "history",
+        "folder", "lock", "swapping files", "interrupted transactions", "leftover files", "tree", "store",
+        "history",
     ]  # fmt: skip
     assert {line[:9] for line in run.out.decode().splitlines()} == {"ok       "}
 
 
-def test_doctor_leaves_no_trace_where_nothing_was_committed(project: Path) -> None:
+def test_doctor_leaves_no_trace_in_the_root(project: Path) -> None:
     before = sorted(project.rglob("*"))
 
-    run = mdplan("doctor", "--json")
-
-    assert run.code == 0
-    assert run.json["checks"][1]["found"].startswith("none yet")
+    assert mdplan("doctor", "--json").code == 0
     assert sorted(project.rglob("*")) == before
 
 
@@ -310,7 +305,7 @@ def test_doctor_says_that_a_folder_cannot_be_written(project: Path, monkeypatch:
 
 
 def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path) -> None:
-    transaction = pending_transactions(project)
+    transaction = interrupted(project)
     (project / "notes").mkdir()
     (project / "notes" / f".mdplan-{transaction}-7.tmp").write_bytes(b"")
     (state_dir / "no-folder").touch()
@@ -320,9 +315,7 @@ def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path
     assert run.code == 6
     lines = run.out.decode().splitlines()
     assert [line for line in lines if line.startswith("problem")] == [
-        line
-        for line in lines
-        if re.match(r"problem  (interrupted transactions|journal key|saved plans): ", line)
+        line for line in lines if re.match(r"problem  (interrupted transactions|store): ", line)
     ]
     assert any(f"`notes/.mdplan-{transaction}-7.tmp`" in line for line in lines)
     assert "error: RECOVERY_REQUIRED: " in run.err
@@ -332,10 +325,35 @@ def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path
 
 def test_doctor_reports_an_unsafe_state_folder(project: Path) -> None:
     commit()
-    (project / ".mdplan").chmod(0o777)
+    Path(Store(os.path.realpath(project)).folder.path).chmod(0o777)
 
     run = mdplan("doctor", "--json")
 
     assert run.code == 6
     assert run.json["error"]["code"] == "STATE_DIR_UNSAFE"
-    assert run.json["checks"][1]["status"] == "problem"
+
+
+def test_doctor_names_the_folder_of_an_earlier_version(project: Path) -> None:
+    (project / ".mdplan" / "tx").mkdir(parents=True)
+
+    run = mdplan("doctor")
+
+    assert run.code == 0
+    assert "tree: contains `.mdplan`, the history of mdplan 0.2" in run.out.decode()
+
+
+def test_commit_of_another_state_directory_is_refused_named_and_undone_on_request(
+    project: Path, tmp_path: Path
+) -> None:
+    interrupted(project)
+    elsewhere = {"MDPLAN_STATE_DIR": str(tmp_path / "elsewhere")}
+
+    for arguments in (("plan",), ("apply", "-"), ("doctor",)):
+        assert "RECOVERY_REQUIRED" in mdplan(*arguments, stdin=CREATE, environment=elsewhere).err
+    listed = mdplan("recover", environment=elsewhere)
+    assert "would put back the old content of guide.md" in listed.err
+    assert (project / "guide.md").read_text() == RESULT
+    assert mdplan("recover", "--adopt", environment=elsewhere).code == 2
+    assert mdplan("recover", "--adopt", "--yes", environment=elsewhere).code == 0
+    assert (project / "guide.md").read_text() == GUIDE
+    assert mdplan("apply", "-", stdin=CREATE, environment=elsewhere).code == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.storage.files import NOTE
 from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import (
@@ -258,7 +259,7 @@ def test_running_call_is_answered_after_a_signal(root: Path) -> None:
         answers: list[dict[str, object]] = []
         caller = threading.Thread(target=lambda: answers.append(server.call("md_apply", batch)))
         caller.start()
-        while not (root / ".mdplan").exists():
+        while not (root / NOTE).exists():
             assert caller.is_alive()
             time.sleep(0.001)
         server.process.terminate()

@@ -49,7 +49,7 @@ def test_plan_writes_nothing_and_apply_by_id_writes_exactly_the_plan(engine: Eng
     planned = engine.plan(batch(APPEND, RENAME))
     assert planned.ok
     assert (folder / "a.md").read_bytes() == GUIDE
-    assert not (folder / ".mdplan").exists()
+    assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md"]
 
     applied = engine.apply({"planId": planned.plan_id})
 
@@ -294,7 +294,7 @@ def test_stale_batch_is_rebased_only_with_evidence(engine: Engine, folder: Path)
     )
 
 
-def test_refused_apply_leaves_no_state_folder(engine: Engine, folder: Path) -> None:
+def test_refused_apply_leaves_nothing_in_the_root(engine: Engine, folder: Path) -> None:
     engine.apply(batch(RENAME))
     engine.apply(batch({**REPLACE, "pattern": "absent"}))
 

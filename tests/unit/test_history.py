@@ -1,7 +1,6 @@
 """Past transactions: listed, undone and redone as plans, and the one truth about what was committed."""
 
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from mdplan.reports.plan import ApplyReport
 from mdplan.requests.batch import Batch, OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
+from mdplan.storage.plans import PlanStore
 from mdplan.storage.root import Root
-from mdplan.storage.transactions import Transaction, TransactionFile
+from mdplan.storage.store import FileEntry, Record, Store, Transaction
 from mdplan.text.source import sha256_hex
 from tests.support.golden_cases import read_tree
 
@@ -193,9 +193,8 @@ def test_transaction_is_found_by_an_id_prefix(engine: Engine, folder: Path) -> N
 
 def test_missing_old_content_is_named(engine: Engine, folder: Path) -> None:
     transaction = commit(engine, {"files": [batch(REPLACE), batch({"op": "delete_file"}, file="b.md")]})
-    for image in (folder / ".mdplan" / "history").iterdir():
-        if sha256_hex(image.read_bytes()) != sha256_hex(GUIDE):
-            image.unlink()
+    with Store(str(folder)).write() as database:
+        database.execute("DELETE FROM parts WHERE key <> ? AND length(key) = 64", (sha256_hex(GUIDE),))
     before = read_tree(folder)
 
     report = engine.undo(transaction)
@@ -243,17 +242,19 @@ def test_unchanged_file_is_in_no_diff_and_no_undo(engine: Engine) -> None:
     assert [file.file for file in engine.undo(transaction).files] == ["a.md"]
 
 
-def test_unreadable_record_is_a_warning_and_does_not_hide_the_last(engine: Engine, folder: Path) -> None:
-    first = commit(engine, batch(REPLACE))
-    second = commit(engine, batch(APPEND))
-    (record,) = (folder / ".mdplan" / "tx").glob(f"*{second}*")
-    record.write_bytes(b"torn")
+def test_damaged_store_is_a_warning_and_is_never_overwritten(engine: Engine, folder: Path) -> None:
+    commit(engine, batch(REPLACE))
+    store = Store(str(folder))
+    store.close()
+    Path(store.path).write_bytes(b"torn" * 2000)
 
     report = engine.history()
 
-    assert [entry.transaction for entry in report.transactions] == [first]
+    assert report.transactions == ()
     assert [(w.code, w.severity) for w in report.warnings] == [(Code.JOURNAL_CORRUPT, Severity.WARNING)]
     assert codes(engine.undo()) == [Code.JOURNAL_CORRUPT]
+    assert codes(engine.apply(batch(APPEND))) == [Code.JOURNAL_CORRUPT]
+    assert Path(store.path).read_bytes() == b"torn" * 2000
 
 
 def test_history_and_undo_work_under_another_root_name(engine: Engine, folder: Path, tmp_path: Path) -> None:
@@ -284,16 +285,10 @@ PLAN = {"mdplanPlan": 1, "planId": "sha256-0", "files": []}
 def test_foreign_record_is_listed_and_never_undone(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, note: dict[str, object]
 ) -> None:
-    strange = Transaction(
-        id="ffffffffffffffff",
-        state="committed",
-        note=note,
-        files=(TransactionFile("a.md", None, None),),
-        made_folders=(),
-        removed_folders=(),
-        undoable=True,
-    )
-    monkeypatch.setattr("mdplan.storage.transactions.transactions", lambda *_: iter([strange]))
+    entry = FileEntry(path="a.md", base=None, base_bytes=0, result="0" * 64, result_bytes=1)
+    record = Record(transaction="ffffffffffffffff", entries=(entry,))
+    strange = Transaction(record=record, state="committed", note=note, undoable=True)
+    monkeypatch.setattr("mdplan.storage.store.Store.transactions", lambda *_: iter([strange]))
 
     (entry,) = engine.history().transactions
 
@@ -308,22 +303,22 @@ def test_foreign_record_is_listed_and_never_undone(
 # What was committed is known from the history alone.
 
 
-def without_state(state_dir: Path) -> None:
-    """Lose all that is kept outside of the root, but for the key."""
-    for path in state_dir.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
+def forget_plans(folder: Path) -> None:
+    """Lose all plans, but not what was committed."""
+    with Store(str(folder)).write() as database:
+        database.execute("DELETE FROM plans")
+        database.execute("DELETE FROM parts WHERE key GLOB 'plan *'")
 
 
 @pytest.mark.requirement("history-1")
 @pytest.mark.parametrize("is_pinned", [False, True])
 def test_receipt_of_a_repeated_batch_is_in_the_history(
-    engine: Engine, folder: Path, state_dir: Path, is_pinned: bool
+    engine: Engine, folder: Path, is_pinned: bool
 ) -> None:
     longer = batch({"op": "replace_match", "pattern": "Run it", "replacement": "Run it, run it"})
     longer |= {"baseSha256": sha256_hex((folder / "a.md").read_bytes())} if is_pinned else {}
     first = engine.apply(longer)
-    without_state(state_dir)
+    forget_plans(folder)
     second = engine.apply(longer)
 
     assert second.already_applied
@@ -345,9 +340,9 @@ def test_undone_batch_is_committed_again_and_redone_batch_is_not(engine: Engine,
     assert (folder / "a.md").read_bytes().count(b"run it") == 1
 
 
-def test_committed_plan_is_available_without_the_store(engine: Engine, state_dir: Path) -> None:
+def test_committed_plan_is_available_from_the_history(engine: Engine, folder: Path) -> None:
     plan_id = engine.apply(batch(REPLACE)).plan_id
-    without_state(state_dir)
+    forget_plans(folder)
 
     assert engine.show(plan_id).applied
     assert engine.show(plan_id[:30]).plan_id == plan_id
@@ -355,10 +350,10 @@ def test_committed_plan_is_available_without_the_store(engine: Engine, state_dir
     assert engine.apply({"planId": plan_id}).already_applied
 
 
-def test_commit_writes_nothing_into_the_plan_store(engine: Engine, state_dir: Path) -> None:
+def test_commit_stores_no_plan(engine: Engine, folder: Path) -> None:
     engine.apply(batch(REPLACE))
 
-    assert [path.name for path in state_dir.rglob("*") if path.is_file()] == ["journal.key"]
+    assert PlanStore(str(folder)).list_plans() == ()
 
 
 # What others do between a plan and its lock.

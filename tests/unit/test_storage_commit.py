@@ -15,8 +15,8 @@ from mdplan.storage.filesystem import Durability, FileSystem, Step, StorageRefus
 from mdplan.storage.lock import locked
 from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
-from mdplan.storage.transactions import collect
-from tests.support.commits import LIMIT, change, commit, creation, deletion, journal_of, sha256
+from mdplan.storage.store import Store
+from tests.support.commits import LIMIT, change, commit, creation, deletion, sha256, states_of
 from tests.support.files import NOBODY, FailingDisk, descriptors, names_in, tree
 
 
@@ -83,20 +83,21 @@ def test_nothing_is_visible_before_publish(folder: Path) -> None:
 def test_staged_files_are_removed_when_they_are_not_published(folder: Path) -> None:
     before = tree(folder)
     root = Root.open(folder)
-    opened = descriptors()
+    with Store(str(folder)).write():
+        opened = descriptors()
     with locked(root) as lock:
-        warnings = stage(lock, ALL, transaction="ab" * 8, note={}, max_bytes=LIMIT).discard()
+        warnings = stage(lock, ALL, transaction="ab" * 8, note=b"{}", now=0.0, max_bytes=LIMIT).discard()
 
     assert warnings == ()
     assert tree(folder) == before
-    assert journal_of(folder) == []
+    assert states_of(folder) == []
     assert descriptors() == opened
     root.close()
 
 
 def test_result_beyond_the_limit_can_be_undone(folder: Path) -> None:
     before = tree(folder)
-    disk = FailingDisk(Step.RENAME, 2, errno.EIO)  # The commit point.
+    disk = FailingDisk(Step.STORE_BEGIN, 2, errno.EIO)  # The commit point.
     with pytest.raises(StorageRefused):
         commit(folder, change("a.md", b"a.md", b"x" * (LIMIT + 1)), ALL[1], disk=disk)
 
@@ -279,20 +280,19 @@ def test_recreated_folder_is_not_removed(folder: Path) -> None:
     commit(folder, deletion("e/x.md", b"x"), removed_folders=("e",))
     (folder / "e").mkdir()
     with locked(Root.open(folder)) as lock:
-        recover(lock, settles=False)
+        recover(lock)
     commit(folder, change("a.md", b"a.md", b"1"))
 
     assert (folder / "e").is_dir()
 
 
 def test_restored_file_regains_mode_owner_and_attributes(folder: Path) -> None:
-    """Its before-image still has it."""
+    """The store has them."""
     (folder / "a.md").chmod(0o604)
     commit(folder, deletion("a.md", b"a.md"))
     commit(folder, StagedFile(FileName("", "a.md"), None, b"a.md", sha256(b"a.md"), restores=True))
 
     assert (folder / "a.md").stat().st_mode & 0o7777 == 0o604
-    assert (folder / ".mdplan" / "history" / sha256(b"a.md")).exists()
 
 
 class Recorder(FileSystem):
@@ -307,7 +307,15 @@ class Recorder(FileSystem):
         super().before(step)
 
 
-LASTING = {Step.SYNC, Step.SYNC_DIRECTORY, Step.RENAME, Step.RENAME_NEW, Step.EXCHANGE, Step.LINK, Step.MOVE}
+LASTING = {
+    Step.SYNC,
+    Step.SYNC_DIRECTORY,
+    Step.RENAME,
+    Step.RENAME_NEW,
+    Step.EXCHANGE,
+    Step.LINK,
+    Step.STORE_COMMIT,
+}
 
 
 @pytest.mark.requirement("commit-2")
@@ -320,23 +328,23 @@ def test_durable_steps_follow_the_order_of_the_protocol(folder: Path) -> None:
     steps = [step for step in disk.steps if step in LASTING]
 
     assert steps == [
-        *[Step.SYNC, Step.RENAME, Step.SYNC_DIRECTORY],  # The journal, then the intent.
+        Step.STORE_COMMIT,  # The intent, and the old contents.
         *[Step.EXCHANGE] * 2,  # The disk is tried.
         *[Step.SYNC] * 4,  # The bases, which are the way back, and the results.
         *[Step.EXCHANGE, Step.RENAME_NEW, Step.RENAME],  # The swaps.
         *[Step.SYNC_DIRECTORY] * 2,  # Their folders.
-        *[Step.RENAME, Step.SYNC_DIRECTORY],  # The commit point.
-        *[Step.MOVE] * 2,  # The old content goes into the history.
-        Step.RENAME,  # The commit before this one is settled.
+        Step.STORE_COMMIT,  # The commit point.
     ]
 
 
 def test_process_durability_syncs_nothing(folder: Path) -> None:
-    disk = Recorder()
+    # The first change of a store syncs the folders that are made for it.
+    with Store(str(folder)).write():
+        disk = Recorder()
     commit(folder, *ALL, disk=disk, durability=Durability.PROCESS)
 
     assert not {Step.SYNC, Step.SYNC_DIRECTORY} & set(disk.steps)
-    assert journal_of(folder) == ["kept"]
+    assert Store(str(folder)).uncleaned() == []
 
 
 class NoDirectorySync(FileSystem):
@@ -357,7 +365,7 @@ def test_commits_in_changing_folders_leave_no_pending_transaction(folder: Path) 
         (folder / str(number)).mkdir()
         commit(folder, creation(f"{number}/a.md", b"x"))
 
-    assert journal_of(folder).count("done") <= 9
+    assert len(Store(str(folder)).uncleaned()) <= 9
 
 
 # --- What a commit asks of the disk: nothing twice that cannot have changed under its lock.
@@ -365,8 +373,8 @@ def test_commits_in_changing_folders_leave_no_pending_transaction(folder: Path) 
 FILES = 20
 
 # What one commit needs whatever it writes, and what each file adds.
-ALWAYS = Counter({Step.OPEN_DIRECTORY: 3, Step.LIST: 1, Step.CREATE: 1, Step.RENAME: 3})
-EACH = Counter({Step.CREATE: 1, Step.WRITE: 1, Step.EXCHANGE: 1, Step.MOVE: 1, Step.OPEN_FILE: 4})
+ALWAYS = Counter({Step.OPEN_DIRECTORY: 1, Step.LIST: 1, Step.CREATE: 1, Step.STORE_COMMIT: 3})
+EACH = Counter({Step.CREATE: 1, Step.WRITE: 1, Step.EXCHANGE: 1, Step.UNLINK: 1, Step.OPEN_FILE: 4})
 
 
 class CountingDisk(FileSystem):
@@ -408,16 +416,3 @@ def test_further_files_add_only_steps_of_their_own(tmp_path: Path) -> None:
     assert {step: added[step] for step in EACH} == EACH
     assert {step: added[step] for step in ALWAYS - EACH} == dict.fromkeys(ALWAYS - EACH, 0)
     assert sum(added.values()) <= 32
-
-
-def test_history_within_its_limits_is_not_read(tmp_path: Path) -> None:
-    """Its sizes are looked at with every 16th transaction."""
-    (tmp_path / "a.md").write_bytes(b"0")
-    for number in range(16):
-        commit(tmp_path, change("a.md", b"%d" % number, b"%d" % (number + 1)))
-    disk = CountingDisk()
-    with locked(Root.open(tmp_path, filesystem=disk)) as lock:
-        assert collect(lock) == ()
-
-    assert disk.steps[Step.LIST] == 2
-    assert disk.steps[Step.READ] == 0

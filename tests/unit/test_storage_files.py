@@ -570,16 +570,6 @@ def test_rename_new_never_replaces(
     assert (tmp_path / "d" / "c").read_bytes() == b"a"
 
 
-def test_move_replaces_in_another_folder(tmp_path: Path, open_folder: int) -> None:
-    (tmp_path / "d" / "b").write_bytes(b"old")
-    inner = os.open(tmp_path / "d", os.O_RDONLY)
-    FileSystem().move(open_folder, "b", inner, "b")
-    os.close(inner)
-
-    assert names_in(tmp_path) == ["a", "d"]
-    assert (tmp_path / "d" / "b").read_bytes() == b"b"
-
-
 def test_remove_directory_removes_only_an_empty_one(tmp_path: Path, open_folder: int) -> None:
     (tmp_path / "d" / "x").write_bytes(b"")
     check_fails(errno.ENOTEMPTY, FileSystem().remove_directory, open_folder, "d")

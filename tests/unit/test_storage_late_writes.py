@@ -10,9 +10,8 @@ import pytest
 from mdplan.diagnostics import Code, Severity
 from mdplan.storage.commit import StagedFile
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
-from mdplan.storage.root import Root
-from mdplan.storage.transactions import before_image
-from tests.support.commits import change, commit, creation, journal_of, recovered, sha256
+from mdplan.storage.store import stored_content
+from tests.support.commits import change, commit, creation, recovered, sha256, states_of
 from tests.support.files import FailingDisk, tree
 
 NAMES = ("a.md", "b.md", "c.md")
@@ -84,7 +83,7 @@ def check_late_write_is_kept(
     assert [problem.code for problem in refused.value.problems] == [Code.CONFLICT_LATE_WRITE]
     expected = {each: b"old " + each.encode() for each in NAMES} | {name: b"late"}
     assert contents(folder) == expected
-    assert journal_of(folder) == ["done"]
+    assert states_of(folder) == ["committed"]
 
 
 @pytest.mark.parametrize("write", [replace_by, write_into])
@@ -104,8 +103,8 @@ def test_foreign_writer_before_an_exchange_wins(
 def test_foreign_writer_before_a_renaming_wins(
     folder: Path, step: Step, write: Callable[[Path, bytes], Callable[[], None]]
 ) -> None:
-    """Where two files cannot change places; the second renaming of a commit is its first replacement."""
-    name, nth = ("b.md", 2) if step is Step.LINK else ("a.md", 2)
+    """Where two files cannot change places."""
+    name, nth = ("b.md", 2) if step is Step.LINK else ("a.md", 1)
     disk = NoExchange(step, nth, write(folder / name, b"late"))
     if step is Step.RENAME and write is replace_by:
         # This is the moment in which the guard is weak, and says so.
@@ -161,7 +160,7 @@ def test_endless_writer_leaves_the_transaction_pending(folder: Path) -> None:
     versions = {content for name, content in contents(folder).items() if name not in NAMES[1:]}
     last = disk.reached[Step.EXCHANGE]
     assert versions == {b"late %d" % last, b"late %d" % (last - 1)}
-    assert journal_of(folder) == ["done", "conflict"]
+    assert states_of(folder) == ["committed", "conflict"]
 
 
 @pytest.mark.parametrize("kind", ["link", "folder"])
@@ -181,7 +180,7 @@ def test_target_replaced_by_another_kind_is_restored(folder: Path, kind: str) ->
     assert [problem.code for problem in refused.value.problems] == [Code.CONFLICT_LATE_WRITE]
     assert (folder / "b.md").is_symlink() if kind == "link" else (folder / "b.md").is_dir()
     assert (folder / "a.md").read_bytes() == b"old a.md"
-    assert journal_of(folder) == ["done"]
+    assert states_of(folder) == ["committed"]
 
 
 def test_target_deleted_during_the_commit_stays_deleted(folder: Path) -> None:
@@ -217,7 +216,7 @@ def test_write_over_new_content_is_kept_with_the_old_content(folder: Path) -> No
 
     recovered(folder, keep="base")
     assert contents(folder) == {"a.md": b"old a.md", "b.md": b"new b.md", "c.md": b"old c.md"}
-    assert before_image(Root.open(folder), sha256(b"on top")) == b"on top"
+    assert stored_content(str(folder), sha256(b"on top")) == b"on top"
 
 
 def test_write_through_an_open_descriptor_is_kept_and_reported(folder: Path) -> None:
@@ -228,8 +227,7 @@ def test_write_through_an_open_descriptor_is_kept_and_reported(folder: Path) -> 
             editor.write(b"EDIT")
             editor.flush()
 
-        # The journal, the folder, and, after the commit point, the journal.
-        disk = Interfering(Step.SYNC_DIRECTORY, 3, write)
+        disk = Interfering(Step.STORE_DONE, 2, write)
         facts = commit(folder, change("c.md", b"old c.md", b"c"), disk=disk)
 
     assert (folder / "c.md").read_bytes() == b"c"
@@ -238,4 +236,4 @@ def test_write_through_an_open_descriptor_is_kept_and_reported(folder: Path) -> 
         (Code.CONFLICT_LATE_WRITE, Severity.WARNING),
         (Code.NOT_UNDOABLE, Severity.WARNING),
     ]
-    assert before_image(Root.open(folder), sha256(b"EDITc.md")) == b"EDITc.md"
+    assert stored_content(str(folder), sha256(b"EDITc.md")) == b"EDITc.md"

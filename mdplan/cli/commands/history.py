@@ -163,33 +163,29 @@ def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> 
 @command(example="mdplan recover")
 @click.option("--keep-current", is_flag=True, help="Keep files that have changed since then.")
 @click.option("--restore-base", is_flag=True, help="Restore files that have changed since then, too.")
-@click.option(
-    "--foreign", is_flag=True, help="With --yes: also roll back transactions that somebody else began."
-)
+@click.option("--adopt", is_flag=True, help="Also roll back a commit that another user or machine began.")
 @click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
 @engine_command(RecoverReport, COMMITS)
-def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign: bool, yes: bool) -> Exit:
+def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: bool, yes: bool) -> Exit:
     """Recover from an interrupted transaction.
 
     Rolls back your own transactions that a crash or a loss of power interrupted; the next edit does this too.
     Nothing is lost: text that a file loses stays in the history.
 
-    A transaction that does not have your key is foreign: it may have come with a cloned repository. recover
-    lists what it would change, and asks before it changes anything.
+    A commit that another user, container or job began is listed with what --adopt would change; recover asks
+    before it does that.
     """
     if keep_current and restore_base:
         raise click.UsageError("--keep-current cannot be combined with --restore-base.")
-    if foreign and not (yes or _can_ask(session)):
-        raise click.UsageError("--foreign needs --yes where no terminal can answer.")
+    if adopt and not (yes or _can_ask(session)):
+        raise click.UsageError("--adopt needs --yes where no terminal can answer.")
     keep: Literal["current", "base"] | None = "current" if keep_current else "base" if restore_base else None
     engine = session.open_engine()
     foreign_commits = engine.recovery.foreign()
     for commit in foreign_commits:
         session.console.note(_listed(commit))
-    agreed = bool(foreign_commits) and (
-        foreign if yes else _can_ask(session) and _agrees(len(foreign_commits))
-    )
-    report = engine.recover(keep, {commit.transaction for commit in foreign_commits} if agreed else ())
+    agreed = bool(foreign_commits) and (adopt if yes else _can_ask(session) and _agrees(len(foreign_commits)))
+    report = engine.recover(keep, adopt=agreed)
     plan_output.print_warnings(session, report)
     recovered = report.recovered
     if recovered is not None:
@@ -199,7 +195,7 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign
         session.console.note("Nothing to recover: no transaction was interrupted here.")
     if report.foreign and not agreed:
         session.console.note(
-            "Nothing of this was changed. If you began it yourself: mdplan recover --foreign --yes"
+            "Nothing of this was changed. To put the old text back: mdplan recover --adopt --yes"
         )
     return session.finish(report)
 
@@ -221,7 +217,9 @@ def _listed(commit: ForeignTransaction) -> str:
     root = f" in {shown(commit.root)}" if commit.root else ""
     lines = [f"  would {file.action} {shown(file.file)}" for file in commit.files or ()]
     lines = lines or ["  would change no file"]
-    return "\n".join((f"Somebody else's interrupted transaction {shown(commit.transaction)}{root}:", *lines))
+    return "\n".join(
+        (f"The interrupted commit {shown(commit.transaction)}{root} of another user or machine:", *lines)
+    )
 
 
 def _can_ask(session: Session) -> bool:
@@ -256,15 +254,7 @@ def history_text(report: HistoryReport, file: str | None, style: Style, *, is_mi
         lines = [transaction_text(entry, style) for entry in report.transactions]
     if report.more:
         lines.append(f"There are older ones: --limit {2 * len(lines)} shows more.")
-    return "".join(line + "\n" for line in (*lines, *_foreign_lines(report, style)))
-
-
-def _foreign_lines(report: HistoryReport, style: Style) -> list[str]:
-    listed, total = report.foreign or (), report.foreign_total or 0
-    lines = [f"{style.paint(entry.transaction, 'yellow')}  (foreign: ignored)" for entry in listed]
-    if total > len(lines):
-        lines.append(f"There are {counted(total - len(lines), 'more foreign record')}.")
-    return lines
+    return "".join(line + "\n" for line in lines)
 
 
 def transaction_text(entry: TransactionEntry, style: Style) -> str:

@@ -1,0 +1,397 @@
+"""What lies in the tree while a commit runs: temporary files next to the targets, and a note at the root.
+
+The user's store knows what a commit changes. The note, `.mdplan-commit.json`, says it to everybody else: to
+another user, a container without the store, a job with a home of its own. It is there while a commit runs,
+and after one that was killed, until a recovery.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.files import (
+    MAX_IMAGE_BYTES,
+    NOTE,
+    FileSnapshot,
+    KnownContent,
+    content_of,
+    is_temporary_name,
+    read_regular_file,
+    take_snapshot,
+    visible,
+)
+from mdplan.storage.filesystem import storage_errors
+from mdplan.storage.folders import Exchange, Folders, folder_of
+from mdplan.storage.root import Root
+from mdplan.storage.store import TRANSACTION, FileEntry, Record, State, Store
+from mdplan.text.lazy_pattern import lazy_pattern
+
+_MAX_NOTE_BYTES: Final = 1 << 28
+_FORMAT: Final = 1
+_SHA256: Final = lazy_pattern(r"[0-9a-f]{64}")
+_MAX_SIZE: Final = 1 << 50
+_NAMES_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FoundContents:
+    """What is there under each of the three names of a place, as `files.content_of` tells it."""
+
+    target: str | None
+    temporary: str | None
+    aside: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedPlace:
+    """A file of a transaction, in its open folder.
+
+    `leaf` is its name and `shown` its path for messages. Besides it, `temporary` holds the result until that
+    is in place, and the old content after an exchange; `aside` holds the old content where there is no
+    exchange, and that of a deleted file. `exchanges` shows whether two names there can change places, and
+    `known` whether it is this user's own store that names the file. `base` is its content, if it is held.
+    """
+
+    entry: FileEntry
+    folders: Folders
+    folder: int
+    leaf: str
+    shown: str
+    temporary: str
+    aside: str
+    exchanges: bool
+    known: bool
+    base: KnownContent | None = None
+
+    def content(self, name: str) -> str | None:
+        """What is there under the name `name` of this place. Raises `OSError`."""
+        return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most, self.base)
+
+    def whole_content(self, name: str) -> str | None:
+        """What is there under `name`, hashed also if it is larger than base and result. Raises `OSError`."""
+        return self.seen(name).content
+
+    def seen(self, name: str) -> FileSnapshot:
+        """What is there under `name`, with its status. Raises `OSError`."""
+        return take_snapshot(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
+
+    @property
+    def displaced(self) -> str:
+        """The name under which a commit that went through leaves the old content, if there was one."""
+        return self.temporary if self.exchanges and self.entry.result is not None else self.aside
+
+    def found(self) -> FoundContents:
+        """What is there under all three names. Raises `OSError`."""
+        return FoundContents(self.content(self.leaf), self.content(self.temporary), self.content(self.aside))
+
+
+def temporary_names(transaction: str, index: int) -> tuple[str, str]:
+    """The names next to the `index`-th file of a transaction: for its result, and for its old content."""
+    return f".mdplan-{transaction}-{2 * index}.tmp", f".mdplan-{transaction}-{2 * index + 1}.tmp"
+
+
+def place_of(
+    folders: Folders, exchange: Exchange | None, record: Record, index: int
+) -> StagedPlace | Diagnostic:
+    """The place of the `index`-th file of `record`; its folder stays open.
+
+    Without `exchange` the place is only to be examined. The path is checked like a caller's. Errors: those
+    of `Root.locate` and `Root.open_folder`.
+    """
+    entry, root = record.entries[index], folders.root
+    name = root.locate(entry.path)
+    if isinstance(name, Diagnostic):
+        return name
+    folder = folders.open(folder_of(name.path))
+    if isinstance(folder, Diagnostic):
+        return folder
+    temporary, aside = temporary_names(record.transaction, index)
+    return StagedPlace(
+        entry=entry,
+        folders=folders,
+        folder=folder,
+        leaf=name.path.rpartition("/")[2],
+        shown=root.show(name.path),
+        temporary=temporary,
+        aside=aside,
+        known=record.known,
+        exchanges=exchange is not None
+        and exchange.works_in(folder, temporary_names(record.transaction, len(record.entries))),
+    )
+
+
+def places_of(
+    folders: Folders, exchange: Exchange | None, record: Record
+) -> tuple[list[StagedPlace], list[Diagnostic]]:
+    """The places of all files whose folder is still there, and why others could not be opened."""
+    places = [place_of(folders, exchange, record, index) for index in range(len(record.entries))]
+    problems = [place for place in places if isinstance(place, Diagnostic)]
+    return (
+        [place for place in places if isinstance(place, StagedPlace)],
+        [problem for problem in problems if problem.code is not Code.FILE_NOT_FOUND],
+    )
+
+
+def touched_folders(record: Record) -> set[str]:
+    """The folders whose names `record` changes, by path."""
+    return {folder_of(path) for path in touched_paths(record)}
+
+
+def touched_paths(record: Record) -> Iterable[str]:
+    """The paths of all files and folders that `record` changes."""
+    yield from (entry.path for entry in record.entries)
+    yield from record.made_folders
+    yield from record.removed_folders
+
+
+# --- The note at the root
+
+
+def write_note(root: Root, record: Record) -> None:
+    """Say in the tree that a commit runs. Raises `StorageRefused`.
+
+    It is not synced: what has to outlive a loss of power is in the store.
+    """
+    lines = json.dumps(
+        {
+            "mdplan": _FORMAT,
+            "about": "a commit of mdplan runs, or was interrupted; see `mdplan recover`",
+            "transaction": record.transaction,
+            "files": [
+                [entry.path, entry.base, entry.base_bytes, entry.result, entry.result_bytes]
+                for entry in record.entries
+            ],
+            "madeFolders": record.made_folders,
+            "removedFolders": record.removed_folders,
+        },
+        separators=(",", ":"),
+    )
+    disk = root.filesystem
+    with storage_errors(root.show(NOTE), "writing"):
+        descriptor = disk.create(root.descriptor, NOTE, 0o644)
+        try:
+            disk.write(descriptor, lines.encode("ascii"))
+        finally:
+            disk.close(descriptor)
+
+
+def remove_note(root: Root) -> None:
+    """Remove the note. Raises `OSError`."""
+    with suppress(FileNotFoundError):
+        root.filesystem.unlink(root.descriptor, NOTE)
+
+
+def read_note(root: Root) -> Record | Diagnostic | None:
+    """What the note at `root` says; None where there is none. Errors: RECOVERY_REQUIRED for one that is none.
+
+    Anybody may have written it: its paths are checked like those of a caller, and nothing acts on it unasked.
+    """
+    return _read_note(root, root.descriptor, root.show(NOTE))
+
+
+def _read_note(root: Root, folder: int, shown: str) -> Record | Diagnostic | None:
+    found = read_regular_file(root.filesystem, folder, NOTE, shown, _MAX_NOTE_BYTES)
+    if isinstance(found, Diagnostic):
+        if found.code is Code.FILE_NOT_FOUND:
+            return None
+        return _unreadable(shown)
+    try:
+        fields = json.loads(found.data)
+        entries = tuple(_entry(*values) for values in fields["files"])
+        made, removed = tuple(fields["madeFolders"]), tuple(fields["removedFolders"])
+        transaction = fields["transaction"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return _unreadable(shown)
+    is_text = all(isinstance(text, str) for text in (transaction, *made, *removed))
+    if fields.get("mdplan") != _FORMAT or not is_text or not TRANSACTION.fullmatch(transaction):
+        return _unreadable(shown)
+    return Record(
+        transaction=transaction, entries=entries, made_folders=made, removed_folders=removed, known=False
+    )
+
+
+def _unreadable(shown: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.RECOVERY_REQUIRED,
+        message=f"`{shown}` is no note of a commit that this mdplan can read",
+        hint="if no mdplan is running here, look at it and remove it",
+        file=shown,
+    )
+
+
+def _entry(path: object, base: object, base_bytes: object, result: object, result_bytes: object) -> FileEntry:
+    """One file of a note. Raises `ValueError`."""
+    sizes = [size for size in (base_bytes, result_bytes) if type(size) is int and 0 <= size <= _MAX_SIZE]
+    if not isinstance(path, str) or len(sizes) < 2 or base == result:
+        raise ValueError(path)
+    return FileEntry(
+        path=path, base=_digest(base), base_bytes=sizes[0], result=_digest(result), result_bytes=sizes[1]
+    )
+
+
+def _digest(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and _SHA256.fullmatch(value)):
+        return value
+    raise ValueError(value)
+
+
+# --- Commits that this user's store does not know
+
+
+def foreign_commits(folders: Folders, store: Store, paths: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield why the files `paths` cannot be edited: a commit that another identity began touches them.
+
+    Looked at are the notes of the root, of the folders between it and the files, and of those above it, and
+    the temporary files next to the files. What this user's settled commits left is removed.
+    Errors: RECOVERY_REQUIRED. Raises `StorageRefused`.
+    """
+    root = folders.root
+    note = read_note(root)
+    if isinstance(note, Diagnostic):
+        yield note
+    elif note is not None and store.state_of(note.transaction) is None:
+        yield interrupted_elsewhere(root, note)
+    yield from _notes_above(root, paths)
+    targets = {folder_of(path) for path in paths}
+    yield from _notes_between(folders, {above for path in targets for above in _with_those_above(path)})
+    for path in sorted(targets):
+        folder = folders.open(path)
+        if isinstance(folder, Diagnostic):
+            continue
+        with storage_errors(root.show(path) or ".", "looking at the folder"):
+            names = [name for name in root.filesystem.list_files(folder) if name.startswith(".mdplan-")]
+            yield from _strangers(root, store, folder, path, names)
+
+
+def _strangers(
+    root: Root, store: Store, folder: int, path: str, names: Iterable[str]
+) -> Iterator[Diagnostic]:
+    """Yield a problem for the folder `path` if another identity's commit left something in it."""
+    left: list[str] = []
+    for name in sorted(names):
+        if is_temporary_name(name) and name != NOTE:
+            if _settled(store, name.split("-")[1]):
+                root.filesystem.unlink(folder, name)
+            elif store.state_of(name.split("-")[1]) is None:
+                left.append(root.show(f"{path}/{name}" if path else name))
+    if left:
+        shown = ", ".join(f"`{name}`" for name in left[:_NAMES_SHOWN])
+        more = f" and {len(left) - _NAMES_SHOWN} more" if len(left) > _NAMES_SHOWN else ""
+        yield Diagnostic(
+            code=Code.RECOVERY_REQUIRED,
+            message=f"a commit of another user or state directory was interrupted here: {shown}{more}",
+            hint="run `mdplan recover --adopt`, or `mdplan recover` where that commit began",
+            file=left[0],
+        )
+
+
+def _with_those_above(path: str) -> Iterator[str]:
+    """Yield the folder `path` and those above it, without the root."""
+    while path:
+        yield path
+        path = folder_of(path)
+
+
+def _notes_between(folders: Folders, paths: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield a problem for each of the folders `paths` in which a commit was interrupted."""
+    root = folders.root
+    for path in sorted(paths):
+        folder = folders.open(path)
+        if not isinstance(folder, Diagnostic):
+            record = _read_note(root, folder, root.show(f"{path}/{NOTE}"))
+            if record is not None:
+                inner = os.path.join(root.path, path)
+                yield record if isinstance(record, Diagnostic) else interrupted_in(inner)
+
+
+def _notes_above(root: Root, paths: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield a problem for each folder above `root` whose interrupted commit touches one of `paths`."""
+    above = os.path.dirname(root.path)
+    while True:
+        if root.filesystem.is_there(os.path.join(above, NOTE)):
+            with storage_errors(visible(above), "looking at"):
+                folder = root.filesystem.open_root(above)
+            try:
+                record = _read_note(root, folder, visible(os.path.join(above, NOTE)))
+            finally:
+                root.filesystem.release(folder)
+            below = os.path.relpath(root.path, above)
+            if isinstance(record, Record) and any(
+                entry.path == f"{below}/{path}" for entry in record.entries for path in paths
+            ):
+                yield interrupted_in(above)
+        if above == os.path.dirname(above):
+            return
+        above = os.path.dirname(above)
+
+
+def _settled(store: Store, transaction: str) -> bool:
+    return store.state_of(transaction) in (State.COMMITTED, State.UNDONE)
+
+
+def interrupted_in(path: str) -> Diagnostic:
+    """The problem of a commit in the root at `path`, which has files in common with this one."""
+    shown = visible(path)
+    return Diagnostic(
+        code=Code.RECOVERY_REQUIRED,
+        message=f"a commit in the root `{shown}`, which has files in common with this one, was interrupted",
+        hint=f"run `mdplan recover --root {shown}`",
+    )
+
+
+def interrupted_elsewhere(root: Root, record: Record) -> Diagnostic:
+    """The problem of a commit in `root` that is not in this user's store."""
+    shown = ", ".join(f"`{root.show(entry.path)}`" for entry in record.entries[:_NAMES_SHOWN])
+    more = f" and {len(record.entries) - _NAMES_SHOWN} more" if len(record.entries) > _NAMES_SHOWN else ""
+    return Diagnostic(
+        code=Code.RECOVERY_REQUIRED,
+        message=f"a commit of another user or state directory was interrupted: {shown}{more}",
+        hint="run `mdplan recover --adopt` to put the old text back, or `mdplan recover` where it began",
+        file=root.show(NOTE),
+    )
+
+
+def orphan_files(root: Root) -> Iterator[str]:
+    """The paths of all files below `root` that are named as a commit names what it works on.
+
+    Links are not followed; folders that cannot be opened, and `.git`, are skipped.
+    """
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        folder = root.open_folder(path)
+        if isinstance(folder, Diagnostic):
+            continue
+        try:
+            entries = sorted(root.filesystem.list(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        finally:
+            root.filesystem.release(folder)
+        above = f"{path}/" if path else ""
+        yield from (
+            above + entry.name for entry in entries if entry.is_file and is_temporary_name(entry.name)
+        )
+        waiting += (
+            above + entry.name
+            for entry in reversed(entries)
+            if entry.is_directory and entry.name not in _NOT_ENTERED
+        )
+
+
+_NOT_ENTERED: Final = frozenset({".git", ".mdplan"})
+
+
+def is_same_file(one: os.stat_result, other: os.stat_result) -> bool:
+    """Whether two statuses are those of one regular file that nothing was written to in between."""
+    return stat.S_ISREG(one.st_mode) and (one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) == (
+        other.st_ino,
+        other.st_size,
+        other.st_mtime_ns,
+        other.st_ctime_ns,
+    )

@@ -1,0 +1,671 @@
+"""The store of a root: a SQLite database in the user's state directory.
+
+It holds transactions with the contents that they displaced, plans, links between plans, decisions, and the
+address of the review page. `mdplan doctor` shows where the file is; the views `transaction_list` and
+`plan_list` show in the `sqlite3` shell what is in it.
+
+Every change is one SQLite transaction that begins IMMEDIATE, so two processes never see half of it, and waits
+for others as long as the lock of a root does. A WAL that two connections write and check at once can be
+damaged by SQLite 3.7.0 to 3.51.2: so no connection checkpoints on its own, and `checkpoint` takes the write
+lock of the database and is called under the lock of the root.
+"""
+
+import errno
+import json
+import os
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, Literal
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.filesystem import FileSystem, Step, StorageRefused, of_error
+from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, RootFolder, UnsafeFolderError
+from mdplan.text.lazy_pattern import lazy_pattern
+
+DATABASE: Final = "store.sqlite3"
+BUSY_SECONDS: Final = 30.0
+_VERSION: Final = 1
+_PART_BYTES: Final = 1 << 20
+_COLLECT_EVERY: Final = 16
+_CHECKPOINT_BYTES: Final = 4 << 20
+TRANSACTION: Final = lazy_pattern(r"[0-9a-f]{8,32}")
+
+_SCHEMA: Final = """
+CREATE TABLE transactions (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL,
+    began_at REAL NOT NULL,
+    made_folders TEXT NOT NULL,
+    removed_folders TEXT NOT NULL,
+    is_clean INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX transactions_left ON transactions (sequence) WHERE state = 'committed' AND is_clean = 0;
+CREATE TABLE files (
+    sequence INTEGER NOT NULL REFERENCES transactions ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    path BLOB NOT NULL,
+    base TEXT, base_bytes INTEGER NOT NULL,
+    result TEXT, result_bytes INTEGER NOT NULL,
+    PRIMARY KEY (sequence, position)
+) WITHOUT ROWID;
+CREATE INDEX files_base ON files (base);
+CREATE INDEX files_result ON files (result);
+CREATE TABLE parts (key TEXT NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (key, part));
+CREATE TABLE traits (sha256 TEXT PRIMARY KEY, mode INTEGER, uid INTEGER, gid INTEGER, attributes TEXT);
+CREATE TABLE plans (
+    id TEXT PRIMARY KEY, saved_at REAL NOT NULL, client TEXT, client_version TEXT
+) WITHOUT ROWID;
+CREATE TABLE plan_bases (
+    plan TEXT NOT NULL REFERENCES plans ON DELETE CASCADE, position INTEGER, sha256 TEXT NOT NULL,
+    PRIMARY KEY (plan, position)
+) WITHOUT ROWID;
+CREATE INDEX plan_bases_content ON plan_bases (sha256);
+CREATE TABLE links (
+    plan TEXT NOT NULL, made_from TEXT NOT NULL, kind TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (plan, made_from, kind)
+) WITHOUT ROWID;
+CREATE TABLE decisions (
+    plan TEXT NOT NULL, number INTEGER NOT NULL, version TEXT NOT NULL, kind TEXT NOT NULL,
+    facts TEXT NOT NULL, stored_at REAL NOT NULL,
+    PRIMARY KEY (plan, number)
+) WITHOUT ROWID;
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE review (address TEXT NOT NULL, view_key TEXT NOT NULL, process INTEGER NOT NULL);
+CREATE VIEW transaction_list AS
+    SELECT id, state, datetime(began_at, 'unixepoch') AS began_at, CAST(path AS TEXT) AS path, base, result
+    FROM transactions JOIN files USING (sequence) ORDER BY sequence DESC, position;
+CREATE VIEW plan_list AS
+    SELECT id, datetime(saved_at, 'unixepoch') AS saved_at, client, client_version FROM plans
+    ORDER BY plans.saved_at DESC;
+"""
+
+
+class State(StrEnum):
+    """How far a transaction is."""
+
+    # Perhaps staged, perhaps visible, in part or whole; has to be undone, unless its process is still at it.
+    PENDING = "pending"
+    COMMITTED = "committed"
+    # Undone by recovery; what it had written is kept.
+    UNDONE = "rolled back"
+    # Undone but for files that someone changed on top of it; waits for a person.
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """One file of a transaction, by its path below the root.
+
+    `base` and `result` are the SHA-256 digests of its content before and after, None where the file is not
+    there; they differ. The sizes in bytes tell another program's file apart without reading all of it.
+    """
+
+    path: str
+    base: str | None
+    base_bytes: int
+    result: str | None
+    result_bytes: int
+
+    @property
+    def at_most(self) -> int:
+        """The size in bytes beyond which a file is neither base nor result."""
+        return max(self.base_bytes, self.result_bytes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What a transaction changes. The entries are in the order of the batch.
+
+    `made_folders` are made before the files, the outer first; `removed_folders` are removed after the commit
+    if they are empty then, the inner first. `known` means that it comes from this user's store, and not from
+    the note that a commit leaves in the tree while it runs.
+    """
+
+    transaction: str
+    entries: tuple[FileEntry, ...]
+    made_folders: tuple[str, ...] = ()
+    removed_folders: tuple[str, ...] = ()
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """A transaction that is complete, whose `record` says what it changed. `note` is the engine's.
+
+    It is `undoable` when it was committed and the store has the old content of every file.
+    """
+
+    record: Record
+    state: Literal["committed", "rolled back"]
+    note: dict[str, Any] = field(repr=False)
+    undoable: bool
+
+    @property
+    def id(self) -> str:
+        """Its ID."""
+        return self.record.transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Mode, owner and extended attributes of a file that was deleted."""
+
+    mode: int
+    uid: int
+    gid: int
+    attributes: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    """The number of transactions, the bytes of their old contents, and the bytes of the file."""
+
+    transactions: int
+    content_bytes: int
+    file_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewTransaction:
+    """A transaction that is being put into the `database`."""
+
+    database: sqlite3.Connection
+
+    def keep(self, sha256: str, data: bytes, traits: Traits | None = None) -> None:
+        """Keep a content that the transaction will displace; `traits` are those of a file that goes."""
+        put_parts(self.database, sha256, data)
+        if traits is not None:
+            encoded = json.dumps({name: value.hex() for name, value in traits.attributes.items()})
+            self.database.execute(
+                "INSERT OR REPLACE INTO traits VALUES (?, ?, ?, ?, ?)",
+                (sha256, traits.mode, traits.uid, traits.gid, encoded),
+            )
+
+    def record(self, record: Record, note: bytes, now: float) -> None:
+        """Add `record` as pending, with the engine's `note` about it."""
+        made, removed = json.dumps(record.made_folders), json.dumps(record.removed_folders)
+        sequence = self.database.execute(
+            "INSERT INTO transactions (id, state, began_at, made_folders, removed_folders)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (record.transaction, State.PENDING, now, made, removed),
+        ).lastrowid
+        self.database.executemany(
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (sequence, position, os.fsencode(entry.path), *_contents_of(entry))
+                for position, entry in enumerate(record.entries)
+            ),
+        )
+        put_parts(self.database, f"note {record.transaction}", note)
+
+
+class Store:
+    """The database of the root whose real path is `root_path`.
+
+    `directory` is the state directory of all roots, from `MDPLAN_STATE_DIR` or the user's own when not given.
+    The database is made at the first change. Methods raise `StorageRefused`.
+    """
+
+    def __init__(
+        self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
+    ) -> None:
+        self.folder = RootFolder(root_path, directory, filesystem)
+        self.path = os.path.join(self.folder.path, DATABASE)
+        self._filesystem = self.folder.filesystem
+
+    # --- Connections
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection | None]:
+        """The database as it is at one moment; None where there is none yet."""
+        with self._errors("reading"):
+            self._filesystem.before(Step.STORE_READ)
+            connection = self._connect(makes=False)
+            if connection is None or connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                with suppress(sqlite3.Error):
+                    connection.execute("COMMIT")
+
+    @contextmanager
+    def write(self, *, syncs: bool = True) -> Iterator[sqlite3.Connection]:
+        """The database, for one change that is durable afterwards, or only atomic without `syncs`."""
+        with self._errors("writing"):
+            self._filesystem.before(Step.STORE_BEGIN)
+            connection = self._connect(makes=True)
+            assert connection is not None
+            # A change in a rollback journal that is not synced can damage the database; one in a WAL cannot.
+            is_wal = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+            connection.execute(f"PRAGMA synchronous = {'NORMAL' if is_wal and not syncs else 'FULL'}")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                self._filesystem.before(Step.STORE_COMMIT)
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+            self._filesystem.before(Step.STORE_DONE)
+
+    def _connect(self, *, makes: bool) -> sqlite3.Connection | None:
+        try:
+            self.folder.check(makes=makes)
+            identity = os.stat(self.path).st_ino
+        except FileNotFoundError:
+            if not makes:
+                return None
+            identity = 0
+            # For its owner alone; SQLite gives the WAL the same mode.
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        opened: dict[str, tuple[int, sqlite3.Connection]] = _connections.__dict__
+        inode, connection = opened.get(self.path, (0, None))
+        if connection is not None and inode == identity:
+            return connection
+        if connection is not None:
+            connection.close()
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            _prepare(connection, self.folder.directory)
+        except BaseException:
+            connection.close()
+            raise
+        opened[self.path] = os.stat(self.path).st_ino, connection
+        return connection
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        _, connection = _connections.__dict__.pop(self.path, (0, None))
+        if connection is not None:
+            connection.close()
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        """Turn what the system and SQLite say into a `StorageRefused` that names the state directory."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StorageRefused((self._problem(error, doing),)) from error
+        except OSError as error:
+            raise StorageRefused((self._system_problem(error, doing),)) from error
+
+    def _problem(self, error: sqlite3.Error, doing: str) -> Diagnostic:
+        name = getattr(error, "sqlite_errorname", "")
+        message = f"{doing} mdplan's store `{self.path}` failed: {error}"
+        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            hint = (
+                f"no file was changed; move `{self.folder.path}` elsewhere and try again: mdplan starts anew"
+            )
+            return Diagnostic(code=Code.JOURNAL_CORRUPT, message=message, hint=hint)
+        if name.startswith("SQLITE_FULL"):
+            return Diagnostic(code=Code.NO_SPACE, message=message, hint="free some space and try again")
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return Diagnostic(code=Code.LOCK_TIMEOUT, message=message, hint="try again")
+        code = Code.IO_ERROR if name.startswith("SQLITE_IOERR") else Code.PERMISSION_DENIED
+        return Diagnostic(code=code, message=message, hint=_ELSEWHERE)
+
+    def _system_problem(self, error: OSError, doing: str) -> Diagnostic:
+        if isinstance(error, UnsafeFolderError):
+            message = f"`{self.folder.path}` is not yours, or others can write into it"
+            hint = f"make it yours with mode 0700, or name another folder with {STATE_DIRECTORY_VARIABLE}"
+            return Diagnostic(code=Code.STATE_DIR_UNSAFE, message=message, hint=hint)
+        problem = of_error(error, self.folder.path, f"{doing} mdplan's store in")
+        hint = problem.hint if error.errno in (errno.ENOSPC, errno.EDQUOT) else _ELSEWHERE
+        return Diagnostic(code=problem.code, message=problem.message, hint=hint)
+
+    # --- Transactions
+
+    @contextmanager
+    def begin(self, *, syncs: bool) -> Iterator["NewTransaction"]:
+        """Begin a transaction: what the block keeps and records is in the store at once when it ends.
+
+        From then on a crash means undo, whatever part of the rest happened. If the block raises, nothing is.
+        """
+        with self.write(syncs=syncs) as database:
+            yield NewTransaction(database)
+
+    def settle(self, transaction: str, state: State, clean: Iterable[str] = (), *, syncs: bool) -> None:
+        """Give a transaction another state; of those in `clean` nothing is left next to their files."""
+        with self.write(syncs=syncs) as database:
+            database.execute("UPDATE transactions SET state = ? WHERE id = ?", (state, transaction))
+            _mark_clean(database, clean)
+
+    def keep(self, sha256: str, data: bytes, *, syncs: bool) -> None:
+        """Keep a content that is in no plan."""
+        with self.write(syncs=syncs) as database:
+            put_parts(database, sha256, data)
+
+    def forget(self, transaction: str, *, syncs: bool) -> None:
+        """Remove a transaction of which nothing is left."""
+        with self.write(syncs=syncs) as database:
+            row = database.execute(
+                "SELECT sequence FROM transactions WHERE id = ?", (transaction,)
+            ).fetchone()
+            if row is not None:
+                _forget(database, row[0], transaction)
+
+    def interrupted(self) -> list[tuple[State, Record]]:
+        """The transactions that a recovery has to look at, the oldest first."""
+        return [
+            (State(state), record)
+            for state, record, _ in self._records("state IN ('pending', 'conflict')", (), newest_first=False)
+        ]
+
+    def uncleaned(self) -> list[Record]:
+        """The committed transactions that may have left something next to their files, the oldest first."""
+        rows = self._records("state = 'committed' AND is_clean = 0", (), newest_first=False)
+        return [record for _, record, _ in rows]
+
+    def mark_clean(self, transactions: Iterable[str]) -> None:
+        """Note that nothing of `transactions` is left next to their files; losing that does no harm."""
+        with self.write(syncs=False) as database:
+            _mark_clean(database, transactions)
+
+    def mark_conflicts(self) -> None:
+        """Leave a mark for `user_state.has_conflict` while a transaction waits for a person."""
+        with self._errors("writing"), suppress(FileNotFoundError):
+            has_some = any(state is State.CONFLICT for state, _ in self.interrupted())
+            self.folder.mark_conflict(exists=has_some)
+
+    def state_of(self, transaction: str) -> State | None:
+        """The state of a transaction; None for one that is not in the store."""
+        with self.read() as database:
+            if database is None:
+                return None
+            row = database.execute("SELECT state FROM transactions WHERE id = ?", (transaction,)).fetchone()
+        return State(row[0]) if row else None
+
+    def transactions(self, beginning: str = "") -> Iterator[Transaction]:
+        """Yield the complete transactions whose ID has that `beginning`, the newest first."""
+        if not all(character in "0123456789abcdef" for character in beginning):
+            return
+        condition = "state IN ('committed', 'rolled back') AND id GLOB ?"
+        for state, record, undoable in self._records(condition, (f"{beginning}*",)):
+            with self.read() as database:
+                note = get_parts(database, f"note {record.transaction}") if database is not None else None
+            yield Transaction(
+                record=record,
+                state="committed" if state == State.COMMITTED else "rolled back",
+                note=_decoded(note or b"{}"),
+                undoable=undoable and state == State.COMMITTED,
+            )
+
+    def content(self, sha256: str) -> bytes | None:
+        """The content with that SHA-256 (64 hex digits), if the store has it whole."""
+        import hashlib
+
+        with self.read() as database:
+            data = get_parts(database, sha256) if database is not None else None
+        return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
+
+    def traits_of(self, sha256: str) -> Traits | None:
+        """The traits of the deleted file that had that content last."""
+        with self.read() as database:
+            if database is None:
+                return None
+            row = database.execute(
+                "SELECT mode, uid, gid, attributes FROM traits WHERE sha256 = ?", (sha256,)
+            ).fetchone()
+        if row is None:
+            return None
+        return Traits(
+            row[0], row[1], row[2], {name: bytes.fromhex(value) for name, value in json.loads(row[3]).items()}
+        )
+
+    def _records(
+        self, condition: str, values: Sequence[str], *, newest_first: bool = True
+    ) -> Iterator[tuple[str, Record, bool]]:
+        """Yield state and record of transactions, and whether all their old contents are there."""
+        order = "DESC" if newest_first else "ASC"
+        with self.read() as database:
+            if database is None:
+                return
+            listed = database.execute(
+                f"SELECT sequence, id, state, made_folders, removed_folders FROM transactions"  # noqa: S608 (ours)
+                f" WHERE {condition} ORDER BY sequence {order}",
+                values,
+            ).fetchall()
+        for sequence, transaction, state, made, removed in listed:
+            with self.read() as database:
+                assert database is not None
+                rows = database.execute(
+                    "SELECT path, base, base_bytes, result, result_bytes,"
+                    " base IS NULL OR EXISTS (SELECT 1 FROM parts WHERE key = base) FROM files"
+                    " WHERE sequence = ? ORDER BY position",
+                    (sequence,),
+                ).fetchall()
+            entries = tuple(
+                FileEntry(
+                    path=os.fsdecode(path),
+                    base=base,
+                    base_bytes=base_bytes,
+                    result=result,
+                    result_bytes=result_bytes,
+                )
+                for path, base, base_bytes, result, result_bytes, _ in rows
+            )
+            record = Record(
+                transaction=transaction,
+                entries=entries,
+                made_folders=tuple(json.loads(made)),
+                removed_folders=tuple(json.loads(removed)),
+            )
+            yield state, record, all(row[5] for row in rows)
+
+    # --- Retention
+
+    def collect(self, max_transactions: int, max_bytes: int, oldest: float) -> int:
+        """Forget the oldest complete transactions beyond a number, a size in bytes, and an age; their number.
+
+        `oldest` is in seconds since the epoch. The last one that was committed stays.
+        """
+        with self.write(syncs=False) as database:
+            rows = database.execute(
+                "SELECT sequence, id, began_at, (SELECT total(length(data)) FROM parts WHERE key IN"
+                " (SELECT base FROM files WHERE files.sequence = transactions.sequence)"
+                " OR key = 'note ' || id) FROM transactions WHERE state IN ('committed', 'rolled back')"
+                " ORDER BY sequence DESC"
+            ).fetchall()
+            room, forgotten = float(max_bytes), 0
+            for count, (sequence, transaction, began_at, size) in enumerate(rows):
+                if count and (count >= max_transactions or size > room or began_at < oldest):
+                    _forget(database, sequence, transaction)
+                    forgotten += 1
+                else:
+                    room -= size
+        return forgotten
+
+    def collect_if_due(self, max_transactions: int, max_bytes: int, oldest: float) -> None:
+        """`collect` with every 16th transaction, since there may be many to look at."""
+        with self.read() as database:
+            row = database.execute("SELECT max(sequence) FROM transactions").fetchone() if database else None
+        if row is not None and row[0] and row[0] % _COLLECT_EVERY == 0:
+            self.collect(max_transactions, max_bytes, oldest)
+
+    def size(self) -> StoreSize:
+        """What is in the store, and how large its file is."""
+        with self.read() as database:
+            if database is None:
+                return StoreSize(0, 0, 0)
+            count = database.execute(
+                "SELECT count(*) FROM transactions WHERE state IN ('committed', 'rolled back')"
+            ).fetchone()[0]
+            content_bytes = database.execute("SELECT total(length(data)) FROM parts").fetchone()[0]
+        return StoreSize(count, int(content_bytes), os.stat(self.path).st_size)
+
+    def shrink(self) -> None:
+        """Give the room of what was forgotten back to the disk."""
+        with self._errors("shrinking"):
+            connection = self._connect(makes=False)
+            if connection is not None:
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def checkpoint(self) -> None:
+        """Move what is in the WAL into the database once it is large. Call it under the lock of the root."""
+        with self._errors("writing"):
+            try:
+                is_due = os.stat(f"{self.path}-wal").st_size > _CHECKPOINT_BYTES
+            except FileNotFoundError:
+                return
+            connection = self._connect(makes=False)
+            if is_due and connection is not None:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def damage(self) -> str | None:
+        """What `PRAGMA integrity_check` finds wrong; None where nothing is, or there is no store."""
+        with self.read() as database:
+            if database is None:
+                return None
+            found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        return None if found == "ok" else str(found)
+
+
+def stored_content(root_path: str, sha256: str) -> bytes | None:
+    """The content with that SHA-256 (64 hex digits), if the store of that root has it and can be read."""
+    with suppress(StorageRefused):
+        return Store(root_path).content(sha256)
+    return None
+
+
+_ELSEWHERE: Final = (
+    f"make the state directory writable for you, or name another with {STATE_DIRECTORY_VARIABLE}"
+)
+
+# The connections of each thread, by the path of the database, with the inode of the file that they opened.
+_connections = threading.local()
+
+
+def _close_before_fork() -> None:
+    """A forked process must not use, and never close, a connection of its parent."""
+    for path in [*_connections.__dict__]:
+        _, connection = _connections.__dict__[path]
+        if not connection.in_transaction:
+            del _connections.__dict__[path]
+            connection.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_close_before_fork)
+
+
+def _prepare(connection: sqlite3.Connection, directory: str) -> None:
+    """Set up a connection, and the tables where there are none."""
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA fullfsync = ON")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > _VERSION:
+        raise StorageRefused.of(
+            Code.JOURNAL_CORRUPT,
+            f"the store in `{directory}` was written by a newer mdplan (version {version})",
+            f"update mdplan, or name another state directory with {STATE_DIRECTORY_VARIABLE}",
+        )
+    if version < _VERSION:
+        connection.execute(f"PRAGMA journal_mode = {_journal_mode(directory)}")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                make_tables(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Make all tables and views of an empty database."""
+    for statement in _SCHEMA.split(";\n"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _journal_mode(directory: str) -> str:
+    """WAL, for which processes share memory, where the directory is on a disk of this machine."""
+    return "TRUNCATE" if _file_system_of(directory) in _SHARED_BY_MACHINES else "WAL"
+
+
+_SHARED_BY_MACHINES: Final = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "afs", "lustre"}
+)
+
+
+def _file_system_of(directory: str) -> str:
+    """The type of the file system of a folder, as Linux names it; empty where that is not known."""
+    device = os.stat(directory).st_dev
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    with suppress(OSError), open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+        for line in mounts:
+            fields = line.split()
+            if fields[2] == wanted:
+                return fields[fields.index("-") + 1]
+    return ""
+
+
+def put_parts(database: sqlite3.Connection, key: str, data: bytes) -> None:
+    """Store `data` under `key`, in compressed parts of at most 1 MiB of it each, unless it is there."""
+    if database.execute("SELECT 1 FROM parts WHERE key = ? LIMIT 1", (key,)).fetchone() is not None:
+        return
+    for part, start in enumerate(range(0, len(data) or 1, _PART_BYTES)):
+        compressed = zlib.compress(data[start : start + _PART_BYTES], 1)
+        database.execute("INSERT INTO parts VALUES (?, ?, ?)", (key, part, compressed))
+
+
+def get_parts(database: sqlite3.Connection, key: str) -> bytes | None:
+    """What is stored under `key`; None where there is nothing, or it is damaged."""
+    rows = database.execute("SELECT data FROM parts WHERE key = ? ORDER BY part", (key,)).fetchall()
+    try:
+        return b"".join(zlib.decompress(row[0]) for row in rows) if rows else None
+    except zlib.error:
+        return None
+
+
+def _contents_of(entry: FileEntry) -> tuple[str | None, int, str | None, int]:
+    return entry.base, entry.base_bytes, entry.result, entry.result_bytes
+
+
+def _mark_clean(database: sqlite3.Connection, transactions: Iterable[str]) -> None:
+    database.executemany(
+        "UPDATE transactions SET is_clean = 1 WHERE id = ?", ((name,) for name in transactions)
+    )
+
+
+def _forget(database: sqlite3.Connection, sequence: int, transaction: str) -> None:
+    """Remove a transaction, and the contents that nothing else names."""
+    rows = database.execute("SELECT base, result FROM files WHERE sequence = ?", (sequence,)).fetchall()
+    database.execute("DELETE FROM transactions WHERE sequence = ?", (sequence,))
+    database.execute("DELETE FROM parts WHERE key = ?", (f"note {transaction}",))
+    drop_unused(database, {sha256 for row in rows for sha256 in row if sha256 is not None})
+
+
+def drop_unused(database: sqlite3.Connection, digests: Iterable[str]) -> None:
+    """Delete those of the contents `digests` that no transaction and no plan names."""
+    unused = (
+        "NOT EXISTS (SELECT 1 FROM files WHERE base = :key) AND NOT EXISTS (SELECT 1 FROM files WHERE"
+        " result = :key) AND NOT EXISTS (SELECT 1 FROM plan_bases WHERE sha256 = :key)"
+    )
+    keys = [{"key": sha256} for sha256 in digests]
+    database.executemany(f"DELETE FROM parts WHERE key = :key AND {unused}", keys)  # noqa: S608 (ours)
+    database.executemany(f"DELETE FROM traits WHERE sha256 = :key AND {unused}", keys)  # noqa: S608 (ours)
+
+
+def _decoded(note: bytes) -> dict[str, Any]:
+    """The engine's note; empty when it is not an object."""
+    try:
+        decoded = json.loads(note)
+    except (ValueError, RecursionError):
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
