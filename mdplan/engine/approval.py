@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.client import Client
+from mdplan.decisions import Decision, DecisionHistory, LineComment, PlanUsed, Side
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.history import History, OnPending, ignore_pending
 from mdplan.engine.plans import PlanCache, PlanLibrary
@@ -14,17 +15,7 @@ from mdplan.plan import PREFIX, EditNumbers, Plan
 from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import Approved, ReviewComment, ReviewReport
-from mdplan.storage.plans import (
-    AddOutcome,
-    Decision,
-    DecisionHistory,
-    DecisionStore,
-    LineComment,
-    PlanLinks,
-    PlanStore,
-    PlanUsed,
-    Side,
-)
+from mdplan.storage.plans import AddOutcome, DecisionStore, PlanLinks, PlanStore
 from mdplan.storage.root import Root, Workspace
 
 # Few plans were reviewed: the comparison and the reports are loaded for these.

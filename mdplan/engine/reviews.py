@@ -11,6 +11,18 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from mdplan.client import Client
+from mdplan.decisions import (
+    MOST_COMMENT_CHARACTERS,
+    MOST_LINE_COMMENTS,
+    UNDECIDED,
+    Channel,
+    Decision,
+    DecisionHistory,
+    DecisionRevoked,
+    LineComment,
+    Side,
+    Verdict,
+)
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
@@ -35,8 +47,8 @@ class DecisionTerms:
     `overrides` is the explicit wish to approve in spite of a rejection.
     """
 
-    saw: str = plans.UNDECIDED
-    channel: plans.Channel = plans.Channel.APP
+    saw: str = UNDECIDED
+    channel: Channel = Channel.APP
     overrides: bool = False
 
 
@@ -62,7 +74,7 @@ class ReviewEntry:
     saved_at: float
     root: str
     review: plan_review.PlanReview
-    decision: plans.Decision | None
+    decision: Decision | None
     client: Client | None
 
 
@@ -85,8 +97,8 @@ class OpenPlan:
     root: Root
     review: plan_review.PlanReview
     state: ReviewState
-    decision: plans.Decision | None
-    decisions: plans.DecisionHistory
+    decision: Decision | None
+    decisions: DecisionHistory
     stale: Problems
     bases: Sequence[Source] | None
     without_text: Problems
@@ -235,9 +247,9 @@ class ReviewService:
         rejected: Collection[int] = (),
         comment: str = "",
         edit_comments: Mapping[int, str] | None = None,
-        line_comments: Sequence[plans.LineComment] = (),
+        line_comments: Sequence[LineComment] = (),
         terms: DecisionTerms = DecisionTerms(),
-    ) -> plans.Decision | Problems:
+    ) -> Decision | Problems:
         """Approve a plan for the user `by`, without the edits of the indexes `rejected`.
 
         Of a part, the plan of the accepted edits is made and approved as well; the decision names it.
@@ -262,9 +274,9 @@ class ReviewService:
         approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
         if not isinstance(approved, str):
             return approved
-        decision = plans.Decision(
+        decision = Decision(
             plan_id=opened.plan.plan_id,
-            verdict=plans.Verdict.APPROVED,
+            verdict=Verdict.APPROVED,
             decided_by=by,
             decided_at=self._clock(),
             approved_plan_id=approved,
@@ -284,16 +296,16 @@ class ReviewService:
         *,
         comment: str = "",
         edit_comments: Mapping[int, str] | None = None,
-        line_comments: Sequence[plans.LineComment] = (),
+        line_comments: Sequence[LineComment] = (),
         terms: DecisionTerms = DecisionTerms(),
-    ) -> plans.Decision | Problems:
+    ) -> Decision | Problems:
         """Reject a plan for the user `by`, and revoke the approvals of plans that were derived from it.
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION where `terms` name another version;
         INVALID_ARGUMENT, IO_ERROR.
         """
         comments = (comment, edit_comments or {}, line_comments)
-        return self._refuse(plan_id, plans.Verdict.REJECTED, by, comments, terms)
+        return self._refuse(plan_id, Verdict.REJECTED, by, comments, terms)
 
     def request_changes(
         self,
@@ -302,9 +314,9 @@ class ReviewService:
         *,
         comment: str = "",
         edit_comments: Mapping[int, str] | None = None,
-        line_comments: Sequence[plans.LineComment] = (),
+        line_comments: Sequence[LineComment] = (),
         terms: DecisionTerms = DecisionTerms(),
-    ) -> plans.Decision | Problems:
+    ) -> Decision | Problems:
         """Ask the author of a plan for another one, and say why; it does what `reject` does besides.
 
         Errors: those of `reject`; INVALID_ARGUMENT without any comment.
@@ -312,22 +324,22 @@ class ReviewService:
         if not (comment or any((edit_comments or {}).values()) or line_comments):
             return (_NO_COMMENT,)
         comments = (comment, edit_comments or {}, line_comments)
-        return self._refuse(plan_id, plans.Verdict.CHANGES_REQUESTED, by, comments, terms)
+        return self._refuse(plan_id, Verdict.CHANGES_REQUESTED, by, comments, terms)
 
     def _refuse(
         self,
         plan_id: str,
-        verdict: plans.Verdict,
+        verdict: Verdict,
         by: str,
-        comments: tuple[str, Mapping[int, str], Sequence[plans.LineComment]],
+        comments: tuple[str, Mapping[int, str], Sequence[LineComment]],
         terms: DecisionTerms,
-    ) -> plans.Decision | Problems:
+    ) -> Decision | Problems:
         """Record a decision that accepts no edit, with its comments on the plan, edits and lines."""
         opened = self.open(plan_id)
         if not isinstance(opened, OpenPlan):
             return opened
         comment, edit_comments, line_comments = comments
-        decision = plans.Decision(
+        decision = Decision(
             plan_id=opened.plan.plan_id,
             verdict=verdict,
             decided_by=by,
@@ -346,15 +358,10 @@ class ReviewService:
         report = self.engine.apply(request)
         return report.plan_id if report.ok and report.plan_id is not None else report.diagnostics
 
-    def _record(
-        self, decision: plans.Decision, opened: OpenPlan, terms: DecisionTerms
-    ) -> plans.Decision | Problems:
+    def _record(self, decision: Decision, opened: OpenPlan, terms: DecisionTerms) -> Decision | Problems:
         """Store `decision` on the plan `opened`, and for a part that was approved, the one on that."""
         texts = (decision.comment, *decision.edit_comments.values())
-        if (
-            max(map(len, (*texts, *(each.text for each in decision.line_comments))))
-            > plans.MOST_COMMENT_CHARACTERS
-        ):
+        if max(map(len, (*texts, *(each.text for each in decision.line_comments)))) > MOST_COMMENT_CHARACTERS:
             return (_LONG_COMMENT,)
         placed = placed_comments(opened, decision.line_comments)
         if isinstance(placed, Diagnostic):
@@ -375,7 +382,7 @@ class ReviewService:
         store.forget_older(self._clock() - self.engine.settings.plans_kept_days * _SECONDS_OF_A_DAY)
         return problems or decision
 
-    def _revoke_derived(self, decision: plans.Decision, opened: OpenPlan) -> Problems:
+    def _revoke_derived(self, decision: Decision, opened: OpenPlan) -> Problems:
         """Revoke the approvals that a rejection takes back, or the part that an earlier decision approved."""
         origins, store = plans.PlanLinks(opened.root.path, "derived"), plans.DecisionStore(opened.root.path)
         if decision.is_rejection:
@@ -390,7 +397,7 @@ class ReviewService:
             standing = store.history(plan_id)
             if not standing.is_approved and (not decision.is_rejection or standing.used_by is None):
                 continue
-            event = plans.DecisionRevoked(
+            event = DecisionRevoked(
                 by=decision.decided_by, at=decision.decided_at, because_of=decision.plan_id
             )
             problems = decision_problems(store.add(plan_id, event, standing.version))
@@ -411,8 +418,8 @@ class ReviewService:
 class _DecisionState:
     """Decisions on one plan: its own `standing`, the `decision` in force, and whether it can be applied."""
 
-    standing: plans.DecisionHistory
-    decision: plans.Decision | None
+    standing: DecisionHistory
+    decision: Decision | None
     is_approved: bool
     is_rejected: bool
 
@@ -452,19 +459,19 @@ def _state(
     return ReviewState.APPROVED if decided.is_approved else ReviewState.PENDING
 
 
-def _approval_problem(standing: plans.DecisionHistory, terms: DecisionTerms) -> Problems:
+def _approval_problem(standing: DecisionHistory, terms: DecisionTerms) -> Problems:
     """What keeps a plan from being approved. Errors: STALE_DECISION, PLAN_REJECTED, CHANGES_REQUESTED."""
     if standing.version != terms.saw:
         return (STALE_DECISION,)
     return (_must_override(standing),) if standing.is_rejected and not terms.overrides else ()
 
 
-def _must_override(standing: plans.DecisionHistory) -> Diagnostic:
+def _must_override(standing: DecisionHistory) -> Diagnostic:
     requests = standing.decision is not None and standing.decision.requests_changes
     return _OVERRIDE_REQUEST if requests else _OVERRIDE
 
 
-def _of_part(decision: plans.Decision) -> plans.Decision:
+def _of_part(decision: Decision) -> Decision:
     """The decision on the accepted part of the plan that `decision` is on."""
     return replace(
         decision,
@@ -483,7 +490,7 @@ _NO_BASE: Final = Diagnostic(
 )
 
 _LONG_COMMENT: Final = Diagnostic.invalid(
-    f"a comment is longer than {plans.MOST_COMMENT_CHARACTERS} characters", "say it shorter"
+    f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters", "say it shorter"
 )
 
 _NO_COMMENT: Final = Diagnostic.invalid(
@@ -519,17 +526,15 @@ _MOST_CHARACTERS: Final = 2_000
 
 
 def placed_comments(
-    opened: OpenPlan, comments: Sequence[plans.LineComment]
-) -> tuple[plans.LineComment, ...] | Diagnostic:
+    opened: OpenPlan, comments: Sequence[LineComment]
+) -> tuple[LineComment, ...] | Diagnostic:
     """`comments` with the text of their lines and the edits after them.
 
     Errors: INVALID_ARGUMENT for a file that is not of the plan, or lines that it does not have.
     """
-    if len(comments) > plans.MOST_LINE_COMMENTS:
-        return Diagnostic.invalid(
-            f"there are more than {plans.MOST_LINE_COMMENTS} comments on lines", "say less"
-        )
-    placed: list[plans.LineComment] = []
+    if len(comments) > MOST_LINE_COMMENTS:
+        return Diagnostic.invalid(f"there are more than {MOST_LINE_COMMENTS} comments on lines", "say less")
+    placed: list[LineComment] = []
     for comment in comments:
         with_quote = _placed(opened, comment)
         if isinstance(with_quote, Diagnostic):
@@ -538,7 +543,7 @@ def placed_comments(
     return tuple(placed)
 
 
-def _placed(opened: OpenPlan, comment: plans.LineComment) -> plans.LineComment | Diagnostic:
+def _placed(opened: OpenPlan, comment: LineComment) -> LineComment | Diagnostic:
     index = next(
         (
             file.index
@@ -557,14 +562,14 @@ def _placed(opened: OpenPlan, comment: plans.LineComment) -> plans.LineComment |
     texts = opened.texts(index)
     if texts is None:
         return bare
-    lines = texts[comment.side is plans.Side.AFTER]
+    lines = texts[comment.side is Side.AFTER]
     if comment.end > len(lines):
         return _no_lines(comment)
     quote = visible("\n".join(lines[comment.start - 1 : comment.end][:_MOST_LINES]))
     return replace(bare, quote=quote[:_MOST_CHARACTERS], edit_index=_edit_at(opened, index, comment))
 
 
-def _edit_at(opened: OpenPlan, index: int, comment: plans.LineComment) -> int | None:
+def _edit_at(opened: OpenPlan, index: int, comment: LineComment) -> int | None:
     """The first edit that changed one of the lines; else one of the hunk that they are in."""
     file = opened.file(index)
     if not isinstance(file, plan_review.FileReview):
@@ -572,7 +577,7 @@ def _edit_at(opened: OpenPlan, index: int, comment: plans.LineComment) -> int | 
     nearby: int | None = None
     for hunk in file.hunks:
         for line in hunk.lines:
-            number = line.new_line if comment.side is plans.Side.AFTER else line.old_line
+            number = line.new_line if comment.side is Side.AFTER else line.old_line
             if number is None or not comment.start <= number <= comment.end:
                 continue
             if line.edits:
@@ -581,7 +586,7 @@ def _edit_at(opened: OpenPlan, index: int, comment: plans.LineComment) -> int | 
     return nearby
 
 
-def _no_lines(comment: plans.LineComment) -> Diagnostic:
+def _no_lines(comment: LineComment) -> Diagnostic:
     return Diagnostic.invalid(
         f"`{visible(comment.file)}` has no lines {comment.start}-{comment.end} {comment.side} the plan",
         "lines are counted from 1, in the text before or after the plan",

@@ -7,19 +7,19 @@ what the answer says.
 
 import hashlib
 import hmac
-import json
 import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlencode
 
 from mdplan.client import Client
+from mdplan.decisions import UNDECIDED, UNREADABLE, Decision, DecisionHistory, Event, event_of, stored_form
 from mdplan.storage.filesystem import FileSystem, StorageRefused
 from mdplan.storage.store import Store, drop_unused, get_parts, put_parts
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -300,160 +300,6 @@ def _is_running(process: int) -> bool:
 # one is refused. A program that runs as the same user can write the store too: against that program, approval
 # is a guard rail and a record, not a boundary.
 
-# Longer than any comment that an agent should have to read.
-MOST_COMMENT_CHARACTERS: Final = 2000
-MOST_LINE_COMMENTS: Final = 500
-
-# The version of a plan about which no one has decided.
-UNDECIDED: Final = "undecided"
-
-
-class Verdict(StrEnum):
-    """The kind of decision."""
-
-    APPROVED = "approved"
-    REJECTED = "rejected"
-    CHANGES_REQUESTED = "changes requested"
-
-
-class Channel(StrEnum):
-    """The way in which a person decided.
-
-    `APP` is a program that uses the library. What comes from a chat is what its host says that the person
-    said: a form that the host showed, or a view in the conversation.
-    """
-
-    PAGE = "page"
-    TERMINAL = "terminal"
-    COMMAND_LINE = "command line"
-    CHAT_FORM = "chat form"
-    CHAT_APP = "chat app"
-    APP = "app"
-
-
-class Side(StrEnum):
-    """Which text of a file lines are counted in: before the plan, or after it."""
-
-    BEFORE = "before"
-    AFTER = "after"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineComment:
-    """A comment on the lines `start` to `end` (1-based, inclusive) of the file `file` of a plan.
-
-    `file` is its path before the plan. `quote` is the text of the lines, perhaps cut, and `edit_index` the
-    edit that made them what they are; both are empty where the text of the file was no longer known.
-    """
-
-    file: str
-    side: Side
-    start: int
-    end: int
-    text: str
-    quote: str = ""
-    edit_index: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """A decision on the plan `plan_id`. `decided_at` is in seconds since the epoch.
-
-    Of a plan that was approved in part, `rejected` are the indexes of the other edits, and
-    `approved_plan_id` is the plan of the accepted ones; of one that was approved whole it is `plan_id`, of
-    one that was rejected None. `part_of` is, in the decision on such a part, the plan that was reviewed.
-    `comment` is on the whole, `edit_comments` on edits, by index, and `line_comments` on lines. `overrides`
-    says that it was made in spite of a rejection, or of a request for changes.
-    """
-
-    plan_id: str
-    verdict: Verdict
-    decided_by: str
-    decided_at: float
-    approved_plan_id: str | None
-    channel: Channel = Channel.APP
-    comment: str = ""
-    rejected: tuple[int, ...] = ()
-    edit_comments: Mapping[int, str] = field(default_factory=dict)
-    part_of: str | None = None
-    overrides: bool = False
-    line_comments: tuple[LineComment, ...] = ()
-
-    @property
-    def approves(self) -> bool:
-        """Whether it allows its plan to be committed as it is."""
-        return self.verdict is Verdict.APPROVED and self.approved_plan_id == self.plan_id
-
-    @property
-    def is_rejection(self) -> bool:
-        """Whether it lets no edit of its plan be committed: a rejection, or a request for changes."""
-        return self.verdict is not Verdict.APPROVED
-
-    @property
-    def requests_changes(self) -> bool:
-        """Whether it asks for another plan in place of its own."""
-        return self.verdict is Verdict.CHANGES_REQUESTED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanUsed:
-    """An approval was used by the transaction `transaction`, at `at` seconds since the epoch."""
-
-    transaction: str
-    at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionRevoked:
-    """An approval was revoked by `by`, because of a decision on the plan `because_of`."""
-
-    by: str
-    at: float
-    because_of: str
-
-
-Event: TypeAlias = Decision | PlanUsed | DecisionRevoked
-
-_KINDS: Final[Mapping[type[Event], str]] = {
-    Decision: "decision",
-    PlanUsed: "used",
-    DecisionRevoked: "revoked",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionHistory:
-    """The events of a plan, the oldest first, and the `version` that a new decision has to name.
-
-    With `is_damaged` a later event cannot be trusted: then no approval counts.
-    """
-
-    events: tuple[Event, ...] = ()
-    version: str = UNDECIDED
-    is_damaged: bool = False
-
-    @property
-    def decision(self) -> Decision | None:
-        """The latest decision."""
-        return next((event for event in reversed(self.events) if isinstance(event, Decision)), None)
-
-    @property
-    def is_approved(self) -> bool:
-        """Whether the plan may be committed once: it was approved, and that was neither used nor revoked."""
-        last = self.events[-1] if self.events else None
-        return isinstance(last, Decision) and last.approves and not self.is_damaged
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether the latest decision rejects the plan as a whole, or requests changes to it."""
-        return self.decision is not None and self.decision.is_rejection
-
-    @property
-    def used_by(self) -> str | None:
-        """The transaction that used the latest approval; None where it was not used."""
-        last = self.events[-1] if self.events else None
-        return last.transaction if isinstance(last, PlanUsed) else None
-
 
 class AddOutcome(StrEnum):
     """The outcome of adding an event."""
@@ -473,7 +319,7 @@ class DecisionStore(_InStore):
         """
         if not _PLAN_ID.fullmatch(plan_id):
             return AddOutcome.FAILED
-        facts = json.dumps(asdict(event), sort_keys=True, separators=(",", ":"))
+        kind, facts = stored_form(event)
         try:
             with self._store.write() as database:
                 standing = _standing(database, plan_id)
@@ -483,7 +329,7 @@ class DecisionStore(_InStore):
                 after = hashlib.sha256(f"{version}\0{plan_id}\0{number}\0{facts}".encode()).hexdigest()
                 database.execute(
                     "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)",
-                    (plan_id, number, after, _KINDS[type(event)], facts, time.time()),
+                    (plan_id, number, after, kind, facts, time.time()),
                 )
                 _note_change(database)
         except StorageRefused:
@@ -546,44 +392,8 @@ def _standing(database: sqlite3.Connection, plan_id: str) -> DecisionHistory:
     version = UNDECIDED
     for after, kind, facts in database.execute(query, (plan_id,)):
         try:
-            events.append(_event_of(kind, json.loads(facts)))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            events.append(event_of(kind, facts))
+        except UNREADABLE:
             return DecisionHistory(tuple(events), version, is_damaged=True)
         version = after
     return DecisionHistory(tuple(events), version)
-
-
-def _event_of(kind: str, facts: Mapping[str, Any]) -> Event:
-    if kind == "used":
-        return PlanUsed(transaction=str(facts["transaction"]), at=float(facts["at"]))
-    if kind == "revoked":
-        return DecisionRevoked(
-            by=str(facts["by"]), at=float(facts["at"]), because_of=str(facts["because_of"])
-        )
-    return Decision(
-        plan_id=str(facts["plan_id"]),
-        verdict=Verdict(facts["verdict"]),
-        decided_by=str(facts["decided_by"]),
-        decided_at=float(facts["decided_at"]),
-        approved_plan_id=facts["approved_plan_id"],
-        channel=Channel(facts["channel"]),
-        comment=str(facts["comment"]),
-        rejected=tuple(map(int, facts["rejected"])),
-        edit_comments={int(index): str(comment) for index, comment in facts["edit_comments"].items()},
-        part_of=facts["part_of"],
-        overrides=bool(facts["overrides"]),
-        line_comments=tuple(map(_line_comment_of, facts.get("line_comments", ()))),
-    )
-
-
-def _line_comment_of(facts: Mapping[str, Any]) -> LineComment:
-    index = facts["edit_index"]
-    return LineComment(
-        file=str(facts["file"]),
-        side=Side(facts["side"]),
-        start=int(facts["start"]),
-        end=int(facts["end"]),
-        text=str(facts["text"]),
-        quote=str(facts["quote"]),
-        edit_index=None if index is None else int(index),
-    )

@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup, escape
 
+from mdplan.decisions import LineComment, Side
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.reviews import OpenPlan
 from mdplan.operations import moves_text
 from mdplan.plan import EditResult
 from mdplan.review import plan_review
 from mdplan.review.lines import MarkedText, Pieces
-from mdplan.storage.plans import LineComment, Side
 from mdplan.text.diff import LineComparison
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped, is_hidden

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
+from mdplan.decisions import Verdict
 from mdplan.diagnostics import Problems
 from mdplan.engine.engine import Engine
 from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
@@ -13,7 +14,6 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.review import plan_review
-from mdplan.storage.plans import Verdict
 from mdplan.text.source import DocumentFormat
 from mdplan.web import diff
 from mdplan.web.labels import counted, shown

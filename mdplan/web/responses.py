@@ -13,12 +13,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from mdplan import decisions
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_comments
 from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FoundLine, ReviewedFile
-from mdplan.storage import plans as decisions
+from mdplan.storage.plans import DecisionStore
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
 from mdplan.web.labels import counted, short, shown
@@ -240,7 +241,7 @@ class ReviewActions:
         """
         engine = self.reviewing.engine
         stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.pending()]
-        decided = [str(decisions.DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
+        decided = [str(DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
         last = engine.past.last()
         committed = last.id if last is not None and not isinstance(last, Diagnostic) else ""
         notes = sorted((plan_id, notes.version) for plan_id, notes in session.notes.items())

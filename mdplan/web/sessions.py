@@ -18,8 +18,9 @@ from hmac import compare_digest
 from threading import Lock
 from typing import Final
 
+from mdplan.decisions import LineComment
 from mdplan.diagnostics import Problems
-from mdplan.storage.plans import LineComment, view_token
+from mdplan.storage.plans import view_token
 
 _TOKEN_BYTES: Final = 32
 _PATH_BYTES: Final = 16

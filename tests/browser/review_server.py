@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from mdplan.decisions import LineComment, Side
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.plans import LineComment, Side
 from tests.browser.demo_plan import demo_batch, demo_root
 
 GUIDE = "# Guide\n\nfirst\n\n## Middle\n\nsecond  \n\n## End\n\nthird, with a [link](#middle)\n"

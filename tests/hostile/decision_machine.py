@@ -29,12 +29,13 @@ from hypothesis.stateful import (
     rule,
 )
 
+from mdplan.decisions import Channel, Decision, LineComment, Side
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity, client_actor
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.review_app import META_KEY, ChatReview, Decided, DecideRequest, Verb
 from mdplan.settings import Settings
-from mdplan.storage.plans import Channel, Decision, DecisionStore, LineComment, Side, address_of
+from mdplan.storage.plans import DecisionStore, address_of
 from mdplan.storage.root import Workspace
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
+from mdplan.decisions import UNDECIDED, Channel, Decision
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity
@@ -17,7 +18,7 @@ from mdplan.mcp import approval as elicitation
 from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
-from mdplan.storage.plans import UNDECIDED, Channel, Decision, DecisionStore
+from mdplan.storage.plans import DecisionStore
 from mdplan.storage.root import Workspace
 from mdplan.web.sessions import ReviewSession, verdicts_key
 from tests.bot.golden import applied as bot_applied

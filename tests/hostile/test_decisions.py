@@ -15,6 +15,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
+from mdplan.decisions import UNDECIDED, Channel, Decision, DecisionHistory
 from mdplan.diagnostics import Code
 from mdplan.engine import approval
 from mdplan.engine import plans as plan_library
@@ -27,7 +28,7 @@ from mdplan.mcp.review_app import Nonces, Verb
 from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
-from mdplan.storage.plans import UNDECIDED, Channel, Decision, DecisionHistory, DecisionStore, PlanLinks
+from mdplan.storage.plans import DecisionStore, PlanLinks
 from mdplan.storage.root import Workspace
 from mdplan.web.sessions import verdicts_key
 from tests.conftest import FULL

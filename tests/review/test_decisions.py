@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.plans import AddOutcome, Decision, DecisionStore, PlanUsed, Verdict
+from mdplan.decisions import Decision, PlanUsed, Verdict
+from mdplan.storage.plans import AddOutcome, DecisionStore
 from tests.support.files import FailingDisk
 
 A, B = "sha256-" + "a" * 64, "sha256-" + "b" * 64

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from mdplan.client import Client
+from mdplan.decisions import Decision, LineComment, Side
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.reports.plan import ReviewReport
 from mdplan.settings import Settings
-from mdplan.storage.plans import Decision, LineComment, Side
 from mdplan.storage.root import Workspace
 from tests.support.three_edits import EDITS, GUIDE, change
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.decisions import Channel, Decision, LineComment, Side, Verdict
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine import plans as plan_library
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans import PlanCache, PlanLibrary
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.plans import Channel, Decision, DecisionStore, LineComment, Side, Verdict
+from mdplan.storage.plans import DecisionStore
 from mdplan.text.source import Source
 from tests.support.three_edits import EDITS, GUIDE, plan
 

@@ -15,11 +15,12 @@ from urllib.parse import quote
 
 import pytest
 
+from mdplan.decisions import LineComment, Side
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from mdplan.storage.files import FileName
-from mdplan.storage.plans import DecisionStore, LineComment, Side, address_of
+from mdplan.storage.plans import DecisionStore, address_of
 from mdplan.text.visible import escaped, is_hidden
 from tests.conftest import REPOSITORY
 from tests.support.case_tables import CaseTables

@@ -11,9 +11,9 @@ import pytest
 
 from mdplan.cli.review import DecisionKind, QuotedLines, ReviewEnd, TerminalDialog, review_plan_in_terminal
 from mdplan.cli.terminal import NO_STYLE
+from mdplan.decisions import LineComment, Side, Verdict
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
-from mdplan.storage.plans import LineComment, Side, Verdict
 from tests.support.case_tables import CaseTables
 from tests.support.tmux import BASH, Terminal, terminal
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of

@@ -312,9 +312,7 @@ def forget_plans(folder: Path) -> None:
 
 @pytest.mark.requirement("history-1")
 @pytest.mark.parametrize("is_pinned", [False, True])
-def test_receipt_of_a_repeated_batch_is_in_the_history(
-    engine: Engine, folder: Path, is_pinned: bool
-) -> None:
+def test_receipt_of_a_repeated_batch_is_in_the_history(engine: Engine, folder: Path, is_pinned: bool) -> None:
     longer = batch({"op": "replace_match", "pattern": "Run it", "replacement": "Run it, run it"})
     longer |= {"baseSha256": sha256_hex((folder / "a.md").read_bytes())} if is_pinned else {}
     first = engine.apply(longer)

@@ -26,8 +26,8 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
+    from mdplan.decisions import Decision
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
-    from mdplan.storage.plans import Decision
 
 
 @command(
@@ -153,8 +153,8 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
 def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
+    from mdplan.decisions import Channel, LineComment, Side
     from mdplan.engine.reviews import DecisionTerms
-    from mdplan.storage.plans import Channel, LineComment, Side
     from mdplan.storage.user_state import user_name
 
     choices = outcome.choices
