@@ -284,6 +284,7 @@ class Store:
             connection.close()
             raise
         opened[self.path] = os.stat(self.path).st_ino, connection
+        close_idle(_MOST_OPEN)
         return connection
 
     def close(self) -> None:
@@ -549,17 +550,21 @@ _ELSEWHERE: Final = (
 _connections = threading.local()
 
 
-def _close_before_fork() -> None:
-    """A forked process must not use, and never close, a connection of its parent."""
-    for path in [*_connections.__dict__]:
-        _, connection = _connections.__dict__[path]
-        if not connection.in_transaction:
-            del _connections.__dict__[path]
-            connection.close()
+# A process that works in many roots, one after the other, must not run out of descriptors.
+_MOST_OPEN: Final = 8
 
 
+def close_idle(most: int = 0) -> None:
+    """Close the connections of this thread that do nothing, but for the `most` that were opened last."""
+    opened: dict[str, tuple[int, sqlite3.Connection]] = _connections.__dict__
+    for path in [*opened][: max(0, len(opened) - most)]:
+        if not opened[path][1].in_transaction:
+            opened.pop(path)[1].close()
+
+
+# A forked process must not use, and never close, a connection of its parent.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_close_before_fork)
+    os.register_at_fork(before=close_idle)
 
 
 def _prepare(connection: sqlite3.Connection, directory: str) -> None:

@@ -17,6 +17,7 @@ from mdplan.markdown.paths import NO_RULES
 from mdplan.planning.build import SnapshotFile
 from mdplan.storage.files import NOTE
 from mdplan.storage.filesystem import FileSystem, Step
+from mdplan.storage.store import close_idle
 
 NOBODY = 65534
 
@@ -55,7 +56,8 @@ def as_nobody() -> Iterator[None]:
 
 
 def descriptors() -> int:
-    """How many files and folders this process has open."""
+    """How many files and folders this process has open, besides the stores of roots."""
+    close_idle()
     # Roots that earlier tests left open are closed when they are collected.
     gc.collect()
     return len(list(Path("/dev/fd").iterdir()))
