@@ -36,6 +36,7 @@ _FORMAT: Final = 1
 _SHA256: Final = lazy_pattern(r"[0-9a-f]{64}")
 _MAX_SIZE: Final = 1 << 50
 _NAMES_SHOWN: Final = 5
+_NO_NOTE: Final = frozenset({Code.SYMLINK_REFUSED, Code.NOT_A_TEXT_FILE, Code.FILE_TOO_LARGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +188,10 @@ def remove_note(root: Root) -> None:
 
 
 def read_note(root: Root) -> Record | Diagnostic | None:
-    """What the note at `root` says; None where there is none. Errors: RECOVERY_REQUIRED for one that is none.
+    """What the note at `root` says; None where there is none.
 
     Anybody may have written it: its paths are checked like those of a caller, and nothing acts on it unasked.
+    Errors: RECOVERY_REQUIRED for what is no note; what the reading gives.
     """
     return _read_note(root, root.descriptor, root.show(NOTE))
 
@@ -199,7 +201,7 @@ def _read_note(root: Root, folder: int, shown: str) -> Record | Diagnostic | Non
     if isinstance(found, Diagnostic):
         if found.code is Code.FILE_NOT_FOUND:
             return None
-        return _unreadable(shown)
+        return _unreadable(shown) if found.code in _NO_NOTE else found
     try:
         fields = json.loads(found.data)
         entries = tuple(_entry(*values) for values in fields["files"])
@@ -313,18 +315,19 @@ def _notes_above(root: Root, paths: Collection[str]) -> Iterator[Diagnostic]:
     """Yield a problem for each folder above `root` whose interrupted commit touches one of `paths`."""
     above = os.path.dirname(root.path)
     while True:
-        if root.filesystem.is_there(os.path.join(above, NOTE)):
-            with storage_errors(visible(above), "looking at"):
+        record = None
+        with storage_errors(visible(above), "looking at"):
+            if root.filesystem.is_there(os.path.join(above, NOTE)):
                 folder = root.filesystem.open_root(above)
-            try:
-                record = _read_note(root, folder, visible(os.path.join(above, NOTE)))
-            finally:
-                root.filesystem.release(folder)
-            below = os.path.relpath(root.path, above)
-            if isinstance(record, Record) and any(
-                entry.path == f"{below}/{path}" for entry in record.entries for path in paths
-            ):
-                yield interrupted_in(above)
+                try:
+                    record = _read_note(root, folder, visible(os.path.join(above, NOTE)))
+                finally:
+                    root.filesystem.release(folder)
+        below = os.path.relpath(root.path, above)
+        if isinstance(record, Record) and any(
+            entry.path == f"{below}/{path}" for entry in record.entries for path in paths
+        ):
+            yield interrupted_in(above)
         if above == os.path.dirname(above):
             return
         above = os.path.dirname(above)
