@@ -218,7 +218,9 @@ def publish(staged: Staged) -> CommitResult:
         # The commit point.
         state.store.settle(record.transaction, State.COMMITTED, clean, syncs=state.syncs)
     except filesystem.StorageRefused as refused:
-        raise filesystem.StorageRefused(refused.problems + staged.discard()) from refused
+        # That the files are new matters more to the caller than why the disk did not confirm it.
+        problems = sorted(refused.problems + staged.discard(), key=lambda problem: problem != _IN_DOUBT)
+        raise filesystem.StorageRefused(tuple(problems)) from refused
     except BaseException as stopped:
         for problem in staged.discard():
             stopped.add_note(problem.message)

@@ -168,7 +168,7 @@ def test_commit_whose_store_fails_after_the_commit_point_is_in_doubt(tmp_path: P
     outcome = tried(tmp_path / "x", FailingDisk(Step.STORE_DONE, 2, errno.EIO))
 
     assert not isinstance(outcome, CommitResult)
-    assert [problem.code for problem in outcome] == [Code.IO_ERROR, Code.COMMIT_IN_DOUBT]
+    assert [problem.code for problem in outcome] == [Code.COMMIT_IN_DOUBT, Code.IO_ERROR]
     seen = tree(tmp_path / "x")
     assert without_temporary(seen) == new
     assert {content for name, (_, content) in seen.items() if name not in new} == {
