@@ -24,7 +24,7 @@ def sha256(data: bytes) -> str:
 
 
 # What would put planted text into the file that everybody knows, and take away another known one.
-_CHANGES: Final = [
+_CHANGES: Final[list[list[object]]] = [
     ["here.md", sha256(_PLANTED), len(_PLANTED), sha256(HERE), len(HERE)],
     ["other.md", None, 0, sha256(HERE), len(HERE)],
 ]
@@ -92,6 +92,12 @@ def _socket(path: Path) -> None:
         bound.close()
 
 
+def _folder(path: Path, mode: int = 0o755, owner: int = -1) -> None:
+    path.mkdir()
+    path.chmod(mode)
+    os.chown(path, owner, owner)
+
+
 def _link(target: str) -> Callable[[Path], object]:
     return lambda path: path.symlink_to(target)
 
@@ -128,10 +134,10 @@ SHIPPED: Final[dict[str, Callable[[Path], object]]] = {
     "folder is a link": _in("", _link("folder")),
     "folder is a file": _in("", lambda path: path.write_bytes(b"x")),
     "folder is a FIFO": _in("", os.mkfifo),
-    "folder that all can write": _in("", lambda path: (path.mkdir(), path.chmod(0o777))),
+    "folder that all can write": _in("", lambda path: _folder(path, mode=0o777)),
 }
 if os.geteuid() == 0:
-    SHIPPED["folder of another owner"] = _in("", lambda path: (path.mkdir(), os.chown(path, NOBODY, NOBODY)))
+    SHIPPED["folder of another owner"] = _in("", lambda path: _folder(path, owner=NOBODY))
     SHIPPED["record is a device"] = _in("lock", lambda path: os.mknod(path, 0o020600, os.makedev(1, 5)))
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -14,6 +15,7 @@ from mdplan.engine.engine import Engine
 from mdplan.limits import Limits
 from mdplan.reports.base import Report
 from mdplan.settings import Settings
+from mdplan.storage.store import Store, get_parts, put_parts
 from mdplan.text.source import sha256_hex
 
 GUIDE = b"# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
@@ -215,12 +217,12 @@ def test_changed_plan_document_is_refused(engine: Engine, folder: Path, field: s
 
 
 @pytest.mark.requirement("plan-5")
-def test_stored_plan_that_was_changed_on_disk_is_refused(
-    engine: Engine, folder: Path, state_dir: Path
-) -> None:
+def test_stored_plan_that_was_changed_on_disk_is_refused(engine: Engine, folder: Path) -> None:
     plan_id = engine.plan(batch(RENAME)).plan_id
-    (stored,) = state_dir.rglob(f"{plan_id.removeprefix('sha256-')}.json")
-    stored.write_bytes(stored.read_bytes().replace(b"Usage", b"Abuse"))
+    with Store(os.path.realpath(folder)).write() as database:
+        document = get_parts(database, f"plan {plan_id}") or b""
+        database.execute("DELETE FROM parts")
+        put_parts(database, f"plan {plan_id}", document.replace(b"Usage", b"Abuse"))
 
     assert codes(engine.apply({"planId": plan_id})) == [Code.PLAN_TAMPERED]
     assert (folder / "a.md").read_bytes() == GUIDE
@@ -264,7 +266,7 @@ def test_exceeded_limits_are_refused(folder: Path, settings: Settings, code: Cod
     assert codes(Engine.open([folder], settings=settings).plan(batch(APPEND, RENAME))) == [code]
 
 
-def test_unstored_plan_is_reported_and_its_edits_can_be_guarded(
+def test_without_a_state_directory_plans_are_unstored_and_commits_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "file"
@@ -275,7 +277,9 @@ def test_unstored_plan_is_reported_and_its_edits_can_be_guarded(
     planned = engine.plan(batch(RENAME))
 
     assert (planned.ok, planned.stored) == (True, False)
-    assert engine.apply(batch(RENAME, baseSha256=planned.base_sha256)).applied
+    refused = engine.apply(batch(RENAME, baseSha256=planned.base_sha256))
+    assert "MDPLAN_STATE_DIR" in (refused.diagnostics[0].hint or "")
+    assert (folder / "a.md").read_bytes() == GUIDE
 
 
 def test_stale_batch_is_rebased_only_with_evidence(engine: Engine, folder: Path) -> None:

@@ -409,9 +409,7 @@ def test_invalid_or_slow_glob_is_refused(folder: Path, pattern: str) -> None:
 
 
 @CASE_TABLES.parametrize("made", "start", "root")
-def test_root_is_the_nearest_folder_with_a_marker(
-    tmp_path: Path, made: list[str], start: str, root: str
-) -> None:
+def test_root_is_the_nearest_work_tree_of_git(tmp_path: Path, made: list[str], start: str, root: str) -> None:
     (tmp_path / start).mkdir(parents=True)
     for name in made:
         if name.endswith("/"):
