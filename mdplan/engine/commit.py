@@ -291,7 +291,7 @@ class Committer:
             cas=facts.cas,
         )
         fields |= {"warnings": (*fields["warnings"], *facts.warnings, *collected)}
-        fields |= {"undoable": facts.undoable, "durable": facts.durable}
+        fields |= {"undoable": True, "durable": facts.durable}
         return ApplyReport(ok=True, applied=True, receipt=receipt, **fields)
 
     def _forget_old(self, lock: RootLock, now: float) -> Problems:

@@ -11,7 +11,7 @@ from mdplan.engine.interrupted import without_hidden
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused, of_error
-from mdplan.storage.folders import Exchange
+from mdplan.storage.folders import can_exchange
 from mdplan.storage.lock import locked
 from mdplan.storage.neighbours import orphan_files
 from mdplan.storage.recovery import pending
@@ -78,7 +78,7 @@ def _exchange(root: Root) -> _Finding:
     token = secrets.token_hex(8)
     names = (f".mdplan-{token}-0.tmp", f".mdplan-{token}-1.tmp")
     try:
-        works = Exchange(root.filesystem).works_in(root.descriptor, names)
+        works = can_exchange(root.filesystem, root.descriptor, names)
     except OSError as error:
         return _problem(root, "exchange", (of_error(error, root.show("") or ".", "trying the disk of"),))
     if works:

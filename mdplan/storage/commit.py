@@ -45,13 +45,12 @@ class CommitResult:
     """The result of a successful commit.
 
     `cas` is `weak` where another program's write in the microseconds before a replacement could be lost.
-    `durable` is False when syncs were not asked for, or when the file system cannot sync names. `undoable`
-    says whether the history has the old content of every file. `warnings` change nothing about the success.
+    `durable` is False when syncs were not asked for, or when the file system cannot sync names. `warnings`
+    change nothing about the success.
     """
 
     cas: SwapStrength
     durable: bool
-    undoable: bool
     warnings: Problems
 
 
@@ -262,21 +261,20 @@ class TemplateFile:
 class StagedTarget:
     """A file of a commit where it was found. `status` is that of its base, None where there is none.
 
-    A new file is made like `template`; without one it becomes an ordinary file of the user.
+    A new file is made like `template`; without one it becomes an ordinary file of the user. `exchanges` says
+    whether two files can change places there, which is tried before anything is written.
     """
 
     file: StagedFile
     place: StagedPlace
     status: os.stat_result | None
     template: TemplateFile | Traits | None
+    exchanges: bool
 
 
 def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tuple[StagedTarget, ...]:
     with filesystem.storage_errors(staged.lock.root.show("."), "looking at the folders of"):
-        places = [
-            neighbours.place_of(staged.state.folders, staged.state.exchange, record, index)
-            for index in range(len(bases))
-        ]
+        places = [neighbours.place_of(staged.state.folders, record, index) for index in range(len(bases))]
     problems = tuple(place for place in places if isinstance(place, Diagnostic))
     if problems:
         raise filesystem.StorageRefused(problems)
@@ -291,6 +289,7 @@ def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tu
             place=replace(place, base=base.file.known_base),
             status=base.status,
             template=_template(staged.state, base, own),
+            exchanges=place.exchanges,
         )
         for base, place in zip(bases, places, strict=True)
         if not isinstance(place, Diagnostic)
@@ -314,15 +313,13 @@ def _finished(staged: Staged, record: Record, cas: SwapStrength) -> CommitResult
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
     places = [target.place for target in staged.targets if target.place.entry.base is not None]
-    cleaned = recovery.clean_up(state, record, [(place, (place.displaced,)) for place in places])
-    warnings = [*staged.lock.warnings, *cleaned.warnings]
-    if not cleaned.complete:
-        warnings.append(_NOT_UNDOABLE)
+    _, late = recovery.clean_up(state, record, [(place, (place.displaced,)) for place in places])
+    warnings = [*staged.lock.warnings, *late]
     if cas == "weak":
         warnings.append(_WEAK)
     try:
         neighbours.remove_note(state.root)
-        if not cleaned.warnings:
+        if not late:
             _settle_clean_up(state, record)
         state.store.checkpoint()
     except OSError as error:
@@ -330,7 +327,7 @@ def _finished(staged: Staged, record: Record, cas: SwapStrength) -> CommitResult
         warnings.append(replace(problem, severity=Severity.WARNING))
     except filesystem.StorageRefused as refused:
         warnings.extend(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
-    return CommitResult(cas=cas, durable=staged.durable, undoable=cleaned.complete, warnings=tuple(warnings))
+    return CommitResult(cas=cas, durable=staged.durable, warnings=tuple(warnings))
 
 
 def _settle_clean_up(state: RootState, record: Record) -> None:
@@ -352,12 +349,6 @@ _IN_DOUBT: Final = Diagnostic(
     code=Code.COMMIT_IN_DOUBT,
     message="all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
     hint="check the disk, then run `mdplan recover`; the next commit does it as well",
-)
-
-_NOT_UNDOABLE: Final = Diagnostic.warning(
-    Code.NOT_UNDOABLE,
-    "the old content of a file could not be put into the history, so this commit cannot be undone",
-    "keep a copy elsewhere if you need it",
 )
 
 _WEAK: Final = Diagnostic.warning(
@@ -683,7 +674,7 @@ def swap_all(
 
 def _needs_second_name(target: StagedTarget) -> bool:
     replaced = target.status is not None and target.file.result is not None
-    return replaced and not target.place.exchanges
+    return replaced and not target.exchanges
 
 
 def _exchange(state: RootState, target: StagedTarget) -> None:

@@ -88,6 +88,8 @@ class FileSystem:
 
     def __init__(self) -> None:
         self._roots: set[int] = set()
+        # Whether two files can change places, by device: found out by `folders.can_exchange`.
+        self.exchanges_by_device: dict[int, bool] = {}
         self._failpoint: Step | None = None
         self._countdown = 0
         failpoint = os.environ.get(FAILPOINT_VARIABLE)

@@ -6,7 +6,6 @@ found.
 
 from collections.abc import Iterable
 from contextlib import suppress
-from weakref import WeakKeyDictionary
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.files import component_problem, content_of
@@ -121,62 +120,48 @@ def folder_of(path: str) -> str:
 
 
 # --- Whether two files can change places here: tried before it is relied on.
-#
-# There are file systems that take the system call and lose a file. So it is tried once in each, with two
-# files that no one misses.
 
 _CONTENTS = (b"a", b"bb")
 
-# By disk and device: once in a process.
-_known: WeakKeyDictionary[FileSystem, dict[int, bool]] = WeakKeyDictionary()
+
+def can_exchange(disk: FileSystem, folder: int, names: tuple[str, str]) -> bool:
+    """Whether two files in the open `folder` can change places, found out once for each device of `disk`.
+
+    There are file systems that take the system call and lose a file. So the first time two files called
+    `names`, which no one misses, are made in the folder for a moment. Raises `OSError`.
+    """
+    device, _ = disk.identity(folder)
+    if device not in disk.exchanges_by_device:
+        disk.exchanges_by_device[device] = _is_proven(disk, folder, names)
+    return disk.exchanges_by_device[device]
 
 
-class Exchange:
-    """Whether two files can change places in a file system, found out once for each."""
+def _is_proven(disk: FileSystem, folder: int, names: tuple[str, str]) -> bool:
+    def contents() -> list[str | None]:
+        return [content_of(disk, folder, name, len(_CONTENTS[1])) for name in names]
 
-    def __init__(self, filesystem: FileSystem) -> None:
-        self._filesystem = filesystem
-        self._by_device = _known.setdefault(filesystem, {})
-        self._by_folder: dict[int, bool] = {}
+    try:
+        _remove(disk, folder, names)
+        for name, content in zip(names, _CONTENTS, strict=True):
+            descriptor = disk.create(folder, name)
+            try:
+                disk.write(descriptor, content)
+            finally:
+                disk.close(descriptor)
+        before = contents()
+        disk.exchange(folder, *names)
+        between = contents()
+        disk.exchange(folder, *names)
+        return between == before[::-1] and contents() == before
+    except OSError:
+        # Whatever it was: there is a way without.
+        return False
+    finally:
+        with suppress(OSError):
+            _remove(disk, folder, names)
 
-    def works_in(self, folder: int, names: tuple[str, str]) -> bool:
-        """Whether two files in the open `folder` can change places.
 
-        The first time on a device, two files called `names` are made in it for a moment. Raises `OSError`.
-        """
-        if folder not in self._by_folder:
-            device = self._filesystem.status(folder).st_dev
-            if device not in self._by_device:
-                self._by_device[device] = self._is_proven(folder, names)
-            self._by_folder[folder] = self._by_device[device]
-        return self._by_folder[folder]
-
-    def _is_proven(self, folder: int, names: tuple[str, str]) -> bool:
-        disk = self._filesystem
-        try:
-            self._remove(folder, names)
-            for name, content in zip(names, _CONTENTS, strict=True):
-                descriptor = disk.create(folder, name)
-                try:
-                    disk.write(descriptor, content)
-                finally:
-                    disk.close(descriptor)
-            before = self._contents(folder, names)
-            disk.exchange(folder, *names)
-            between = self._contents(folder, names)
-            disk.exchange(folder, *names)
-            return between == before[::-1] and self._contents(folder, names) == before
-        except OSError:
-            # Whatever it was: there is a way without.
-            return False
-        finally:
-            with suppress(OSError):
-                self._remove(folder, names)
-
-    def _contents(self, folder: int, names: tuple[str, str]) -> list[str | None]:
-        return [content_of(self._filesystem, folder, name, len(_CONTENTS[1])) for name in names]
-
-    def _remove(self, folder: int, names: tuple[str, str]) -> None:
-        for name in names:
-            with suppress(FileNotFoundError):
-                self._filesystem.unlink(folder, name)
+def _remove(disk: FileSystem, folder: int, names: tuple[str, str]) -> None:
+    for name in names:
+        with suppress(FileNotFoundError):
+            disk.unlink(folder, name)

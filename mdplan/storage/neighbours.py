@@ -7,7 +7,6 @@ and after one that was killed, until a recovery.
 
 import json
 import os
-import stat
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,16 +16,14 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.files import (
     MAX_IMAGE_BYTES,
     NOTE,
-    FileSnapshot,
     KnownContent,
     content_of,
     is_temporary_name,
     read_regular_file,
-    take_snapshot,
     visible,
 )
 from mdplan.storage.filesystem import storage_errors
-from mdplan.storage.folders import Exchange, Folders, folder_of
+from mdplan.storage.folders import Folders, can_exchange, folder_of
 from mdplan.storage.root import Root
 from mdplan.storage.store import TRANSACTION, FileEntry, Record, State, Store
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -54,8 +51,9 @@ class StagedPlace:
 
     `leaf` is its name and `shown` its path for messages. Besides it, `temporary` holds the result until that
     is in place, and the old content after an exchange; `aside` holds the old content where there is no
-    exchange, and that of a deleted file. `exchanges` shows whether two names there can change places, and
-    `known` whether it is this user's own store that names the file. `base` is its content, if it is held.
+    exchange, and that of a deleted file. With two files called `trial` can be tried whether names there can
+    change places. `known` says whether it is this user's own store that names the file. `base` is its
+    content, if it is held.
     """
 
     entry: FileEntry
@@ -65,9 +63,14 @@ class StagedPlace:
     shown: str
     temporary: str
     aside: str
-    exchanges: bool
+    trial: tuple[str, str]
     known: bool
     base: KnownContent | None = None
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether two files in its folder can change places. Raises `OSError`."""
+        return can_exchange(self.folders.root.filesystem, self.folder, self.trial)
 
     def content(self, name: str) -> str | None:
         """What is there under the name `name` of this place. Raises `OSError`."""
@@ -75,11 +78,7 @@ class StagedPlace:
 
     def whole_content(self, name: str) -> str | None:
         """What is there under `name`, hashed also if it is larger than base and result. Raises `OSError`."""
-        return self.seen(name).content
-
-    def seen(self, name: str) -> FileSnapshot:
-        """What is there under `name`, with its status. Raises `OSError`."""
-        return take_snapshot(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
+        return content_of(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
 
     @property
     def displaced(self) -> str:
@@ -96,13 +95,10 @@ def temporary_names(transaction: str, index: int) -> tuple[str, str]:
     return f".mdplan-{transaction}-{2 * index}.tmp", f".mdplan-{transaction}-{2 * index + 1}.tmp"
 
 
-def place_of(
-    folders: Folders, exchange: Exchange | None, record: Record, index: int
-) -> StagedPlace | Diagnostic:
+def place_of(folders: Folders, record: Record, index: int) -> StagedPlace | Diagnostic:
     """The place of the `index`-th file of `record`; its folder stays open.
 
-    Without `exchange` the place is only to be examined. The path is checked like a caller's. Errors: those
-    of `Root.locate` and `Root.open_folder`.
+    The path is checked like a caller's. Errors: those of `Root.locate` and `Root.open_folder`.
     """
     entry, root = record.entries[index], folders.root
     name = root.locate(entry.path)
@@ -120,17 +116,14 @@ def place_of(
         shown=root.show(name.path),
         temporary=temporary,
         aside=aside,
+        trial=temporary_names(record.transaction, len(record.entries)),
         known=record.known,
-        exchanges=exchange is not None
-        and exchange.works_in(folder, temporary_names(record.transaction, len(record.entries))),
     )
 
 
-def places_of(
-    folders: Folders, exchange: Exchange | None, record: Record
-) -> tuple[list[StagedPlace], list[Diagnostic]]:
+def places_of(folders: Folders, record: Record) -> tuple[list[StagedPlace], list[Diagnostic]]:
     """The places of all files whose folder is still there, and why others could not be opened."""
-    places = [place_of(folders, exchange, record, index) for index in range(len(record.entries))]
+    places = [place_of(folders, record, index) for index in range(len(record.entries))]
     problems = [place for place in places if isinstance(place, Diagnostic)]
     return (
         [place for place in places if isinstance(place, StagedPlace)],
@@ -258,10 +251,8 @@ def foreign_commits(folders: Folders, store: Store, paths: Collection[str]) -> I
         yield note
     elif note is not None and store.state_of(note.transaction) is None:
         yield interrupted_elsewhere(root, note)
-    yield from _notes_above(root, paths)
-    targets = {folder_of(path) for path in paths}
-    yield from _notes_between(folders, {above for path in targets for above in _with_those_above(path)})
-    for path in sorted(targets):
+    yield from _commits_of_other_roots(root, {os.path.join(root.path, path) for path in paths})
+    for path in sorted({folder_of(path) for path in paths}):
         folder = folders.open(path)
         if isinstance(folder, Diagnostic):
             continue
@@ -292,45 +283,37 @@ def _strangers(
         )
 
 
-def _with_those_above(path: str) -> Iterator[str]:
-    """Yield the folder `path` and those above it, without the root."""
-    while path:
-        yield path
-        path = folder_of(path)
+def _commits_of_other_roots(root: Root, paths: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield a problem for each other root, above or below, whose interrupted commit touches one of `paths`.
 
-
-def _notes_between(folders: Folders, paths: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield a problem for each of the folders `paths` in which a commit was interrupted."""
-    root = folders.root
-    for path in sorted(paths):
-        folder = folders.open(path)
-        if not isinstance(folder, Diagnostic):
-            record = _read_note(root, folder, root.show(f"{path}/{NOTE}"))
-            if record is not None:
-                inner = os.path.join(root.path, path)
-                yield record if isinstance(record, Diagnostic) else interrupted_in(inner)
-
-
-def _notes_above(root: Root, paths: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield a problem for each folder above `root` whose interrupted commit touches one of `paths`."""
-    above = os.path.dirname(root.path)
-    while True:
-        record = None
-        with storage_errors(visible(above), "looking at"):
-            if root.filesystem.is_there(os.path.join(above, NOTE)):
-                folder = root.filesystem.open_root(above)
-                try:
-                    record = _read_note(root, folder, visible(os.path.join(above, NOTE)))
-                finally:
-                    root.filesystem.release(folder)
-        below = os.path.relpath(root.path, above)
+    The paths are absolute.
+    """
+    disk = root.filesystem
+    for other in sorted(_folders_above(paths) - {root.path}):
+        with storage_errors(visible(other), "looking at"):
+            if not disk.is_there(os.path.join(other, NOTE)):
+                continue
+            folder = disk.open_root(other)
+        try:
+            record = _read_note(root, folder, visible(os.path.join(other, NOTE)))
+        finally:
+            disk.release(folder)
         if isinstance(record, Record) and any(
-            entry.path == f"{below}/{path}" for entry in record.entries for path in paths
+            os.path.join(other, entry.path) in paths for entry in record.entries
         ):
-            yield interrupted_in(above)
-        if above == os.path.dirname(above):
-            return
-        above = os.path.dirname(above)
+            yield interrupted_in(other)
+
+
+def _folders_above(paths: Iterable[str]) -> set[str]:
+    """All folders that one of `paths` lies in, at any depth."""
+    folders: set[str] = set()
+    waiting = [os.path.dirname(path) for path in paths]
+    while waiting:
+        folder = waiting.pop()
+        if folder not in folders:
+            folders.add(folder)
+            waiting.append(os.path.dirname(folder))
+    return folders
 
 
 def _settled(store: Store, transaction: str) -> bool:
@@ -388,13 +371,3 @@ def orphan_files(root: Root) -> Iterator[str]:
 
 
 _NOT_ENTERED: Final = frozenset({".git", ".mdplan"})
-
-
-def is_same_file(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether two statuses are those of one regular file that nothing was written to in between."""
-    return stat.S_ISREG(one.st_mode) and (one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) == (
-        other.st_ino,
-        other.st_size,
-        other.st_mtime_ns,
-        other.st_ctime_ns,
-    )

@@ -22,8 +22,8 @@ from mdplan.storage.files import (
     is_digest,
     read_regular_file,
 )
-from mdplan.storage.filesystem import FileSystem, StorageRefused, of_error
-from mdplan.storage.folders import Exchange, Folders
+from mdplan.storage.filesystem import StorageRefused, of_error
+from mdplan.storage.folders import Folders
 from mdplan.storage.lock import RootLock, is_locked
 from mdplan.storage.neighbours import FoundContents, StagedPlace
 from mdplan.storage.root import Root
@@ -45,7 +45,7 @@ class RecoveryResult:
 
 @dataclass(frozen=True, slots=True)
 class RootState:
-    """All that a transaction works with below a locked root: its store, its folders, how files are swapped.
+    """All that a transaction works with below a locked root: its store, and its folders.
 
     `syncs` says whether what is done has to outlive a loss of power.
     """
@@ -53,14 +53,12 @@ class RootState:
     root: Root
     store: Store
     folders: Folders
-    exchange: Exchange
     syncs: bool
 
     @staticmethod
     def open(lock: RootLock, *, syncs: bool) -> "RootState":
         """Work below the root of `lock`."""
-        root = lock.root
-        return RootState(root, lock.store, Folders(root), Exchange(root.filesystem), syncs)
+        return RootState(lock.root, lock.store, Folders(lock.root), syncs)
 
     def close(self) -> None:
         """Close the folders."""
@@ -117,7 +115,7 @@ def foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
     if not isinstance(note, Record) or store.state_of(note.transaction) is not None or is_locked(root):
         return None
     with closing(Folders(root)) as folders:
-        places, _ = neighbours.places_of(folders, None, note)
+        places, _ = neighbours.places_of(folders, note)
         actions = {place.entry.path: _possible_undo(place) for place in places}
     return note.transaction, {path: action for path, action in actions.items() if action}
 
@@ -172,7 +170,7 @@ def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) 
     for index, entry in enumerate(record.entries):
         if paths is not None and entry.path not in paths:
             continue
-        place = neighbours.place_of(folders, None, record, index)
+        place = neighbours.place_of(folders, record, index)
         if isinstance(place, Diagnostic):
             continue
         try:
@@ -245,11 +243,13 @@ def _undo(state: RootState, record: Record, findings: _Findings, *, keep: Keep |
 
 def _finish(state: RootState, record: Record, findings: _Findings) -> None:
     """Clean up after a commit that went through."""
-    places, _ = neighbours.places_of(state.folders, None, record)
-    cleaned = clean_up(state, record, [(place, (place.temporary, place.aside)) for place in places])
-    if cleaned.something:
+    places, _ = neighbours.places_of(state.folders, record)
+    is_found, warnings = clean_up(
+        state, record, [(place, (place.temporary, place.aside)) for place in places]
+    )
+    if is_found:
         findings.finished.append(record.transaction)
-    findings.problems.extend(cleaned.warnings)
+    findings.problems.extend(warnings)
 
 
 def _settle_note(
@@ -290,7 +290,7 @@ def _adopted(state: RootState, record: Record, findings: _Findings, keep: Keep |
 
 def _is_complete(state: RootState, record: Record) -> bool:
     """Whether all files of `record` are its results."""
-    places, problems = neighbours.places_of(state.folders, None, record)
+    places, problems = neighbours.places_of(state.folders, record)
     return (
         not problems
         and len(places) == len(record.entries)
@@ -327,19 +327,13 @@ class RestoreAction(Enum):
     CONFLICT = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreResult:
-    """The places that were put back, those where a person has to choose, and what was not possible."""
-
-    restored: tuple[StagedPlace, ...]
-    conflicts: tuple[StagedPlace, ...]
-    problems: tuple[Diagnostic, ...]
-
-
-def restore(places: Sequence[StagedPlace], keep: Keep | None = None) -> RestoreResult:
+def restore(
+    places: Sequence[StagedPlace], keep: Keep | None = None
+) -> tuple[list[StagedPlace], list[StagedPlace], Problems]:
     """Put all of `places` back, the last first; `keep` chooses for those that someone changed concurrently.
 
-    Nothing is thrown away: what was in place is under one of the other two names after that.
+    Return those that were put back, those where a person has to choose, and what was not possible. Nothing is
+    thrown away: what was in place is under one of the other two names after that.
     """
     restored: list[StagedPlace] = []
     conflicts: list[StagedPlace] = []
@@ -361,7 +355,7 @@ def restore(places: Sequence[StagedPlace], keep: Keep | None = None) -> RestoreR
             problems.append(_failed(error, place))
         else:
             (restored if done else conflicts).append(place)
-    return RestoreResult(tuple(restored), tuple(conflicts), tuple(problems))
+    return restored, conflicts, tuple(problems)
 
 
 def plan_restore(entry: FileEntry, contents: FoundContents, *, known: bool = True) -> RestoreAction:
@@ -551,17 +545,17 @@ def roll_back(
     transaction stays as it is: RECOVERY_REQUIRED. Does not raise.
     """
     try:
-        places, unopened = neighbours.places_of(state.folders, state.exchange, record)
+        places, unopened = neighbours.places_of(state.folders, record)
         if unopened:
             return RollbackResult((), tuple(_required(problem) for problem in unopened))
-        went = restore(places if visible else (), keep)
-        files = tuple(place.entry.path for place in went.restored)
+        restored, conflicts, problems = restore(places if visible else (), keep)
+        files = tuple(place.entry.path for place in restored)
         # The old content has its name back for good before its other names go.
         state.sync(record)
-        if went.problems:
-            return RollbackResult(files, went.problems)
-        settled = [place for place in places if place not in went.conflicts]
-        warnings = _clean_up(state, record, settled, keeps=keeps)
+        if problems:
+            return RollbackResult(files, problems)
+        settled = [place for place in places if place not in conflicts]
+        warnings = _clean_up(state, settled, keeps=keeps)
         if any(problem.severity is Severity.ERROR for problem in warnings):
             return RollbackResult(files, warnings)
         state.folders.remove_empty(record.made_folders)
@@ -569,13 +563,13 @@ def roll_back(
             neighbours.remove_note(state.root)
         if state.syncs:
             state.folders.sync(folders_of(record) | {""})
-        _settle(state, record, keeps=keeps, conflict=bool(went.conflicts))
+        _settle(state, record, keeps=keeps, conflict=bool(conflicts))
     except OSError as error:
         problem = of_error(error, state.root.show("."), "undoing a transaction of")
         return RollbackResult((), (_required(problem),))
     except StorageRefused as refused:
         return RollbackResult((), tuple(_required(problem) for problem in refused.problems))
-    return RollbackResult(files, (*(conflict_of(place.shown) for place in went.conflicts), *warnings))
+    return RollbackResult(files, (*(conflict_of(place.shown) for place in conflicts), *warnings))
 
 
 def conflict_of(shown: str) -> Diagnostic:
@@ -598,47 +592,52 @@ def _settle(state: RootState, record: Record, *, keeps: bool, conflict: bool) ->
             state.store.forget(record.transaction, syncs=state.syncs)
 
 
-def _clean_up(state: RootState, record: Record, places: Iterable[StagedPlace], *, keeps: bool) -> Problems:
+def _clean_up(state: RootState, places: Iterable[StagedPlace], *, keeps: bool) -> Problems:
     """Take away what lies next to the targets; a problem for each name where that is not possible."""
     problems: list[Diagnostic] = []
     for place in places:
         for name in (place.temporary, place.aside):
             try:
-                problem = _take(state, place, name, keeps=keeps)
+                content = _take(state, place, name, keeps=keeps)
             except OSError as error:
-                problem = _required(of_error(error, place.shown, "cleaning up the temporary file of"))
-            if problem is not None:
-                problems.append(problem)
-        for name in neighbours.temporary_names(record.transaction, len(record.entries)):
+                problems.append(_required(of_error(error, place.shown, _CLEANING)))
+            else:
+                if not _is_ours(content):
+                    in_the_way = OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+                    problems.append(_kept_problem(of_error(in_the_way, place.shown, _CLEANING), name))
+        for name in place.trial:
             with suppress(OSError):
                 state.root.filesystem.unlink(place.folder, name)
     return tuple(problems)
 
 
-def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> Diagnostic | None:
-    """Remove one name next to a target. Content that is in no plan and has no other name is always kept."""
+_CLEANING: Final = "cleaning up the temporary file of"
+
+
+def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> str | None:
+    """Remove one name next to a target; return what was there, as `files.content_of` tells it.
+
+    A file that is not of the transaction goes into the store first; with `keeps` any does. A folder or link
+    of somebody stays. Raises `OSError`, `StorageRefused`.
+    """
     content = place.whole_content(name)
-    if content is None:
-        return None
-    planned = content in (place.entry.base, place.entry.result)
-    if is_digest(content) and (keeps or not planned):
+    if is_digest(content) and (keeps or content not in (place.entry.base, place.entry.result)):
         keep_content(state, place, name)
+    if content is not None and _is_ours(content):
         state.root.filesystem.unlink(place.folder, name)
-    elif planned or content == UNFINISHED:
-        state.root.filesystem.unlink(place.folder, name)
-    else:
-        # Someone's folder or link: not ours to throw away, and nothing for the store.
-        error = OSError(errno.EEXIST, os.strerror(errno.EEXIST))
-        return _kept_problem(of_error(error, place.shown, "cleaning up the temporary file of"), name)
-    return None
+    return content
+
+
+def _is_ours(content: str | None) -> bool:
+    """Whether nothing, or a file, is there: a folder or link is not ours to throw away."""
+    return content is None or is_digest(content) or content == UNFINISHED
 
 
 def keep_content(state: RootState, place: StagedPlace, name: str) -> None:
-    """Put the content of the file `name` next to a target into the store. Raises `OSError`."""
+    """Put the content of the file `name` next to a target into the store. Raises `StorageRefused`."""
     import hashlib
 
-    disk: FileSystem = state.root.filesystem
-    found = read_regular_file(disk, place.folder, name, place.shown, MAX_IMAGE_BYTES)
+    found = read_regular_file(state.root.filesystem, place.folder, name, place.shown, MAX_IMAGE_BYTES)
     if isinstance(found, Diagnostic):
         raise StorageRefused((found,))
     state.store.keep(hashlib.sha256(found.data).hexdigest(), found.data, syncs=state.syncs)
@@ -658,26 +657,29 @@ def _required(problem: Diagnostic) -> Diagnostic:
 # --- After the commit point: the displaced files go. A failure here is a warning.
 
 
-@dataclass(frozen=True, slots=True)
-class CleanupResult:
-    """The result of a cleanup: whether it found anything, and whether the store has all old contents."""
-
-    something: bool
-    complete: bool
-    warnings: Problems
-
-
 def clean_up(
     state: RootState, record: Record, left: Iterable[tuple[StagedPlace, Sequence[str]]]
-) -> CleanupResult:
+) -> tuple[bool, Problems]:
     """Remove the names that `record`, which is committed, `left` at each place; again does no harm.
 
-    The store has the old contents since before the commit. What another program wrote into a displaced file
-    since is put there, too.
+    Return whether there were any, and warnings. The store has the old contents since before the commit. What
+    another program wrote into a displaced file since is put there, too.
     """
-    cleaned = [_clean_name(state, record, place, name) for place, names in left for name in names]
-    warnings = [problem for _, problems in cleaned for problem in problems]
-    complete = not warnings
+    is_found = False
+    warnings: list[Diagnostic] = []
+    for place, name in ((place, name) for place, names in left for name in names):
+        try:
+            content = _take(state, place, name, keeps=not record.known)
+        except OSError as error:
+            warnings.append(
+                _kept_problem(of_error(error, place.shown, "cleaning up the old content of"), name)
+            )
+        except StorageRefused as refused:
+            warnings += (_kept_problem(problem, name) for problem in refused.problems)
+        else:
+            is_found |= content is not None
+            if content not in (None, place.entry.base, place.entry.result, UNFINISHED):
+                warnings.append(_changed(place, name, kept=is_digest(content)))
     if record.removed_folders:
         # A folder whose removal is on the disk before what was moved out of it would take that along.
         try:
@@ -685,33 +687,7 @@ def clean_up(
             state.folders.remove_empty(record.removed_folders)
         except StorageRefused as refused:
             warnings += refused.problems
-    return CleanupResult(
-        something=any(something for something, _ in cleaned),
-        complete=complete,
-        warnings=tuple(replace(warning, severity=Severity.WARNING) for warning in warnings),
-    )
-
-
-def _clean_name(state: RootState, record: Record, place: StagedPlace, name: str) -> tuple[bool, Problems]:
-    """Remove one name next to a target; whether there was something, and what went wrong or was late."""
-    late: Problems = ()
-    try:
-        content = place.whole_content(name)
-        if content is None:
-            return False, ()
-        if content not in (place.entry.base, place.entry.result, UNFINISHED):
-            late = (_changed(place, name, kept=is_digest(content)),)
-            if not is_digest(content):
-                return True, late
-        if is_digest(content) and (late or not record.known):
-            keep_content(state, place, name)
-        state.root.filesystem.unlink(place.folder, name)
-    except OSError as error:
-        problem = of_error(error, place.shown, "cleaning up the old content of")
-        return True, (*late, _kept_problem(problem, name))
-    except StorageRefused as refused:
-        return True, (*late, *(_kept_problem(problem, name) for problem in refused.problems))
-    return True, late
+    return is_found, tuple(replace(warning, severity=Severity.WARNING) for warning in warnings)
 
 
 def _changed(place: StagedPlace, name: str, *, kept: bool) -> Diagnostic:

@@ -64,9 +64,7 @@ def test_all_files_are_replaced_and_nothing_else_is_left(folder: Path, durabilit
         "d/b.md": b"d/b.mdd/b.md",
         "d/c.md": b"d/c.mdd/c.md",
     }
-    assert facts == CommitResult(
-        cas="strong", durable=durability is Durability.FULL, undoable=True, warnings=()
-    )
+    assert facts == CommitResult(cas="strong", durable=durability is Durability.FULL, warnings=())
 
 
 def test_nothing_is_visible_before_publish(folder: Path) -> None:

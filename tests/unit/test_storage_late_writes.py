@@ -231,9 +231,7 @@ def test_write_through_an_open_descriptor_is_kept_and_reported(folder: Path) -> 
         facts = commit(folder, change("c.md", b"old c.md", b"c"), disk=disk)
 
     assert (folder / "c.md").read_bytes() == b"c"
-    assert not facts.undoable
     assert [(problem.code, problem.severity) for problem in facts.warnings] == [
-        (Code.CONFLICT_LATE_WRITE, Severity.WARNING),
-        (Code.NOT_UNDOABLE, Severity.WARNING),
+        (Code.CONFLICT_LATE_WRITE, Severity.WARNING)
     ]
     assert stored_content(str(folder), sha256(b"EDITc.md")) == b"EDITc.md"
