@@ -48,6 +48,10 @@ class Code(StrEnum):
         member.exit = exit_code
         return member
 
+    def problem(self, message: str, hint: str = "", *, file: str | None = None) -> "Diagnostic":
+        """Make the error with this code, about the file `file`."""
+        return Diagnostic(code=self, message=message, hint=hint, file=file)
+
     # The batch cannot be understood.
     INVALID_ARGUMENT = "INVALID_ARGUMENT", Exit.INVALID
     UNKNOWN_FIELD = "UNKNOWN_FIELD", Exit.INVALID

@@ -345,10 +345,9 @@ def _settle_clean_up(state: RootState, record: Record) -> None:
     state.store.mark_clean(each.transaction for each in left)
 
 
-_IN_DOUBT: Final = Diagnostic(
-    code=Code.COMMIT_IN_DOUBT,
-    message="all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
-    hint="check the disk, then run `mdplan recover`; the next commit does it as well",
+_IN_DOUBT: Final = Code.COMMIT_IN_DOUBT.problem(
+    "all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
+    "check the disk, then run `mdplan recover`; the next commit does it as well",
 )
 
 _WEAK: Final = Diagnostic.warning(
@@ -489,10 +488,9 @@ def _alias_problem(folders: Folders, base: CheckedFile, names: Counter[object]) 
     if count == 1:
         return None
     shown = folders.root.show(base.entry.path)
-    return Diagnostic(
-        code=Code.ALIAS_CONFLICT,
-        message=f"`{shown}` is one of {count} names of one file in this batch",
-        hint="put all edits of the file under one name",
+    return Code.ALIAS_CONFLICT.problem(
+        f"`{shown}` is one of {count} names of one file in this batch",
+        "put all edits of the file under one name",
         file=shown,
     )
 
@@ -534,12 +532,7 @@ def _stale_problem(shown: str, sha256: str, base_sha256: str | None) -> Diagnost
 
 
 def _changed_meanwhile(shown: str, now: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.STALE_BASE,
-        message=f"`{shown}` is not as the plan saw it",
-        hint=f"plan again{now}",
-        file=shown,
-    )
+    return Code.STALE_BASE.problem(f"`{shown}` is not as the plan saw it", f"plan again{now}", file=shown)
 
 
 # --- Writing of the results next to their targets.
@@ -628,10 +621,9 @@ def _make_like(disk: filesystem.FileSystem, descriptor: int, target: StagedTarge
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EINVAL):
                 raise
-            problem = Diagnostic(
-                code=Code.OWNER_CHANGE,
-                message=f"`{target.place.shown}` would get another owner or group",
-                hint="let its owner apply the plan",
+            problem = Code.OWNER_CHANGE.problem(
+                f"`{target.place.shown}` would get another owner or group",
+                "let its owner apply the plan",
                 file=target.place.shown,
             )
             raise filesystem.StorageRefused((problem,)) from error

@@ -61,7 +61,7 @@ def stat_file(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.
     try:
         status = filesystem.status_of(folder, leaf)
     except FileNotFoundError:
-        return Diagnostic(code=Code.FILE_NOT_FOUND, message=f"there is no file `{shown}`", file=shown)
+        return Code.FILE_NOT_FOUND.problem(f"there is no file `{shown}`", file=shown)
     except OSError as error:
         return of_error(error, shown, "looking at")
     return _kind_problem(status, shown) or status
@@ -194,7 +194,7 @@ def write_refusal(
     )
     for holds, code, reason, hint in reasons:
         if holds:
-            return Diagnostic(code=code, message=f"`{shown}` {reason}", hint=hint, file=shown)
+            return code.problem(f"`{shown}` {reason}", hint, file=shown)
     return None
 
 
@@ -263,18 +263,13 @@ def _unlike_a_file(filesystem: FileSystem, folder: int, leaf: str, status: os.st
 
 def _kind_problem(status: os.stat_result, shown: str) -> Diagnostic | None:
     if stat.S_ISLNK(status.st_mode):
-        return Diagnostic(
-            code=Code.SYMLINK_REFUSED,
-            message=f"`{shown}` is a symbolic link",
-            hint="name the file that it points to",
-            file=shown,
+        return Code.SYMLINK_REFUSED.problem(
+            f"`{shown}` is a symbolic link", "name the file that it points to", file=shown
         )
     for is_kind, kind in _KINDS:
         if is_kind(status.st_mode):
             hint = _in_folder(shown) if is_kind is stat.S_ISDIR else "name a text file"
-            return Diagnostic(
-                code=Code.NOT_A_TEXT_FILE, message=f"`{shown}` is {kind}", hint=hint, file=shown
-            )
+            return Code.NOT_A_TEXT_FILE.problem(f"`{shown}` is {kind}", hint, file=shown)
     return None
 
 
@@ -287,10 +282,9 @@ def _in_folder(shown: str) -> str:
 def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
     if size <= max_bytes:
         return None
-    return Diagnostic(
-        code=Code.FILE_TOO_LARGE,
-        message=f"`{shown}` is larger than {max_bytes} bytes",
-        hint="split the file, or raise `--max-file-bytes`",
+    return Code.FILE_TOO_LARGE.problem(
+        f"`{shown}` is larger than {max_bytes} bytes",
+        "split the file, or raise `--max-file-bytes`",
         file=shown,
     )
 
@@ -474,7 +468,7 @@ def _outside(path: str, reason: str, hint: str) -> Diagnostic:
 
 def _refused(code: Code, path: str, reason: str, hint: str) -> Diagnostic:
     shown = visible(path)
-    return Diagnostic(code=code, message=f"the path `{shown}` is refused: {reason}", hint=hint, file=shown)
+    return code.problem(f"the path `{shown}` is refused: {reason}", hint, file=shown)
 
 
 # --- The scope of a root: which files may be touched, by globs as in a `.gitignore`.

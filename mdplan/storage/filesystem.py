@@ -389,14 +389,14 @@ class StorageRefused(Exception):  # noqa: N818 - It is an answer of the environm
     @classmethod
     def of(cls, code: Code, message: str, hint: str, *, file: str | None = None) -> "StorageRefused":
         """The exception with one problem."""
-        return cls((Diagnostic(code=code, message=message, hint=hint, file=file),))
+        return cls((code.problem(message, hint, file=file),))
 
 
 def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:
     """The diagnostic for `error`, met while `doing` something (an -ing word) to the file `shown`."""
     code, hint = _CODES.get(error.errno or 0, (Code.IO_ERROR, "check the disk and try again"))
     reason = os.strerror(error.errno) if error.errno else type(error).__name__
-    return Diagnostic(code=code, message=f"{doing} `{shown}` failed: {reason}", hint=hint, file=shown)
+    return code.problem(f"{doing} `{shown}` failed: {reason}", hint, file=shown)
 
 
 @contextmanager

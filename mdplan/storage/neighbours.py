@@ -211,10 +211,9 @@ def _read_note(root: Root, folder: int, shown: str) -> Record | Diagnostic | Non
 
 
 def _unreadable(shown: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.RECOVERY_REQUIRED,
-        message=f"`{shown}` is no note of a commit that this mdplan can read",
-        hint="if no mdplan is running here, look at it and remove it",
+    return Code.RECOVERY_REQUIRED.problem(
+        f"`{shown}` is no note of a commit that this mdplan can read",
+        "if no mdplan is running here, look at it and remove it",
         file=shown,
     )
 
@@ -275,10 +274,9 @@ def _strangers(
     if left:
         shown = ", ".join(f"`{name}`" for name in left[:_NAMES_SHOWN])
         more = f" and {len(left) - _NAMES_SHOWN} more" if len(left) > _NAMES_SHOWN else ""
-        yield Diagnostic(
-            code=Code.RECOVERY_REQUIRED,
-            message=f"a commit of another user or state directory was interrupted here: {shown}{more}",
-            hint="run `mdplan recover --adopt`, or `mdplan recover` where that commit began",
+        yield Code.RECOVERY_REQUIRED.problem(
+            f"a commit of another user or state directory was interrupted here: {shown}{more}",
+            "run `mdplan recover --adopt`, or `mdplan recover` where that commit began",
             file=left[0],
         )
 
@@ -323,10 +321,9 @@ def _settled(store: Store, transaction: str) -> bool:
 def interrupted_in(path: str) -> Diagnostic:
     """The problem of a commit in the root at `path`, which has files in common with this one."""
     shown = visible(path)
-    return Diagnostic(
-        code=Code.RECOVERY_REQUIRED,
-        message=f"a commit in the root `{shown}`, which has files in common with this one, was interrupted",
-        hint=f"run `mdplan recover --root {shown}`",
+    return Code.RECOVERY_REQUIRED.problem(
+        f"a commit in the root `{shown}`, which has files in common with this one, was interrupted",
+        f"run `mdplan recover --root {shown}`",
     )
 
 
@@ -334,10 +331,9 @@ def interrupted_elsewhere(root: Root, record: Record) -> Diagnostic:
     """The problem of a commit in `root` that is not in this user's store."""
     shown = ", ".join(f"`{root.show(entry.path)}`" for entry in record.entries[:_NAMES_SHOWN])
     more = f" and {len(record.entries) - _NAMES_SHOWN} more" if len(record.entries) > _NAMES_SHOWN else ""
-    return Diagnostic(
-        code=Code.RECOVERY_REQUIRED,
-        message=f"a commit of another user or state directory was interrupted: {shown}{more}",
-        hint="run `mdplan recover --adopt` to put the old text back, or `mdplan recover` where it began",
+    return Code.RECOVERY_REQUIRED.problem(
+        f"a commit of another user or state directory was interrupted: {shown}{more}",
+        "run `mdplan recover --adopt` to put the old text back, or `mdplan recover` where it began",
         file=root.show(NOTE),
     )
 

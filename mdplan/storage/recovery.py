@@ -155,11 +155,10 @@ def _blocking(
             problems.extend(_conflicts(folders, record, paths))
             continue
         problems.append(
-            Diagnostic(
-                code=Code.RECOVERY_REQUIRED,
-                message=f"the transaction `{record.transaction}` was interrupted, "
+            Code.RECOVERY_REQUIRED.problem(
+                f"the transaction `{record.transaction}` was interrupted, "
                 "and some of its files may have changed",
-                hint="run `mdplan recover`; the next commit does it as well",
+                "run `mdplan recover`; the next commit does it as well",
             )
         )
     return problems
@@ -304,11 +303,8 @@ def _path_problem(record: Record) -> Diagnostic | None:
         checked = canonical_path(path)
         if checked != path:
             reason = checked.message if isinstance(checked, Diagnostic) else "a path is not in its plain form"
-            return Diagnostic(
-                code=Code.RECOVERY_REQUIRED,
-                message=f"`{NOTE}` is refused: {reason}",
-                hint=f"if no mdplan is running here, remove `{NOTE}`",
-                file=NOTE,
+            return Code.RECOVERY_REQUIRED.problem(
+                f"`{NOTE}` is refused: {reason}", f"if no mdplan is running here, remove `{NOTE}`", file=NOTE
             )
     return None
 
@@ -515,11 +511,8 @@ def _force_back(place: StagedPlace, contents: FoundContents) -> bool:
 
 def _failed(error: OSError, place: StagedPlace) -> Diagnostic:
     reason = of_error(error, place.shown, "putting back")
-    return Diagnostic(
-        code=Code.RECOVERY_REQUIRED,
-        message=reason.message,
-        hint=f"{reason.hint}; then run `mdplan recover`",
-        file=place.shown,
+    return Code.RECOVERY_REQUIRED.problem(
+        reason.message, f"{reason.hint}; then run `mdplan recover`", file=place.shown
     )
 
 
@@ -574,10 +567,9 @@ def roll_back(
 
 def conflict_of(shown: str) -> Diagnostic:
     """The problem of a file that somebody changed on top of a transaction that was cut off."""
-    return Diagnostic(
-        code=Code.RECOVERY_CONFLICT,
-        message=f"`{shown}` was changed by another program after an interrupted commit had written it",
-        hint="look at it, then run `mdplan recover --keep-current` or `mdplan recover --restore-base`",
+    return Code.RECOVERY_CONFLICT.problem(
+        f"`{shown}` was changed by another program after an interrupted commit had written it",
+        "look at it, then run `mdplan recover --keep-current` or `mdplan recover --restore-base`",
         file=shown,
     )
 
@@ -693,9 +685,8 @@ def clean_up(
 def _changed(place: StagedPlace, name: str, *, kept: bool) -> Diagnostic:
     """The warning that another program wrote into the old file after it was displaced."""
     where = "kept in the history" if kept else f"in `{name}` in its folder"
-    return Diagnostic(
-        code=Code.CONFLICT_LATE_WRITE,
-        message=f"another program wrote into the old `{place.shown}` during the commit; that is {where}",
-        hint="reopen the file in that program, and save it again there",
+    return Code.CONFLICT_LATE_WRITE.problem(
+        f"another program wrote into the old `{place.shown}` during the commit; that is {where}",
+        "reopen the file in that program, and save it again there",
         file=place.shown,
     )

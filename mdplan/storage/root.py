@@ -81,10 +81,9 @@ class Root:
         if reason is None:
             return files.FileName(self.name, checked)
         shown = self.show(checked)
-        return Diagnostic(
-            code=Code.PATH_OUTSIDE_ROOT,
-            message=f"`{shown}` {reason}",
-            hint="name another file; some may not be read or written (`--allow`, `--deny`)",
+        return Code.PATH_OUTSIDE_ROOT.problem(
+            f"`{shown}` {reason}",
+            "name another file; some may not be read or written (`--allow`, `--deny`)",
             file=shown,
         )
 
@@ -154,9 +153,7 @@ class Root:
             found = find(self.filesystem, folder, leaf, shown)
             if isinstance(found, Diagnostic) and self.scope.hides_folder(name.path):
                 # Whether there is a denied folder of that name does not show.
-                found = Diagnostic(
-                    code=Code.FILE_NOT_FOUND, message=f"there is no file `{shown}`", file=shown
-                )
+                found = Code.FILE_NOT_FOUND.problem(f"there is no file `{shown}`", file=shown)
             return self.explained(found, folder, name.path) if isinstance(found, Diagnostic) else found
         finally:
             self.filesystem.release(folder)
@@ -184,10 +181,9 @@ class Root:
 
     def _private_problem(self, folder: str, path: str) -> Diagnostic:
         shown = self.show(path)
-        return Diagnostic(
-            code=Code.PATH_INVALID,
-            message=f"the path `{shown}` is refused: `{self.show(folder)}` is mdplan's state directory",
-            hint="name a file elsewhere; the state directory contains keys, plans and decisions",
+        return Code.PATH_INVALID.problem(
+            f"the path `{shown}` is refused: `{self.show(folder)}` is mdplan's state directory",
+            "name a file elsewhere; the state directory contains keys, plans and decisions",
             file=shown,
         )
 
@@ -198,21 +194,15 @@ class Root:
         if not walked or error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
             return replace(of_error(error, shown, "opening the folder"), file=file)
         if error.errno == errno.ENOENT:
-            return Diagnostic(
-                code=Code.FILE_NOT_FOUND,
-                message=f"the folder `{shown}` does not exist",
-                hint=self._similar_hint(above, walked),
-                file=file,
+            return Code.FILE_NOT_FOUND.problem(
+                f"the folder `{shown}` does not exist", self._similar_hint(above, walked), file=file
             )
         # A link and a file in place of a folder are refused with one errno; checking the name shows which.
         seen = files.stat_file(self.filesystem, above, walked[-1], shown)
         if isinstance(seen, Diagnostic) and seen.code is Code.SYMLINK_REFUSED:
             return replace(seen, hint=self._link_hint(above, walked, rest), file=file)
-        return Diagnostic(
-            code=Code.FILE_NOT_FOUND,
-            message=f"`{shown}` is a file, not a folder",
-            hint=f"name `{shown}` itself, or a folder",
-            file=file,
+        return Code.FILE_NOT_FOUND.problem(
+            f"`{shown}` is a file, not a folder", f"name `{shown}` itself, or a folder", file=file
         )
 
     def _link_hint(self, folder: int, components: list[str], rest: list[str]) -> str:
@@ -391,10 +381,9 @@ class Workspace:
             if colon and root.name == name:
                 return root, below
         examples = ", ".join(f"`{root.name}:…`" for root in self.roots[:_ROOTS_SHOWN])
-        return Diagnostic(
-            code=Code.PATH_INVALID,
-            message=f"the path `{files.visible(path)}` names no root",
-            hint=f"begin it with the name of a root: {examples}",
+        return Code.PATH_INVALID.problem(
+            f"the path `{files.visible(path)}` names no root",
+            f"begin it with the name of a root: {examples}",
             file=files.visible(path),
         )
 
@@ -408,10 +397,9 @@ class Workspace:
             if components[: len(folder)] == folder
         ]
         if not fitting:
-            return Diagnostic(
-                code=Code.PATH_OUTSIDE_ROOT,
-                message=f"the path `{files.visible(path)}` is outside every root",
-                hint="name the file relative to a root folder",
+            return Code.PATH_OUTSIDE_ROOT.problem(
+                f"the path `{files.visible(path)}` is outside every root",
+                "name the file relative to a root folder",
                 file=files.visible(path),
             )
         # Of nested roots the inner one is meant.
@@ -439,7 +427,7 @@ def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
         if private is not None and lies_in(root.path, private):
             message = f"the root `{files.visible(root.given)}` lies in mdplan's state directory"
             hint = "name a folder elsewhere; the state directory contains keys, plans and decisions"
-            raise StorageRefused((Diagnostic(code=Code.PATH_INVALID, message=message, hint=hint),))
+            raise StorageRefused((Code.PATH_INVALID.problem(message, hint),))
     return tuple(replace(root, private=private) for root in roots)
 
 
@@ -500,10 +488,9 @@ def _names(
 
 def _no_files(root: Root, folder: str) -> Diagnostic:
     shown = root.show(folder)
-    return Diagnostic(
-        code=Code.FILE_NOT_FOUND,
-        message=f"there is no file below `{shown}` that may be read",
-        hint="name another folder; some may not be read or written (`--allow`, `--deny`)",
+    return Code.FILE_NOT_FOUND.problem(
+        f"there is no file below `{shown}` that may be read",
+        "name another folder; some may not be read or written (`--allow`, `--deny`)",
         file=shown,
     )
 

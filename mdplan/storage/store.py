@@ -310,22 +310,22 @@ class Store:
             hint = (
                 f"no file was changed; move `{self.folder.path}` elsewhere and try again: mdplan starts anew"
             )
-            return Diagnostic(code=Code.JOURNAL_CORRUPT, message=message, hint=hint)
+            return Code.JOURNAL_CORRUPT.problem(message, hint)
         if name.startswith("SQLITE_FULL"):
-            return Diagnostic(code=Code.NO_SPACE, message=message, hint="free some space and try again")
+            return Code.NO_SPACE.problem(message, "free some space and try again")
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return Diagnostic(code=Code.LOCK_TIMEOUT, message=message, hint="try again")
+            return Code.LOCK_TIMEOUT.problem(message, "try again")
         code = Code.IO_ERROR if name.startswith("SQLITE_IOERR") else Code.PERMISSION_DENIED
-        return Diagnostic(code=code, message=message, hint=_ELSEWHERE)
+        return code.problem(message, _ELSEWHERE)
 
     def _system_problem(self, error: OSError, doing: str) -> Diagnostic:
         if isinstance(error, UnsafeFolderError):
             message = f"`{self.folder.path}` is not yours, or others can write into it"
             hint = f"make it yours with mode 0700, or name another folder with {STATE_DIRECTORY_VARIABLE}"
-            return Diagnostic(code=Code.STATE_DIR_UNSAFE, message=message, hint=hint)
+            return Code.STATE_DIR_UNSAFE.problem(message, hint)
         problem = of_error(error, self.folder.path, f"{doing} mdplan's store in")
         hint = problem.hint if error.errno in (errno.ENOSPC, errno.EDQUOT) else _ELSEWHERE
-        return Diagnostic(code=problem.code, message=problem.message, hint=hint)
+        return problem.code.problem(problem.message, hint)
 
     # --- Transactions
 
