@@ -130,7 +130,7 @@ def can_exchange(disk: FileSystem, folder: int, names: tuple[str, str]) -> bool:
     There are file systems that take the system call and lose a file. So the first time two files called
     `names`, which no one misses, are made in the folder for a moment. Raises `OSError`.
     """
-    device, _ = disk.identity(folder)
+    device = disk.status(folder).st_dev
     if device not in disk.exchanges_by_device:
         disk.exchanges_by_device[device] = _is_proven(disk, folder, names)
     return disk.exchanges_by_device[device]
