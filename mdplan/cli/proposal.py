@@ -218,7 +218,7 @@ def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
 
 
 def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Problems) -> Exit:
-    """Apply the plan, and print its result with `warnings`."""
+    """Apply the plan, and print its result with `warnings` of the plan, and those of the commit."""
     from mdplan.engine.plans import PlanDocument, PlanRef
 
     planned = draft.report
@@ -232,7 +232,8 @@ def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Pr
     plan_output.print_recovered(session, report)
     code = session.finish(report)
     if report.ok:
-        plan_output.print_applied(session, replace(report, warnings=warnings))
+        of_commit = (warning for warning in report.warnings if warning not in planned.warnings)
+        plan_output.print_applied(session, replace(report, warnings=(*warnings, *of_commit)))
         plan_output.print_undo_command(session, report)
     return code
 
