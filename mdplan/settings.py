@@ -15,14 +15,17 @@ from mdplan.limits import (
 )
 from mdplan.storage.filesystem import Durability
 
+_DAY_SECONDS: Final = 24 * 3600.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Limits and choices of one engine. Times are in seconds, sizes in bytes.
 
-    The history of a root keeps its newest transactions: up to `history_transactions` of them, and up to
-    `history_bytes` of old content. `report_characters` is for answers to agents. With `require_approval`, or
-    the variable MDPLAN_REQUIRE_APPROVAL, the engine commits only plans that a person approved.
+    The history of a root keeps its newest transactions: up to `history_transactions` of them, up to
+    `history_bytes` of old content, and those of the last `history_days`. `report_characters` is for answers
+    to agents. With `require_approval`, or the variable MDPLAN_REQUIRE_APPROVAL, the engine commits only plans
+    that a person approved.
 
     >>> settings = Settings(lock_timeout=2.0, max_file_bytes=1024 * 1024)
     >>> Engine.open(["."], settings=settings).stat({"file": "guide.md"}).ok
@@ -54,6 +57,10 @@ class Settings:
             result_lines=self.max_lines,
             parse_seconds=self.parse_seconds,
         )
+
+    def history_limits(self, now: float) -> tuple[int, int, float]:
+        """Return how many transactions the history keeps, how many bytes, and since when."""
+        return self.history_transactions, self.history_bytes, now - self.history_days * _DAY_SECONDS
 
     def limited(self, given: Mapping[LimitOption, Any]) -> "Settings":
         """Return these settings with the limits `given` by options; None for those not given."""

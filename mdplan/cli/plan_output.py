@@ -86,8 +86,8 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
         console.note(f"{plan_size(report)}. Plan {plan_id} written to {shown(str(document))}.")
         console.note(f"To apply: {session.command_line('apply', _file_argument(document))}")
     elif report.stored is False:
-        console.note(f"{plan_size(report)}. Plan {plan_id} not saved: the state folder cannot be written.")
-        console.note("To apply: add baseSha256 of every file to the batch, and apply the batch.")
+        console.note(f"{plan_size(report)}. Plan {plan_id} not saved, as mdplan's store cannot be written.")
+        console.note(f"To see why: {session.command_line('doctor')}")
     else:
         console.note(f"{plan_size(report)}. Plan {plan_id}{' saved' if report.stored else ''}.")
         console.note(f"To apply: {session.command_line('apply', short_id(report.plan_id))}")

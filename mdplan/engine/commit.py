@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.documents import BACKUP_SUFFIX, Documents, Seen, with_seen_bases
@@ -27,8 +27,6 @@ from mdplan.storage.lock import RootLock, locked
 from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
 from mdplan.text.source import Source
-
-_SECONDS_OF_A_DAY: Final = 24 * 3600.0
 
 # Plans something; a plan alone was committed before, and its result is still in place.
 MakePlan: TypeAlias = Callable[[], PlannedBatch | Plan | Problems]
@@ -296,10 +294,8 @@ class Committer:
 
     def _forget_old(self, lock: RootLock, now: float) -> Problems:
         """Forget the oldest transactions beyond what is kept; what goes wrong there is a warning."""
-        settings = self.settings
-        oldest = now - settings.history_days * _SECONDS_OF_A_DAY
         try:
-            lock.store.collect_if_due(settings.history_transactions, settings.history_bytes, oldest)
+            lock.store.collect_if_due(*self.settings.history_limits(now))
         except StorageRefused as refused:
             return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
         return ()

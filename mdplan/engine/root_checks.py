@@ -1,7 +1,6 @@
 """The checks of `mdplan doctor`: whether each root supports safe commits, and how to fix what does not."""
 
 import secrets
-import sqlite3
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, TypeAlias
@@ -17,10 +16,10 @@ from mdplan.storage.neighbours import orphan_files
 from mdplan.storage.recovery import pending
 from mdplan.storage.root import Root, Workspace
 from mdplan.storage.store import Store
+from mdplan.text.visible import size_text
 
 _LISTED: Final = 5
 _LOCK_SECONDS: Final = 2.0
-_MIB: Final = 1024 * 1024
 _Finding: TypeAlias = "tuple[Check, Problems]"
 
 
@@ -69,7 +68,7 @@ def _lock(root: Root, settings: Settings) -> Iterator[_Finding]:
     except StorageRefused as refused:
         if refused.problems[0].code is Code.LOCK_TIMEOUT:
             hint = "run `mdplan doctor` again when it is done"
-            yield _note(root, "lock", "another mdplan uses it right now", hint)
+            yield _note(root, "lock", refused.problems[0].message, hint)
         else:
             yield _problem(root, "lock", refused.problems)
 
@@ -127,32 +126,18 @@ def _store(root: Root, settings: Settings) -> Iterator[_Finding]:
     """Whether the store can be written and is whole, and how much is in it."""
     store = Store(root.path)
     try:
-        with store.write(syncs=False):
-            pass
-        damage = store.damage()
+        how = store.examine()
         size = store.size()
     except StorageRefused as refused:
         yield _problem(root, "store", refused.problems)
         return
-    if damage is not None:
-        problem = Diagnostic(
-            code=Code.JOURNAL_CORRUPT,
-            message=f"mdplan's store `{store.path}` is damaged: {damage}",
-            hint=f"no document is affected; move `{store.folder.path}` elsewhere, and mdplan starts anew",
-        )
-        yield _problem(root, "store", (problem,))
-        return
-    yield _ok(root, "store", f"`{store.path}`, {_mib(size.file_bytes)} MiB; SQLite {sqlite3.sqlite_version}")
+    yield _ok(root, "store", f"`{store.path}`, {size_text(size.file_bytes)}; {how}")
     usage = (
         f"{size.transactions} of {settings.history_transactions} transactions, "
-        f"{_mib(size.content_bytes)} of {_mib(settings.history_bytes, 0)} MiB, "
-        f"{settings.history_days:g} days"
+        f"{size_text(size.content_bytes)} of {size_text(settings.history_bytes)}, "
+        f"of the last {settings.history_days:g} days"
     )
     yield _ok(root, "history", usage)
-
-
-def _mib(size: int, digits: int = 1) -> str:
-    return f"{size / _MIB:.{digits}f}"
 
 
 def _ok(root: Root, check: str, found: str) -> _Finding:

@@ -189,7 +189,7 @@ def _outcome(report: PlanReport) -> str:
     if report.no_op:
         return f"Nothing to do: the files already are as the edits ask. Plan {report.plan_id}."
     if report.stored is False:
-        how = "The plan could not be stored: to apply it, send the same edits with baseSha256 of every file."
+        how = "The plan could not be stored, so nothing can be applied: ask a person to run `mdplan doctor`."
     else:
         how = f'To apply exactly this: md_apply {{"planId": "{report.plan_id}"}}'
     return f"Planned, nothing was written: {sums}. {how}"

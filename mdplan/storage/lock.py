@@ -20,7 +20,7 @@ from mdplan.storage.files import visible
 from mdplan.storage.filesystem import Step, StorageRefused, storage_errors
 from mdplan.storage.root import Root
 from mdplan.storage.store import Store
-from mdplan.storage.user_state import RootFolder, is_known_root
+from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, RootFolder, is_known_root
 
 DEFAULT_TIMEOUT: Final = 10.0
 _LOCK_FILE: Final = "lock"
@@ -115,8 +115,14 @@ def _held(root: Root, path: str, timeout: float, *, shared: bool) -> Iterator[bo
                     descriptor = _open_lock_file(path)
                     opened.callback(os.close, descriptor)
                     continue
+            elif taken is None:
+                raise StorageRefused.of(
+                    Code.LOCK_UNSUPPORTED,
+                    f"neither `{visible(path)}` nor the state directory can be locked",
+                    f"name a state directory on a disk of this machine with {STATE_DIRECTORY_VARIABLE}",
+                )
             if time.monotonic() >= deadline:
-                raise _timed_out(path, timeout, holder)
+                raise _timed_out(path, timeout, _holder(descriptor))
             time.sleep(_POLL_SECONDS)
         _locked_descriptors.add(descriptor)
         try:
@@ -163,9 +169,9 @@ def _open_lock_file(path: str) -> int:
         return os.open(os.path.join(folder.path, _LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _holder(folder: int) -> int | None:
-    """The process that holds the lock of the open `folder`, where the system tells."""
-    status = os.fstat(folder)
+def _holder(descriptor: int) -> int | None:
+    """The process that holds the lock of an open folder or file, where the system tells."""
+    status = os.fstat(descriptor)
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     with suppress(OSError, ValueError, IndexError), open("/proc/locks", encoding="ascii") as locks:
         for line in locks:
@@ -190,11 +196,11 @@ def _is_ancestor(process: int) -> bool:
 
 
 def _timed_out(path: str, timeout: float, holder: int | None) -> StorageRefused:
-    who = f" (held by process {holder})" if holder else ""
+    who = f"process {holder}" if holder else "another program"
     return StorageRefused.of(
         Code.LOCK_TIMEOUT,
-        f"another mdplan has been committing below `{visible(path)}` for {timeout:g} s",
-        f"try again, or wait longer with the option for the lock's timeout{who}",
+        f"{who} has held the lock of `{visible(path)}` for {timeout:g} s",
+        "try again, or wait longer with the option for the lock's timeout",
     )
 
 

@@ -10,9 +10,9 @@ damaged by SQLite 3.7.0 to 3.51.2: so no connection checkpoints on its own, and 
 lock of the database and is called under the lock of the root.
 """
 
-import errno
 import json
 import os
+import shlex
 import sqlite3
 import threading
 import zlib
@@ -164,7 +164,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class StoreSize:
-    """The number of transactions, the bytes of their old contents, and the bytes of the file."""
+    """The number of transactions, the bytes of their old contents, and the bytes of its files."""
 
     transactions: int
     content_bytes: int
@@ -307,12 +307,9 @@ class Store:
         name = getattr(error, "sqlite_errorname", "")
         message = f"{doing} mdplan's store `{self.path}` failed: {error}"
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-            hint = (
-                f"no file was changed; move `{self.folder.path}` elsewhere and try again: mdplan starts anew"
-            )
-            return Code.JOURNAL_CORRUPT.problem(message, hint)
-        if name.startswith("SQLITE_FULL"):
-            return Code.NO_SPACE.problem(message, "free some space and try again")
+            return Code.JOURNAL_CORRUPT.problem(message, self._set_aside)
+        if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")):
+            return Code.NO_SPACE.problem(message, _MORE_SPACE)
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return Code.LOCK_TIMEOUT.problem(message, "try again")
         code = Code.IO_ERROR if name.startswith("SQLITE_IOERR") else Code.PERMISSION_DENIED
@@ -324,8 +321,13 @@ class Store:
             hint = f"make it yours with mode 0700, or name another folder with {STATE_DIRECTORY_VARIABLE}"
             return Code.STATE_DIR_UNSAFE.problem(message, hint)
         problem = of_error(error, self.folder.path, f"{doing} mdplan's store in")
-        hint = problem.hint if error.errno in (errno.ENOSPC, errno.EDQUOT) else _ELSEWHERE
+        hint = _MORE_SPACE if problem.code is Code.NO_SPACE else _ELSEWHERE
         return problem.code.problem(problem.message, hint)
+
+    @property
+    def _set_aside(self) -> str:
+        old = shlex.quote(self.folder.path)
+        return f"no document is affected; set it aside, and mdplan starts anew: `mv {old} {old}.damaged`"
 
     # --- Transactions
 
@@ -468,12 +470,17 @@ class Store:
 
     # --- Retention
 
-    def collect(self, max_transactions: int, max_bytes: int, oldest: float) -> int:
-        """Forget the oldest complete transactions beyond a number, a size in bytes, and an age; their number.
+    def collect(
+        self, max_transactions: int, max_bytes: int, oldest: float, *, dry_run: bool = False
+    ) -> tuple[int, int]:
+        """Forget the oldest complete transactions beyond a number, a size in bytes, and an age.
 
-        `oldest` is in seconds since the epoch. The last one that was committed stays.
+        `oldest` is in seconds since the epoch. The last one that was committed stays. Return how many went,
+        and the bytes of what only they had; with `dry_run` they stay.
         """
         with self.write(syncs=False) as database:
+            database.execute("SAVEPOINT whole")
+            before = _content_bytes(database)
             rows = database.execute(
                 "SELECT sequence, id, began_at, (SELECT total(length(data)) FROM parts WHERE key IN"
                 " (SELECT base FROM files WHERE files.sequence = transactions.sequence)"
@@ -487,7 +494,10 @@ class Store:
                     forgotten += 1
                 else:
                     room -= size
-        return forgotten
+            after = _content_bytes(database)
+            if dry_run:
+                database.execute("ROLLBACK TO whole")
+        return forgotten, before - after
 
     def collect_if_due(self, max_transactions: int, max_bytes: int, oldest: float) -> None:
         """`collect` with every 16th transaction, since there may be many to look at."""
@@ -504,8 +514,9 @@ class Store:
             count = database.execute(
                 "SELECT count(*) FROM transactions WHERE state IN ('committed', 'rolled back')"
             ).fetchone()[0]
-            content_bytes = database.execute("SELECT total(length(data)) FROM parts").fetchone()[0]
-        return StoreSize(count, int(content_bytes), os.stat(self.path).st_size)
+            content_bytes = _content_bytes(database)
+        files = [path for path in (self.path, f"{self.path}-wal") if os.path.exists(path)]
+        return StoreSize(count, content_bytes, sum(os.path.getsize(path) for path in files))
 
     def shrink(self) -> None:
         """Give the room of what was forgotten back to the disk."""
@@ -526,13 +537,20 @@ class Store:
             if is_due and connection is not None:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def damage(self) -> str | None:
-        """What `PRAGMA integrity_check` finds wrong; None where nothing is, or there is no store."""
+    def examine(self) -> str:
+        """Write to the store, check it, and say how SQLite keeps it. Raises `StorageRefused` for damage."""
+        with self.write(syncs=False) as database:
+            database.execute("INSERT OR REPLACE INTO counters VALUES ('checks', 1)")
         with self.read() as database:
-            if database is None:
-                return None
+            assert database is not None
             found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        return None if found == "ok" else str(found)
+            mode = database.execute("PRAGMA journal_mode").fetchone()[0]
+        if found != "ok":
+            message = f"mdplan's store `{self.path}` is damaged: {found}"
+            raise StorageRefused.of(Code.JOURNAL_CORRUPT, message, self._set_aside)
+        kind = _file_system_of(self.folder.directory)
+        how = "WAL" if mode == "wal" else f"rollback journal, as {kind or 'its file system'} allows no WAL"
+        return f"SQLite {sqlite3.sqlite_version}, {how}; integrity_check: ok"
 
 
 def stored_content(root_path: str, sha256: str) -> bytes | None:
@@ -542,6 +560,7 @@ def stored_content(root_path: str, sha256: str) -> bytes | None:
     return None
 
 
+_MORE_SPACE: Final = f"free some space, or name another state directory with {STATE_DIRECTORY_VARIABLE}"
 _ELSEWHERE: Final = (
     f"make the state directory writable for you, or name another with {STATE_DIRECTORY_VARIABLE}"
 )
@@ -579,8 +598,11 @@ def _prepare(connection: sqlite3.Connection, directory: str) -> None:
             f"the store in `{directory}` was written by a newer mdplan (version {version})",
             f"update mdplan, or name another state directory with {STATE_DIRECTORY_VARIABLE}",
         )
+    # A state directory may have been copied to another file system.
+    mode = _journal_mode(directory)
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != mode:
+        connection.execute(f"PRAGMA journal_mode = {mode}")
     if version < _VERSION:
-        connection.execute(f"PRAGMA journal_mode = {_journal_mode(directory)}")
         connection.execute("BEGIN IMMEDIATE")
         try:
             if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
@@ -600,7 +622,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 def _journal_mode(directory: str) -> str:
     """WAL, for which processes share memory, where the directory is on a disk of this machine."""
-    return "TRUNCATE" if _file_system_of(directory) in _SHARED_BY_MACHINES else "WAL"
+    return "truncate" if _file_system_of(directory) in _SHARED_BY_MACHINES else "wal"
 
 
 _SHARED_BY_MACHINES: Final = frozenset(
@@ -665,6 +687,12 @@ def drop_unused(database: sqlite3.Connection, digests: Iterable[str]) -> None:
     keys = [{"key": sha256} for sha256 in digests]
     database.executemany(f"DELETE FROM parts WHERE key = :key AND {unused}", keys)  # noqa: S608 (ours)
     database.executemany(f"DELETE FROM traits WHERE sha256 = :key AND {unused}", keys)  # noqa: S608 (ours)
+
+
+def _content_bytes(database: sqlite3.Connection) -> int:
+    """The bytes of old contents and notes, as they are stored."""
+    query = "SELECT total(length(data)) FROM parts WHERE key NOT GLOB 'plan *'"
+    return int(database.execute(query).fetchone()[0])
 
 
 def _decoded(note: bytes) -> dict[str, Any]:

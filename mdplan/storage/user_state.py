@@ -39,7 +39,12 @@ def _usual_directory(state_home: str | None, home: str | None) -> str:
         return os.path.join(home, ".local/state/mdplan")
     from platformdirs import user_state_path
 
-    return str(user_state_path("mdplan"))
+    try:
+        return str(user_state_path("mdplan"))
+    except RuntimeError:
+        # Neither HOME nor the system says where this user's home is. Where nothing can be made, the refusal
+        # of a commit names the variable.
+        return "/nonexistent/mdplan"
 
 
 def state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:

@@ -28,6 +28,14 @@ def counted(number: int, noun: str, plural: str = "", *, thousands: str = "") ->
     return f"{number:{thousands}} {noun if number == 1 else plural or noun + 's'}"
 
 
+def size_text(number: int) -> str:
+    """Return ``12 bytes``, ``1.5 KiB`` or ``256 MiB``."""
+    for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if number >= size:
+            return f"{number / size:.1f}".removesuffix(".0") + f" {unit}"
+    return counted(number, "byte")
+
+
 def escaped(text: str) -> str:
     r"""Return `text` with all that hides or steers as ``\xNN`` or ``\uNNNN``; LF and TAB stay."""
     return _UNUSUAL.sub(lambda match: _escape(match[0]) if is_hidden(match[0]) else match[0], text)

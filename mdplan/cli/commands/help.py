@@ -235,9 +235,8 @@ _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
 # What people call the checks whose names reports keep.
 _NAMES: Final = {
     "exchange": "swapping files",
-    "journal": "interrupted transactions",
+    "interruptions": "interrupted transactions",
     "stray files": "leftover files",
-    "plan store": "saved plans",
 }
 
 
@@ -246,9 +245,9 @@ _NAMES: Final = {
 def doctor(session: Session) -> Exit:
     """Check that this folder supports safe edits, and suggest fixes.
 
-    Checks whether mdplan can write the folder and its state folder .mdplan, and can save plans. Looks for
-    interrupted transactions and their files, and shows the size of the history. Exits with 6 if something
-    needs fixing.
+    Checks whether mdplan can write and lock the folder, and whether its store, whose file it names, can be
+    written and is whole. Looks for interrupted transactions and their files, also those of other users, and
+    shows the size of the history. Exits with 6 if something needs fixing.
     """
     from mdplan.engine.root_checks import examine
 
