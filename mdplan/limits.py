@@ -125,6 +125,7 @@ HISTORY: Final = (
     LimitOption(
         "history-bytes", "history_bytes", 256 * _MIB, "BYTES", "Bytes of old content that it keeps.", least=0
     ),
+    LimitOption("history-days", "history_days", 365.0, "DAYS", "Days that it goes back."),
 )
 
 REPORTS: Final = (

@@ -455,9 +455,11 @@ The file belongs to somebody else, and would belong to you once it is replaced."
     Code.PERMISSION_DENIED: """\
 The system does not let you read or write the file or its folder.""",
     Code.LOCK_TIMEOUT: """\
-Another mdplan has been committing below the root for longer than is waited. Nothing was written: try again.""",
+Another program, most often another mdplan, has held the lock of the root for longer than is waited. Nothing was \
+written: try again.""",
     Code.LOCK_UNSUPPORTED: """\
-The file system has no file locks that can be relied on, so that a commit cannot be made there.""",
+The file system, such as NFS, cannot lock folders. As a warning: a file in the state directory is locked in place of \
+the root, so only commits with the same state directory wait for each other. As an error: that cannot be locked either.""",
     Code.CONFLICT_LATE_WRITE: """\
 Another program wrote to a file at the very moment of the commit. mdplan keeps that text and undoes the commit; or, as \
 a warning, the commit stays and the message says where the other text is.""",
@@ -469,16 +471,18 @@ The system failed to read or write. If this was during a commit, mdplan undid th
 All files are new, but the disk did not confirm it: a loss of power now may undo the commit as a whole. The next \
 commit finds out.""",
     Code.RECOVERY_REQUIRED: """\
-A commit was cut off, and what it left must be repaired first. The next commit repairs what this user began on this \
-machine; all else is for a person with `mdplan recover`. See \
+A commit was cut off, and what it left must be repaired first. The next commit repairs what is in its own state \
+directory; what another user, container or job began is for a person with `mdplan recover --adopt`. See \
 [recovery](../../explanation/transaction-model.md#recovery).""",
     Code.RECOVERY_CONFLICT: """\
 Somebody has changed a file on top of a commit that was cut off. Both texts are kept, and a person decides: \
 `mdplan recover --keep-current` or `--restore-base`.""",
     Code.JOURNAL_CORRUPT: """\
-A record of the journal is damaged, or is none that mdplan may have written there. Nothing is done on its word.""",
+mdplan's [store](../../explanation/transaction-model.md#the-store) is damaged, or of a newer version. mdplan never \
+repairs or overwrites it, and commits nothing until it is set aside, as the hint says. No document is affected.""",
     Code.STATE_DIR_UNSAFE: """\
-The state folder is not one that only you can write, or is a link; its content cannot be trusted.""",
+The folder of the root in the state directory is not yours, or others can write into it: its content cannot be \
+trusted.""",
     Code.TARGET_BUSY: """\
 The file is a mount point or being executed; or, with `--git`, the branch is checked out in a work tree.""",
     Code.BROKEN_LINK: """\

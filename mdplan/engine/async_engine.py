@@ -79,6 +79,7 @@ class AsyncEngine:
     transaction_diff = _as_coroutine(Engine.transaction_diff)
     compare = _as_coroutine(Engine.compare)
     reviews = _as_coroutine(Engine.reviews)
+    prune = _as_coroutine(Engine.prune)
     recover = _as_coroutine(Engine.recover)
     doctor = _as_coroutine(Engine.doctor)
     close = _as_coroutine(Engine.close)

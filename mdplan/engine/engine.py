@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mdplan.engine.commit import Committer
     from mdplan.engine.comparison import DocumentCheck, PlanComparer
     from mdplan.engine.undo import Recovery, UndoService
-    from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
+    from mdplan.reports.history import DoctorReport, HistoryReport, PruneReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.stat import StatReport
     from mdplan.requests.queries import StatRequest
@@ -312,7 +312,13 @@ class Engine(EngineServices):
         """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
         from mdplan.engine.history_list import list_transactions
 
-        return list_transactions(self.workspace, limit, file)
+        return list_transactions(self.workspace, limit, file, self.settings)
+
+    def prune(self, older_than: float | None = None, *, dry_run: bool = False) -> "PruneReport":
+        """Forget transactions beyond the limits, or before so many days; the last one of a root stays."""
+        from mdplan.engine.history_list import prune_history
+
+        return prune_history(self.workspace, self.settings, self.clock(), older_than, dry_run=dry_run)
 
     def transaction(self, transaction: str) -> "HistoryReport":
         """One transaction, with its diff. Errors: NOT_UNDOABLE."""
@@ -389,7 +395,7 @@ class Engine(EngineServices):
 
 _VERBS: Final = (
     *("stat", "read", "search", "plan", "show", "replan", "apply", "undo"),
-    *("history", "transaction", "compare", "reviews", "recover", "doctor"),
+    *("history", "transaction", "compare", "reviews", "prune", "recover", "doctor"),
 )
 
 

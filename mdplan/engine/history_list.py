@@ -1,4 +1,4 @@
-"""The reports of `history`: past transactions, or one of them."""
+"""The reports of `history`: past transactions, or one of them; and what is forgotten."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,14 +7,20 @@ from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.engine.history import History, PastTransaction, changed_paths
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.reports.base import refusal
-from mdplan.reports.history import HistoryReport, TransactionEntry
+from mdplan.reports.history import HistoryReport, HistorySize, PruneReport, TransactionEntry
 from mdplan.reports.plan import FileReport
+from mdplan.settings import Settings
 from mdplan.storage.files import FileName
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.lock import locked
 from mdplan.storage.root import Workspace
+from mdplan.storage.store import Store
 from mdplan.text.diff import DiffText
 
 
-def list_transactions(workspace: Workspace, limit: int, file: str | None) -> HistoryReport:
+def list_transactions(
+    workspace: Workspace, limit: int, file: str | None, settings: Settings
+) -> HistoryReport:
     """Up to `limit` transactions, the newest first; with `file`, only those that changed it.
 
     What cannot be read is a warning. Errors: those of `Workspace.locate`.
@@ -32,9 +38,47 @@ def list_transactions(workspace: Workspace, limit: int, file: str | None) -> His
         if len(entries) > limit:
             break
     report = HistoryReport(
-        ok=True, transactions=tuple(entries[:limit]), more=len(entries) > limit, warnings=tuple(warnings)
+        ok=True,
+        transactions=tuple(entries[:limit]),
+        more=len(entries) > limit,
+        kept=None if warnings else _size(workspace, settings),
+        warnings=tuple(warnings),
     )
     return with_interrupted(report, workspace)
+
+
+def _size(workspace: Workspace, settings: Settings) -> HistorySize:
+    sizes = [Store(root.path).size() for root in workspace.roots]
+    return HistorySize(
+        transactions=sum(size.transactions for size in sizes),
+        content_bytes=sum(size.content_bytes for size in sizes),
+        most_transactions=settings.history_transactions,
+        most_bytes=settings.history_bytes,
+        most_days=settings.history_days,
+    )
+
+
+def prune_history(
+    workspace: Workspace, settings: Settings, now: float, older_than: float | None, *, dry_run: bool
+) -> PruneReport:
+    """Forget what is beyond the limits of `settings`, and give its room back; or only say what that would be.
+
+    `now` is in seconds since the epoch, and `older_than` a number of days in place of that of `settings`.
+    Errors: those of locking, and of the store.
+    """
+    limits = settings if older_than is None else replace(settings, history_days=older_than)
+    went: list[tuple[int, int]] = []
+    try:
+        for root in workspace.roots:
+            with locked(root, settings.lock_timeout) as lock:
+                went.append(lock.store.collect(*limits.history_limits(now), dry_run=dry_run))
+                if not dry_run:
+                    lock.store.shrink()
+        kept = _size(workspace, settings)
+    except StorageRefused as refused:
+        return refusal(PruneReport, refused.problems)
+    transactions, content_bytes = map(sum, zip(*went, strict=True))
+    return PruneReport(ok=True, transactions=transactions, content_bytes=content_bytes, kept=kept)
 
 
 def show_transaction(workspace: Workspace, transaction: str, diff: bytes | Problems) -> HistoryReport:

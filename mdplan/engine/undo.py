@@ -222,7 +222,9 @@ def _unknown(transaction: str | None) -> Diagnostic:
     else:
         message = f"no transaction has the ID `{visible(transaction)}`, or several IDs begin with it"
     return Diagnostic(
-        code=Code.NOT_UNDOABLE, message=message, hint="see md_history; the oldest transactions are deleted"
+        code=Code.NOT_UNDOABLE,
+        message=message,
+        hint="see md_history; what the history has forgotten cannot be undone",
     )
 
 

@@ -335,7 +335,7 @@ def history_wire(report: HistoryReport, rows: Sequence[str]) -> dict[str, Any]:
     """A history, in which the `rows` of its transactions are one text, `listing`."""
     if not report.ok:
         return compact_wire(report)
-    wire = compact_wire(replace(report, transactions=()))
+    wire = compact_wire(replace(report, transactions=(), kept=None))
     if rows:
         wire["listing"] = "\n".join(rows)
     return wire

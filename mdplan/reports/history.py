@@ -59,9 +59,37 @@ class ForeignTransaction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HistorySize:
+    """How many transactions a history has, and how many bytes of old content, as they are stored.
+
+    It keeps no more than `most_transactions`, `most_bytes`, and those of the last `most_days`: in each root.
+    """
+
+    transactions: int
+    content_bytes: int
+    most_transactions: int
+    most_bytes: int
+    most_days: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneReport(Report):
+    """Of `prune`: how many transactions went, with how many bytes of old content, and what is `kept`.
+
+    >>> engine.prune(older_than=30.0).transactions
+    0
+    """
+
+    transactions: int = 0
+    content_bytes: int = 0
+    kept: HistorySize | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryReport(Report):
     """Of `history`: transactions, the newest first. `more` says that there are older ones.
 
+    `kept` is how large the whole history is.
     `reviews` are what people said of plans that were not made again since, or of one that was asked for.
     `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
     Unicode and it shows them escaped, `diff_truncated` true where it is cut short.
@@ -72,6 +100,7 @@ class HistoryReport(Report):
 
     transactions: tuple[TransactionEntry, ...] = ()
     more: bool | None = None
+    kept: HistorySize | None = None
     reviews: tuple[ReviewReport, ...] = ()
     diff: str | None = None
     diff_exact: bool | None = None

@@ -103,7 +103,9 @@ def test_history_has_one_line_a_transaction(project: Path) -> None:
 
     run = mdplan("history")
 
-    assert (run.code, run.err) == (0, "")
+    assert run.code == 0
+    kept = r"The history has 3 transactions, \d\.\d KiB\. It keeps 200, 256 MiB, 365 days\.\n"
+    assert re.fullmatch(kept, run.err)
     moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
     assert re.fullmatch(
         rf"{undo}  {moment}  \+0 -1  new.md  \(undoes {second}\)\n"
@@ -204,7 +206,7 @@ def test_history_length_is_an_option(project: Path, by: str) -> None:
 def test_history_size_in_bytes_is_an_option(project: Path) -> None:
     found = mdplan("doctor", "--json", "--history-bytes", str(1 << 20)).json["checks"][-1]["found"]
 
-    assert found == "0 of 200 transactions, 0.0 of 1 MiB, 365 days"
+    assert found == "0 of 200 transactions, 0 bytes of 1 MiB, of the last 365 days"
 
 
 # A commit that was cut off.

@@ -41,7 +41,7 @@ SHOWN_BY_A_TEST = {
     Code.RECOVERY_REQUIRED: "tests/unit/test_storage_recovery.py",
     Code.REGION_UNBALANCED: "tests/unit/test_links.yaml",
     Code.STALE_DECISION: "tests/hostile/test_decisions.py",
-    Code.STATE_DIR_UNSAFE: "tests/unit/test_storage_store.py",
+    Code.STATE_DIR_UNSAFE: "tests/surfaces/test_store_faults.yaml",
     Code.TABLE_TORN: "tests/unit/test_links.yaml",
     Code.TARGET_BUSY: "tests/unit/test_storage_faults.py",
     Code.WEAK_CAS: "tests/unit/test_storage_late_writes.py",

@@ -15,10 +15,16 @@ from mdplan.cli.terminal import Style, has_terminal, shown
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.engine.history_list import list_transactions
-from mdplan.limits import COMMITS, FILES
-from mdplan.reports.history import ForeignTransaction, HistoryReport, RecoverReport, TransactionEntry
+from mdplan.limits import COMMITS, FILES, HISTORY
+from mdplan.reports.history import (
+    ForeignTransaction,
+    HistoryReport,
+    HistorySize,
+    RecoverReport,
+    TransactionEntry,
+)
 from mdplan.reports.plan import PlanReport, RecoveredTransactions
-from mdplan.text.visible import counted
+from mdplan.text.visible import counted, size_text
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -40,24 +46,66 @@ if TYPE_CHECKING:
     shell_complete=transactions,
     help="Show the diff of this transaction instead.",
 )
-@engine_command(HistoryReport)
-def history(session: Session, *, file: str | None, limit: int, transaction: str | None) -> Exit:
+@click.option("--prune", is_flag=True, help="Forget transactions beyond the limits of the history now.")
+@click.option(
+    "--older-than",
+    type=click.FloatRange(min=0),
+    metavar="DAYS",
+    help="With --prune: forget those that are older than this.",
+)
+@click.option("-n", "--dry-run", is_flag=True, help="With --prune: only say what would be forgotten.")
+@engine_command(HistoryReport, COMMITS, HISTORY)
+def history(  # noqa: PLR0913 (one parameter for each option)
+    session: Session,
+    *,
+    file: str | None,
+    limit: int,
+    transaction: str | None,
+    prune: bool,
+    older_than: float | None,
+    dry_run: bool,
+) -> Exit:
     """List past transactions, the newest first; with FILE only those that changed it.
 
     Each line begins with the ID of a transaction, which `mdplan undo` and --show take; the beginning of an ID
     is enough where no other begins so. Times are those of your time zone.
+
+    What is forgotten cannot be undone. The last transaction always stays.
     """
-    if file is not None and transaction is not None:
-        raise click.UsageError("--show is for one transaction, and goes with no FILE.")
+    if sum((file is not None, transaction is not None, prune)) > 1:
+        raise click.UsageError("Give only one of FILE, --show and --prune.")
+    if not prune and (dry_run or older_than is not None):
+        raise click.UsageError("--dry-run and --older-than need --prune.")
     if transaction is not None:
         return _show(session, transaction)
+    if prune:
+        return _prune(session, older_than, dry_run=dry_run)
     name = None if file is None else session.named(file)
-    report = list_transactions(session.open_workspace(), limit, name)
+    report = list_transactions(session.open_workspace(), limit, name, session.settings())
     if report.ok and not session.console.as_json:
         plan_output.print_warnings(session, report)
         is_missing = file is not None and not Path(session.folder(), file).exists()
         session.console.paged(history_text(report, file, session.console.out, is_missing=is_missing))
+        if report.kept is not None and report.transactions:
+            session.console.note(_kept(report.kept))
     return session.finish(report)
+
+
+def _prune(session: Session, older_than: float | None, *, dry_run: bool) -> Exit:
+    report = session.open_engine().prune(older_than, dry_run=dry_run)
+    if report.kept is not None:
+        what, size = counted(report.transactions, "transaction"), size_text(report.content_bytes)
+        session.console.note(f"{'Would forget' if dry_run else 'Forgot'} {what}, {size}.")
+        session.console.note(_kept(report.kept))
+    return session.finish(report)
+
+
+def _kept(kept: HistorySize) -> str:
+    """How large the history is, and may be."""
+    return (
+        f"The history has {counted(kept.transactions, 'transaction')}, {size_text(kept.content_bytes)}. "
+        f"It keeps {kept.most_transactions}, {size_text(kept.most_bytes)}, {kept.most_days:g} days."
+    )
 
 
 def _show(session: Session, transaction: str) -> Exit:
@@ -191,7 +239,7 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: 
     if recovered is not None:
         for line in _done(recovered):
             session.console.note(line)
-    elif report.ok:
+    elif report.ok and not report.foreign:
         session.console.note("Nothing to recover: no transaction was interrupted here.")
     if report.foreign and not agreed:
         session.console.note(
@@ -245,6 +293,8 @@ def history_text(report: HistoryReport, file: str | None, style: Style, *, is_mi
     `is_missing`: there is no such file now.
     """
     if not report.transactions:
+        if report.kept is None:
+            return ""  # It could not be read, as the warnings say.
         what = "mdplan has changed nothing here yet"
         if file:
             what = f"No transaction in the history changed `{shown(file)}`"
