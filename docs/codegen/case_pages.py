@@ -256,6 +256,10 @@ def _messages_of(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
                         given = dict(zip(("code", "message", "hint"), node.args, strict=False))
                         given |= {each.arg: each.value for each in node.keywords if each.arg}
                         yield from _message(given.get("code"), given.get("message"), given.get("hint"), names)
+                    case ast.Call(func=ast.Attribute(value=code, attr="problem"), args=args, keywords=keywords):
+                        given = dict(zip(("message", "hint"), args, strict=False))
+                        given |= {each.arg: each.value for each in keywords if each.arg}
+                        yield from _message(code, given.get("message"), given.get("hint"), names)
                     case ast.Tuple(elts=[_, code, reason, hint]):
                         # A row of a table of reasons: the file is named before them.
                         for found, text, next_step in _message(code, reason, hint, names):
