@@ -65,20 +65,27 @@ class Staged:
         self.targets: tuple[StagedTarget, ...] = ()
         self.durable = self.state.syncs
         self.visible = False
+        self.settles = False
 
     def discard(self) -> Problems:
         """Take everything back, and return what a person has to know of that. Does not raise."""
         try:
             if self.record is None:
                 return ()
-            if self.visible and self.state.store.state_of(self.record.transaction) is State.COMMITTED:
-                # The system reported a failure, or the user stopped us, at the commit point itself.
+            if self.settles and self._may_be_committed(self.record):
                 return (_IN_DOUBT,)
             return recovery.roll_back(self.state, self.record, keeps=False, visible=self.visible).problems
         except filesystem.StorageRefused as refused:
             return tuple(replace(problem, code=Code.RECOVERY_REQUIRED) for problem in refused.problems)
         finally:
             self.state.close()
+
+    def _may_be_committed(self, record: Record) -> bool:
+        """Whether the system reported a failure, or the user stopped us, at the commit point itself."""
+        try:
+            return self.state.store.state_of(record.transaction) is State.COMMITTED
+        except filesystem.StorageRefused:
+            return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +222,7 @@ def publish(staged: Staged) -> CommitResult:
         left = state.store.uncleaned()
         clean = [each.transaction for each in left if recovery.folders_of(each) | {""} <= synced]
         # The commit point.
+        staged.settles = True
         state.store.settle(record.transaction, State.COMMITTED, clean, syncs=state.syncs)
     except filesystem.StorageRefused as refused:
         # That the files are new matters more to the caller than why the disk did not confirm it.
