@@ -325,8 +325,8 @@ class DecisionStore(_InStore):
                 standing = _standing(database, plan_id)
                 if standing.version != version:
                     return AddOutcome.STALE
-                number = len(standing.events) + 1
-                after = hashlib.sha256(f"{version}\0{plan_id}\0{number}\0{facts}".encode()).hexdigest()
+                number = len(standing.events)
+                after = _version_after(version, plan_id, number, kind, facts)
                 database.execute(
                     "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)",
                     (plan_id, number, after, kind, facts, time.time()),
@@ -385,15 +385,26 @@ def _note_change(database: sqlite3.Connection) -> None:
     )
 
 
+def _version_after(version: str, plan_id: str, number: int, kind: str, facts: str) -> str:
+    """The version of a log with one more event, whose index is `number`: it tells a copied event."""
+    return hashlib.sha256("\0".join((version, plan_id, str(number), kind, facts)).encode()).hexdigest()
+
+
 def _standing(database: sqlite3.Connection, plan_id: str) -> DecisionHistory:
-    """The events of a plan, up to the first that cannot be read."""
+    """The events of a plan, up to the first that cannot be read, or was not added to these."""
     query = "SELECT version, kind, facts FROM decisions WHERE plan = ? ORDER BY number"
     events: list[Event] = []
     version = UNDECIDED
     for after, kind, facts in database.execute(query, (plan_id,)):
         try:
-            events.append(event_of(kind, facts))
+            event = event_of(kind, facts)
+            expected = _version_after(version, plan_id, len(events), kind, facts)
         except UNREADABLE:
-            return DecisionHistory(tuple(events), version, is_damaged=True)
+            break
+        if after != expected:
+            break
+        events.append(event)
         version = after
-    return DecisionHistory(tuple(events), version)
+    else:
+        return DecisionHistory(tuple(events), version)
+    return DecisionHistory(tuple(events), version, is_damaged=True)

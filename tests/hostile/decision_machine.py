@@ -38,6 +38,7 @@ from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore, address_of
 from mdplan.storage.root import Workspace
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
+from tests.support.commits import change_store
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls
 
 TEXT = "# A\n\none\n\ntwo\n"
@@ -244,19 +245,18 @@ class DecisionMachine(RuleBasedStateMachine):
     @rule(plan_id=plans, source=plans)
     def replay_records(self, plan_id: str, source: str) -> None:
         """Somebody copies what was decided on one plan, or on the same one before, behind what is there."""
-        digits, other = (each.removeprefix("sha256-") for each in (plan_id, source))
-        folders = list((self.folder / "state").rglob("decisions"))
-        stored = [path for folder in folders for path in folder.glob(f"{other}.*.json")]
+        root = Path(self.strict.workspace.roots[0].path)
         # The last ones show an approval and its use; more would only take more time.
-        for path in sorted(stored, key=lambda path: int(path.name.split(".")[1]))[-REPLAYED:]:
-            number = 1
-            while (copy := path.with_name(f"{digits}.{number}.json")).exists():
-                number += 1
-            copy.write_bytes(path.read_bytes())
-            copy.chmod(0o600)
+        for nth in range(REPLAYED):
+            copied = "version, kind, facts, stored_at FROM decisions WHERE plan = ?"
+            change_store(
+                root,
+                f"INSERT INTO decisions SELECT ?, 1000, {copied} ORDER BY number DESC LIMIT 1 OFFSET ?",
+                *(plan_id, source, nth),
+            )
             self._committed(self.strict.apply({"planId": plan_id}), is_strict=True)
             # A copy ends the log of the plan; without it people can decide again.
-            copy.unlink()
+            change_store(root, "DELETE FROM decisions WHERE number = 1000")
 
     @rule(plan_id=plans, verb=st.sampled_from(["decide", "apply", "replan"]), has_link=st.booleans())
     def ask_the_page(self, plan_id: str, verb: str, has_link: bool) -> None:

@@ -1,6 +1,6 @@
-"""Decisions outlive the process, are the user's alone, and are believed only in files of theirs alone."""
+"""Decisions outlive the process, are the user's alone, and are believed only as they were added."""
 
-import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +8,8 @@ import pytest
 
 from mdplan.decisions import Decision, PlanUsed, Verdict
 from mdplan.storage.plans import AddOutcome, DecisionStore
-from tests.support.files import FailingDisk
+from mdplan.storage.store import Store
+from tests.support.commits import change_store
 
 A, B = "sha256-" + "a" * 64, "sha256-" + "b" * 64
 DECISION = Decision(
@@ -30,10 +31,9 @@ def record(decision: Decision, store: DecisionStore | None = None) -> bool:
     return store.add(decision.plan_id, decision, store.history(decision.plan_id).version) is AddOutcome.ADDED
 
 
-def stored_file(state_dir: Path) -> Path:
-    """The one file in which a decision lies."""
-    (path,) = (path for path in state_dir.rglob("decisions/*") if path.is_file())
-    return path
+def change_stored(statement: str, *values: object) -> None:
+    """Change the store behind the back of mdplan."""
+    change_store(Path("/root"), statement, *values)
 
 
 def test_decision_is_found_by_another_store_of_the_same_root_alone() -> None:
@@ -55,73 +55,54 @@ def test_latest_decision_on_a_plan_counts() -> None:
     assert [decision.plan_id for decision in store.all()] == [A, B]
 
 
-def test_stored_decisions_are_private(state_dir: Path) -> None:
-    record(DECISION)
-
-    assert stored_file(state_dir).stat().st_mode & 0o777 == 0o600
-    assert stored_file(state_dir).parent.stat().st_mode & 0o777 == 0o700
-
-
-def test_modified_event_damages_the_log_after_it(state_dir: Path) -> None:
+def test_modified_event_damages_the_log() -> None:
     store = DecisionStore("/root")
     record(DECISION, store)
-    path = stored_file(state_dir)
     record(replace(DECISION, approved_plan_id=A, rejected=()), store)
     assert store.history(A).is_approved
 
-    path.write_text(path.read_text().replace('"ann"', '"bob"'))
+    change_stored("UPDATE decisions SET facts = replace(facts, '\"ann\"', '\"bob\"') WHERE number = 1")
 
     assert store.history(A).is_damaged
     assert not store.history(A).is_approved
-    assert [event.decided_by for event in store.history(A).events if isinstance(event, Decision)] == ["bob"]
+    assert [event.decided_by for event in store.history(A).events if isinstance(event, Decision)] == ["ann"]
 
 
-def test_decision_on_one_plan_does_not_count_for_another(state_dir: Path) -> None:
+def test_decision_on_one_plan_does_not_count_for_another() -> None:
     record(DECISION)
-    path = stored_file(state_dir)
-    copy = path.with_name("b" * 64 + ".1.json")
-    copy.write_bytes(path.read_bytes())
-    copy.chmod(0o600)
+    columns = "version, kind, facts, stored_at"
+    change_stored(f"INSERT INTO decisions SELECT ?, number, {columns} FROM decisions", B)
 
     assert DecisionStore("/root").of(B) is None
 
 
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
-def test_decision_file_accessible_to_others_is_ignored(state_dir: Path, mode: int) -> None:
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+def test_decisions_in_a_folder_writable_by_others_are_ignored(mode: int) -> None:
     record(DECISION)
-    stored_file(state_dir).chmod(mode)
-
-    assert DecisionStore("/root").of(A) is None
-
-
-def test_decisions_in_a_folder_writable_by_others_are_ignored(state_dir: Path) -> None:
-    record(DECISION)
-    stored_file(state_dir).parent.chmod(0o777)
+    Path(Store("/root").folder.path).chmod(mode)
 
     assert DecisionStore("/root").of(A) is None
     assert DecisionStore("/root").all() == ()
     assert not record(DECISION)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{}", b'{"event": "{}", "seal": ""}', b"\xff", b"[" * 99999]
-)
-def test_malformed_decision_is_ignored(state_dir: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"plan_id": 1}', b"\xff", "[" * 99999])
+def test_malformed_decision_is_ignored(content: str | bytes) -> None:
     record(DECISION)
-    stored_file(state_dir).write_bytes(content)
+    change_stored("UPDATE decisions SET facts = ?", content)
 
     assert DecisionStore("/root").of(A) is None
 
 
-def test_approval_expires(state_dir: Path) -> None:
+def test_approval_expires() -> None:
     store = DecisionStore("/root")
     approval = replace(DECISION, approved_plan_id=A, rejected=())
     record(approval, store)
-    written = stored_file(state_dir).stat().st_mtime
+    change_stored("UPDATE decisions SET stored_at = 5000")
 
-    store.forget_older(written - 1)
+    store.forget_older(4999.0)
     assert store.of(A) == approval
-    store.forget_older(written + 1)
+    store.forget_older(5001.0)
     assert store.of(A) is None
 
 
@@ -133,30 +114,19 @@ def test_approval_expires(state_dir: Path) -> None:
     ],
     ids=["of a part", "of the whole"],
 )
-def test_rejection_never_expires(state_dir: Path, refusal: Decision) -> None:
+def test_rejection_never_expires(refusal: Decision) -> None:
     store = DecisionStore("/root")
     record(refusal, store)
 
-    store.forget_older(stored_file(state_dir).stat().st_mtime + 1)
+    store.forget_older(time.time() + 1)
 
     assert store.of(A) == refusal
 
 
 @pytest.mark.parametrize("plan_id", ["", "a" * 64, "sha256-" + "a" * 63, "sha256-../" + "a" * 61, A + "\n"])
-def test_malformed_id_touches_no_file(state_dir: Path, plan_id: str) -> None:
-    disk = FailingDisk()
-    store = DecisionStore("/root", filesystem=disk)
-
-    assert store.of(plan_id) is None
-    assert not record(replace(DECISION, plan_id=plan_id), store)
-    assert not disk.reached
-
-
-def test_stored_decision_is_readable_json(state_dir: Path) -> None:
-    record(DECISION)
-
-    decision = json.loads(stored_file(state_dir).read_bytes())["facts"]
-    assert (decision["decided_by"], decision["rejected"]) == ("ann", [1, 3])
+def test_malformed_id_has_no_decision(plan_id: str) -> None:
+    assert DecisionStore("/root").of(plan_id) is None
+    assert not record(replace(DECISION, plan_id=plan_id))
 
 
 def test_decision_based_on_an_older_version_is_refused() -> None:

@@ -99,6 +99,12 @@ def states_of(folder: Path) -> list[str]:
         return [row[0] for row in database.execute(query)] if database is not None else []
 
 
+def change_store(folder: Path, statement: str, *values: object) -> None:
+    """Change the store of `folder` by SQL, behind the back of mdplan."""
+    with Store(os.path.realpath(folder)).write() as database:
+        database.execute(statement, values)
+
+
 def leave_interrupted(folder: Path) -> str:
     """Make of the last commit below `folder` what a kill leaves behind its last exchange; the transaction."""
     store = Store(os.path.realpath(folder))
