@@ -23,12 +23,14 @@ from mdplan.settings import Settings
 from mdplan.storage import store as stored
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE, Durability, Step
 from mdplan.storage.neighbours import write_note
+from mdplan.storage.plans import PlanStore
 from mdplan.storage.root import Workspace
-from mdplan.storage.store import FileEntry, Store, put_parts
+from mdplan.storage.store import FileEntry, Store
 from tests.conftest import REPOSITORY
 from tests.crash.mounts import bound, immutable
 from tests.hostile.tally import Record
 from tests.hostile.trial import HERE, SECRET, Place, check_accepted, check_refused, problems_of
+from tests.support.commits import change_store
 from tests.support.files import FailingDisk, names_in, tree
 
 NAMES = [f"d{number}/file.md" for number in range(5)]
@@ -315,9 +317,7 @@ def test_changed_plan_is_refused(place: Place, record: Record, field: str) -> No
     act = lambda: place.engine.apply(json.loads(changed))  # noqa: E731
     codes = {Code.PLAN_TAMPERED}
     check_refused(record, f"51 {field} of a plan file", act, codes, place.folder, locks=True)
-    with Store(str(place.root)).write() as database:
-        database.execute("DELETE FROM parts WHERE key = ?", (f"plan {plan_id}",))
-        put_parts(database, f"plan {plan_id}", changed.encode())
+    assert PlanStore(str(place.root)).save_plan(plan_id, [changed.encode()], 0.0)
     by_id = lambda: place.engine.apply({"planId": plan_id})  # noqa: E731
     check_refused(record, f"51 {field} of a stored plan", by_id, codes, place.folder, locks=True)
 
@@ -340,8 +340,7 @@ def test_unknown_expired_or_foreign_plan_is_not_found(place: Place, record: Reco
         codes = {Code.PLAN_NOT_FOUND, Code.INVALID_ARGUMENT}
         check_refused(record, f"52 plan, {name}", act, codes, place.folder, locks=True)
     kept = place.engine.plan(ONE).plan_id
-    with Store(str(place.root)).write() as database:
-        database.execute("UPDATE plans SET saved_at = 1")
+    change_store(place.root, "UPDATE plans SET saved_at = 1")
     fresh = Engine.open([place.root], settings=Settings(durability=Durability.PROCESS))
     fresh.plan({**ONE, "edits": [{"op": "append_to_file", "markdown": "Other."}]})
     act = lambda: fresh.apply({"planId": kept})  # noqa: E731

@@ -55,13 +55,6 @@ def is_refused(engine: Engine, request: object) -> bool:
     return report.error is not None and report.error.code == "APPROVAL_REQUIRED" and text == TEXT
 
 
-def folder_of(state_dir: Path, kind: str, *, has: bool) -> Path:
-    """The one folder of that kind that has files, or the place of the one that does not exist yet."""
-    roots = [path for path in state_dir.iterdir() if path.is_dir()]
-    (found,) = [path / kind for path in roots if (path / kind).is_dir() is has]
-    return found
-
-
 def test_approval_of_a_plan_never_counts_in_another_root(own: Engine, other: Engine) -> None:
     plan_id = plan_of(own)
     document = own.export(plan_id)
@@ -70,38 +63,6 @@ def test_approval_of_a_plan_never_counts_in_another_root(own: Engine, other: Eng
     assert is_refused(other, {"planId": plan_id})
     assert is_refused(other, json.loads(document) if isinstance(document, bytes) else {})
     assert own.apply({"planId": plan_id}).applied
-
-
-@pytest.mark.parametrize("by_link", [False, True])
-def test_copied_decisions_of_another_root_never_count(
-    own: Engine, other: Engine, state_dir: Path, *, by_link: bool
-) -> None:
-    decided = folder_of(state_dir, "decisions", has=True)
-    place = folder_of(state_dir, "decisions", has=False)
-    if by_link:
-        place.symlink_to(decided)
-    else:
-        place.mkdir(mode=0o700)
-        for path in decided.iterdir():
-            (place / path.name).write_bytes(path.read_bytes())
-            (place / path.name).chmod(0o600)
-
-    assert is_refused(other, {"planId": plan_of(own)})
-
-
-def test_stored_plan_behind_a_symbolic_link_is_never_read(
-    own: Engine, state_dir: Path, tmp_path: Path
-) -> None:
-    (stored,) = state_dir.rglob("plans/*.json")
-    moved = tmp_path / "moved.json"
-    stored.rename(moved)
-    stored.symlink_to(moved)
-
-    report = own.apply({"planId": f"sha256-{stored.stem}"})
-
-    assert report.error is not None
-    assert report.error.code in {"PLAN_NOT_FOUND", "PLAN_TAMPERED"}
-    assert (Path(own.workspace.roots[0].path) / "a.md").read_text() == TEXT
 
 
 @pytest.mark.parametrize("query", ["token", "access_token", "authorization"])

@@ -55,10 +55,11 @@ def check_every(
 
 
 @pytest.fixture
-def open_place() -> Iterator[Place]:
-    """A root that every user of the machine can reach, which pytest's own cannot be."""
+def open_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """A root and a state directory that every user can reach, which pytest's own cannot be."""
     folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
+    folder.chmod(0o777)
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(folder / "state"))
     root = folder / "root"
     root.mkdir()
     (root / "here.md").write_bytes(HERE)

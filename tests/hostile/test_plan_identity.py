@@ -15,6 +15,7 @@ from mdplan.plan import Plan
 from mdplan.planning.plan_document import FORMAT, plan_id_of, read_document
 from mdplan.storage.plans import PlanStore
 from tests.support.case_tables import CaseTables
+from tests.support.commits import change_store
 
 CASE_TABLES = CaseTables(__file__)
 
@@ -57,12 +58,6 @@ def hashed(changed: Document) -> Document:
     assert isinstance(read, Plan), read
     assert plan_id_of(read) == read.plan_id
     return honest
-
-
-def forget_plans(state_dir: Path) -> None:
-    """Leave no stored plan, as on another machine."""
-    for path in state_dir.rglob("plans/*"):
-        path.unlink()
 
 
 def set_backup(plan: Document) -> None:
@@ -116,11 +111,11 @@ def test_changed_plan_document_never_keeps_its_id(engine: Engine, change: Callab
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_rehashed_plan_document_is_not_applied(
-    engine: Engine, root: Path, state_dir: Path, change: Callable[[Document], None]
+    engine: Engine, root: Path, change: Callable[[Document], None]
 ) -> None:
     changed = document(engine)
     change(changed)
-    forget_plans(state_dir)
+    change_store(root, "DELETE FROM plans")
     report = engine.apply(hashed(changed))
 
     # A document whose options were changed whole is an honest plan of another batch, under another ID.
@@ -166,18 +161,18 @@ def test_plan_document_never_replaces_a_stored_plan(strict: Engine, root: Path) 
     ],
 )
 def test_valid_plan_document_is_applied_on_another_machine(
-    engine: Engine, root: Path, state_dir: Path, batch: dict[str, Any]
+    engine: Engine, root: Path, batch: dict[str, Any]
 ) -> None:
     plan = document(engine, batch)
-    forget_plans(state_dir)
+    change_store(root, "DELETE FROM plans")
 
     assert engine.apply(plan).applied
 
 
-def test_valid_plan_document_of_an_undo_is_applied(engine: Engine, root: Path, state_dir: Path) -> None:
+def test_valid_plan_document_of_an_undo_is_applied(engine: Engine, root: Path) -> None:
     engine.write(BATCH)
     undo = json.loads(engine.export(engine.undo(dry_run=True).plan_id))
-    forget_plans(state_dir)
+    change_store(root, "DELETE FROM plans")
 
     assert engine.apply(undo).applied
     assert (root / "a.md").read_text() == TEXT
@@ -226,11 +221,11 @@ def test_request_that_is_not_an_edit_is_refused_with_a_code(engine: Engine, root
     assert not engine.apply({**plan, "onStale": "rebase"}).ok
 
 
-def test_plan_of_another_format_is_refused(engine: Engine, root: Path, state_dir: Path) -> None:
+def test_plan_of_another_format_is_refused(engine: Engine, root: Path) -> None:
     plan = document(engine)
     assert plan["mdplanPlan"] == FORMAT
-    (path,) = state_dir.rglob("plans/*.json")
-    path.write_text(json.dumps({**plan, "mdplanPlan": 1}))
+    changed = json.dumps({**plan, "mdplanPlan": 1}).encode()
+    assert PlanStore(str(root.resolve())).save_plan(plan["planId"], [changed], 0.0)
 
     for report in (
         engine.apply({"planId": plan["planId"]}),

@@ -14,6 +14,7 @@ from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, Review
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.plans import DecisionStore
 from mdplan.text.source import Source
+from tests.support.commits import change_store
 from tests.support.three_edits import EDITS, GUIDE, plan
 
 FILES = {"a.md": GUIDE}
@@ -235,11 +236,10 @@ def test_too_long_comment_is_refused(reviewing: ReviewService, comment: str, pla
     assert reviewing.open(plan_id).decision is None
 
 
-def test_unsaved_decision_does_not_count(strict: Engine, reviewing: ReviewService, state_dir: Path) -> None:
+def test_unsaved_decision_does_not_count(strict: Engine, reviewing: ReviewService, root: Path) -> None:
     plan_id = plan(strict)
-    (plans,) = state_dir.rglob("plans")
-    (plans.parent / "decisions").mkdir()
-    (plans.parent / "decisions").chmod(0o777)
+    full = "SELECT RAISE(ABORT, 'full')"
+    change_store(root, f"CREATE TRIGGER full BEFORE INSERT ON decisions BEGIN {full}; END")
 
     assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.IO_ERROR]
     assert only_problem(apply(strict, plan_id)).code is Code.APPROVAL_REQUIRED

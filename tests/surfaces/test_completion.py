@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from mdplan.cli.program import COMMANDS
 from mdplan.operations import OPERATIONS
 from tests.conftest import REPOSITORY
 from tests.support.case_tables import CaseTables
+from tests.support.commits import change_store
 from tests.support.tmux import Terminal, terminal
 from tests.surfaces.command_line import BATCH, mdplan, plan_id_of
 
@@ -39,9 +39,7 @@ def offered(words: str, shell: str = "bash") -> list[str]:
 @pytest.mark.parametrize("command", ["show", "review"])
 def test_plans_are_completed_newest_first(project: Path, command: str) -> None:
     first = plan_id_of()
-    older = time.time() - 100
-    (stored,) = Path(os.environ["MDPLAN_STATE_DIR"]).rglob("*.json")
-    os.utime(stored, (older, older))
+    change_store(project, "UPDATE plans SET saved_at = saved_at - 100")
     second = plan_id_of({**BATCH, "edits": BATCH["edits"][:1]})
 
     assert offered(f"mdplan {command} ") == [f"plain,{each[DIGITS]}" for each in (second, first)]

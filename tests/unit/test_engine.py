@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -15,7 +14,7 @@ from mdplan.engine.engine import Engine
 from mdplan.limits import Limits
 from mdplan.reports.base import Report
 from mdplan.settings import Settings
-from mdplan.storage.store import Store, get_parts, put_parts
+from mdplan.storage.plans import PlanStore
 from mdplan.text.source import sha256_hex
 
 GUIDE = b"# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
@@ -219,10 +218,9 @@ def test_changed_plan_document_is_refused(engine: Engine, folder: Path, field: s
 @pytest.mark.requirement("plan-5")
 def test_stored_plan_that_was_changed_on_disk_is_refused(engine: Engine, folder: Path) -> None:
     plan_id = engine.plan(batch(RENAME)).plan_id
-    with Store(os.path.realpath(folder)).write() as database:
-        document = get_parts(database, f"plan {plan_id}") or b""
-        database.execute("DELETE FROM parts")
-        put_parts(database, f"plan {plan_id}", document.replace(b"Usage", b"Abuse"))
+    store = PlanStore(str(folder.resolve()))
+    stored = store.load_plan(plan_id) or b""
+    assert store.save_plan(plan_id, [stored.replace(b"Usage", b"Abuse")], 0.0)
 
     assert codes(engine.apply({"planId": plan_id})) == [Code.PLAN_TAMPERED]
     assert (folder / "a.md").read_bytes() == GUIDE
