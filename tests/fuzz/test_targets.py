@@ -63,7 +63,7 @@ def test_shortest_input_of_each_failure_is_kept(tmp_path: Path) -> None:
 )
 def test_fuzzing_prints_a_row_for_its_target(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.run", "--seconds=1", f"--home={tmp_path}", "journal"],
+        [sys.executable, "-m", "tests.fuzz.run", "--seconds=1", f"--home={tmp_path}", "line_index"],
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
@@ -71,4 +71,4 @@ def test_fuzzing_prints_a_row_for_its_target(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"^journal +[\d,]{2,} +[\d,]+ +0$", done.stdout, re.MULTILINE)
+    assert re.search(r"^line_index +[\d,]{2,} +[\d,]+ +0$", done.stdout, re.MULTILINE)

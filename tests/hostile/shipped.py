@@ -62,11 +62,6 @@ def _record(root: Path, state: str = "pending", content: bytes | None = None) ->
     return path
 
 
-def _interrupted(root: Path, state: str) -> None:
-    (root / f".mdplan-{ID}-0.tmp").write_bytes(_PLANTED)
-    _record(root, state)
-
-
 def _many(root: Path) -> None:
     first = _record(root, "kept")
     for number in range(2_000):
@@ -115,7 +110,7 @@ def _in(name: str, make: Callable[[Path], object]) -> Callable[[Path], object]:
 
 # Nothing of these may have an effect.
 SHIPPED: Final[dict[str, Callable[[Path], object]]] = {
-    "interrupted commit of known files": lambda root: _interrupted(root, "pending"),
+    "interrupted commit of known files": _record,
     "conflict about known files": lambda root: _record(root, "conflict"),
     "commit that is not cleaned up": lambda root: _record(root, "done"),
     "commit that was rolled back": lambda root: _record(root, "undone"),

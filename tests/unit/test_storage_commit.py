@@ -81,8 +81,7 @@ def test_nothing_is_visible_before_publish(folder: Path) -> None:
 def test_staged_files_are_removed_when_they_are_not_published(folder: Path) -> None:
     before = tree(folder)
     root = Root.open(folder)
-    with Store(str(folder)).write():
-        opened = descriptors()
+    opened = descriptors()
     with locked(root) as lock:
         warnings = stage(lock, ALL, transaction="ab" * 8, note=b"{}", now=0.0, max_bytes=LIMIT).discard()
 
