@@ -16,6 +16,7 @@ from mdplan.data.tree import strings_of
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.workspace import Workspace
 from mdplan.field_names import short_name
 from mdplan.git.repository import RepositoryLocation, find_commit
 from mdplan.git.tree import CommitTree
@@ -42,7 +43,6 @@ from mdplan.planning.results import overlong_rows, unreadable_front_matter
 from mdplan.reading.broken_tree_links import broken_in_tree
 from mdplan.reports.history import CheckReport
 from mdplan.settings import Settings
-from mdplan.storage.root import Workspace
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat

@@ -256,7 +256,9 @@ def _messages_of(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
                         given = dict(zip(("code", "message", "hint"), node.args, strict=False))
                         given |= {each.arg: each.value for each in node.keywords if each.arg}
                         yield from _message(given.get("code"), given.get("message"), given.get("hint"), names)
-                    case ast.Call(func=ast.Attribute(value=code, attr="problem"), args=args, keywords=keywords):
+                    case ast.Call(
+                        func=ast.Attribute(value=code, attr="problem"), args=args, keywords=keywords
+                    ):
                         given = dict(zip(("message", "hint"), args, strict=False))
                         given |= {each.arg: each.value for each in keywords if each.arg}
                         yield from _message(code, given.get("message"), given.get("hint"), names)

@@ -25,6 +25,7 @@ from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents, LinkIndex
 from mdplan.documents.files import OutlineCache
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.plans import Planner
 from mdplan.plan import EditResult, Effect, FileChange
 from mdplan.planning.build import SnapshotFile
@@ -33,7 +34,6 @@ from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
 from mdplan.storage.files import FileBytes, FileName
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.root import Workspace
 
 # Files are examined one after the other, so that few outlines are worth keeping.
 _KEPT_BYTES = 1 << 20

@@ -1,8 +1,12 @@
 """Jobs and outcomes: the picklable values that the bot exchanges with its planning processes."""
 
 import hashlib
+import os
 import pickle
+import stat
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from tempfile import SpooledTemporaryFile
@@ -11,12 +15,11 @@ from typing import Any, Final, Protocol, TypeAlias
 from mdplan.bot.expansion import Path
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
+from mdplan.documents.workspace import Workspace
 from mdplan.operations.base import Operation
 from mdplan.plan import Plan
 from mdplan.planning.merging import ready_to_merge
 from mdplan.settings import Settings
-from mdplan.storage.files import file_stamps
-from mdplan.storage.root import Workspace
 from mdplan.text.lazy_pattern import lazy_pattern
 
 # The value of a manifest that has the history of the file.
@@ -329,3 +332,31 @@ class Spool:
     def close(self) -> None:
         """Delete all of it."""
         self._file.close()
+
+
+# Disks keep times in steps of up to two seconds.
+_RACY_NS: Final = 2_000_000_000
+
+
+def file_stamps(roots: Mapping[str, str], paths: Collection[str]) -> dict[str, str]:
+    """Identity, size and times of the files `paths`, as callers write them, in `roots` by their names.
+
+    A stamp is empty where a later change of the file may have the same times. Files that are missing, or
+    reached through a link, have none.
+    """
+    latest = time.time_ns() - _RACY_NS
+    is_real: dict[str, bool] = {}
+    stamps: dict[str, str] = {}
+    for path in paths:
+        root_name, _, relative = ("", "", path) if "" in roots else path.partition(":")
+        path_on_disk = f"{roots.get(root_name, '')}/{relative}"
+        folder = path_on_disk.rpartition("/")[0]
+        if folder not in is_real:
+            is_real[folder] = os.path.realpath(folder) == os.path.normpath(folder)
+        with suppress(OSError, ValueError):
+            status = os.lstat(path_on_disk)
+            if is_real[folder] and stat.S_ISREG(status.st_mode):
+                times = (status.st_mtime_ns, status.st_ctime_ns)
+                facts = (status.st_dev, status.st_ino, status.st_size, *times)
+                stamps[path] = ".".join(map(str, facts)) if max(times) < latest else ""
+    return stamps

@@ -23,6 +23,7 @@ from mdplan.data.content import load_toml
 from mdplan.data.tree import plain_float
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.site_links import SiteLinks
+from mdplan.documents.workspace import Workspace
 from mdplan.field_names import RepeatedNameError, unique_names
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base import Ordinal, WireModel
@@ -34,7 +35,7 @@ from mdplan.requests.spellings import op_of
 from mdplan.settings import DEFAULT_SETTINGS
 from mdplan.storage.files import FileBytes, visible
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 
 
 def _as_list(given: object) -> object:

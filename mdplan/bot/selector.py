@@ -12,13 +12,13 @@ from mdplan.bot.manifest import LoadedManifest, Rule
 from mdplan.data.content import as_json
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents, files_of
+from mdplan.documents.workspace import Workspace
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import FileState
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.spellings import op_of, operation_named
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.root import Workspace
 from mdplan.text.source import DocumentFormat, Source
 
 

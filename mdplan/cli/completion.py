@@ -17,9 +17,9 @@ from mdplan.cli.terminal import shown_paths
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from mdplan.documents.workspace import Workspace
     from mdplan.engine.history import History
     from mdplan.markdown.outline import Outline
-    from mdplan.storage.root import Workspace
 
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
@@ -177,9 +177,9 @@ def _plans(
 
 def _opened(context: click.Context) -> "tuple[Workspace, History] | None":
     """The roots that the words before name, or the one that is found; None where they cannot be opened."""
+    from mdplan.documents.workspace import Workspace, find_root
     from mdplan.engine.history import History
     from mdplan.storage.filesystem import StorageRefused
-    from mdplan.storage.root import Workspace, find_root
 
     try:
         workspace = Workspace.open(context.params.get("roots") or (find_root("."),), (), ())

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from mdplan.cli.options import session_options
 from mdplan.cli.terminal import Console, shown
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
+from mdplan.documents.workspace import Workspace, find_root, folder_of, found_root, root_name_of
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
-from mdplan.storage.root import Workspace, find_root, folder_of, found_root, root_name_of
 from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:

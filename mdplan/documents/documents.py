@@ -10,6 +10,7 @@ from typing import Final, TypeGuard, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.workspace import Workspace
 from mdplan.limits import Limits
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import decode_document
@@ -32,7 +33,7 @@ from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, to
 from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.files import FileName, compiled, cost_problem, glob_problem
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
 
 BACKUP_SUFFIX: Final = ".bak"

@@ -10,6 +10,7 @@ from time import thread_time
 from typing import Any, Final, Self, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.workspace import Workspace
 from mdplan.field_names import unknown_fields
 from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.blocks import ParseTimeout, parse_time
@@ -19,7 +20,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import NO_RULES, SiteRules, followed
 from mdplan.settings import Settings
 from mdplan.storage.files import FileName
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents, Seen, expand_globs
+from mdplan.documents.workspace import Workspace
 from mdplan.engine import plans
 from mdplan.engine.approval import Approval, ApprovalGate, Feedback, no_approval, reviews_report
 from mdplan.engine.history import CallerIdentity, History
@@ -24,7 +25,6 @@ from mdplan.reports.plan import ApplyReport, ComparisonReport, PlanReport, as_ap
 from mdplan.requests.batch import Batch, OnStale, read_batch
 from mdplan.settings import DEFAULT_SETTINGS, ProgressCallback, Settings, no_progress
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.root import Workspace
 from mdplan.text.source import Source
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.

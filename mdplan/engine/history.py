@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from mdplan import __version__
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
+from mdplan.documents.workspace import Workspace
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json, one_line
 from mdplan.planning.plan_document import document_parts, read_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 from mdplan.storage.user_state import user_name
 from mdplan.text.visible import escaped
 

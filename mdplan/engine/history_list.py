@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.history import History, PastTransaction, changed_paths
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.reports.base import refusal
@@ -13,7 +14,6 @@ from mdplan.settings import Settings
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import locked
-from mdplan.storage.root import Workspace
 from mdplan.storage.store import Store
 from mdplan.text.diff import DiffText
 

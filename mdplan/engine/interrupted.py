@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
-from mdplan.storage.root import Root, Workspace
+from mdplan.documents.workspace import Workspace
+from mdplan.storage.root import Root
 from mdplan.storage.user_state import has_conflict
 
 if TYPE_CHECKING:

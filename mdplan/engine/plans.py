@@ -13,6 +13,7 @@ from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.documents import Documents, LinkIndex
 from mdplan.documents.schema import schema_problems
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.history import History, PastTransaction, library_client
 from mdplan.field_names import camel_case, fold_names, unknown_fields
 from mdplan.limits import Limits
@@ -34,7 +35,7 @@ from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.files import FileBytes, FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import PlanLinks, PlanStore, StoredPlan
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
 
 # Few plans are stale: what merges them, and git, is loaded for these.

@@ -6,15 +6,16 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.interrupted import without_hidden
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
+from mdplan.storage.files import is_temporary_name
 from mdplan.storage.filesystem import StorageRefused, of_error
 from mdplan.storage.folders import can_exchange
 from mdplan.storage.lock import locked
-from mdplan.storage.neighbours import orphan_files
 from mdplan.storage.recovery import pending
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 from mdplan.storage.store import Store
 from mdplan.text.visible import size_text
 
@@ -152,3 +153,34 @@ def _problem(root: Root, check: str, problems: Problems) -> _Finding:
     first = problems[0]
     named = Check(check=check, status="problem", found=first.message, hint=first.hint, root=root.name or None)
     return named, tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+
+
+def orphan_files(root: Root) -> Iterator[str]:
+    """The paths of all files below `root` that are named as a commit names what it works on.
+
+    Links are not followed; folders that cannot be opened, and `.git`, are skipped.
+    """
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        folder = root.open_folder(path)
+        if isinstance(folder, Diagnostic):
+            continue
+        try:
+            entries = sorted(root.filesystem.list(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        finally:
+            root.filesystem.release(folder)
+        above = f"{path}/" if path else ""
+        yield from (
+            above + entry.name for entry in entries if entry.is_file and is_temporary_name(entry.name)
+        )
+        waiting += (
+            above + entry.name
+            for entry in reversed(entries)
+            if entry.is_directory and entry.name not in _NOT_ENTERED
+        )
+
+
+_NOT_ENTERED: Final = frozenset({".git", ".mdplan"})

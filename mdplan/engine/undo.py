@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.documents import Documents
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.interrupted import without_hidden
 from mdplan.plan import FileChange, Plan
@@ -18,7 +19,7 @@ from mdplan.storage import recovery
 from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import locked
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 from mdplan.storage.store import stored_content
 from mdplan.text.source import Source
 

@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.workspace import Workspace
 from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.root import Workspace
 from mdplan.text.lazy_pattern import lazy_pattern
 
 BRANCHES: Final = "refs/heads/"

@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import IO, Any, Final, NamedTuple, TypeAlias
 
+from mdplan.documents.workspace import Workspace
 from mdplan.git import repository
 from mdplan.storage.files import Scope, visible
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 
 # Above all descriptors that a process can have, so that a call which goes past these files is refused.
 _FIRST_HANDLE: Final = 1 << 30

@@ -270,7 +270,8 @@ def _client_name() -> tuple[str, str]:
 
 
 def _record_pending(plan: "Plan", root: "Root") -> None:
-    from mdplan.storage.plans import DecisionStore, address_of
+    from mdplan.storage.plans import DecisionStore
+    from mdplan.web.sessions import address_of
 
     call = _CALL.get()
     if call is not None:

@@ -5,10 +5,8 @@ import os
 import re
 import stat
 import sys
-import time
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeGuard
 
@@ -287,36 +285,6 @@ def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
         "split the file, or raise `--max-file-bytes`",
         file=shown,
     )
-
-
-# --- Stamps of files, which show without reading that their content has not changed.
-
-# Disks keep times in steps of up to two seconds.
-_RACY_NS: Final = 2_000_000_000
-
-
-def file_stamps(roots: Mapping[str, str], paths: Collection[str]) -> dict[str, str]:
-    """Identity, size and times of the files `paths`, as callers write them, in `roots` by their names.
-
-    A stamp is empty where a later change of the file may have the same times. Files that are missing, or
-    reached through a link, have none.
-    """
-    latest = time.time_ns() - _RACY_NS
-    is_real: dict[str, bool] = {}
-    stamps: dict[str, str] = {}
-    for path in paths:
-        root_name, _, relative = ("", "", path) if "" in roots else path.partition(":")
-        path_on_disk = f"{roots.get(root_name, '')}/{relative}"
-        folder = os.path.dirname(path_on_disk)
-        if folder not in is_real:
-            is_real[folder] = os.path.realpath(folder) == os.path.normpath(folder)
-        with suppress(OSError, ValueError):
-            status = os.lstat(path_on_disk)
-            if is_real[folder] and stat.S_ISREG(status.st_mode):
-                times = (status.st_mtime_ns, status.st_ctime_ns)
-                facts = (status.st_dev, status.st_ino, status.st_size, *times)
-                stamps[path] = ".".join(map(str, facts)) if max(times) < latest else ""
-    return stamps
 
 
 # --- Names of files: only plain relative paths below a root pass.

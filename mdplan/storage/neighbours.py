@@ -336,34 +336,3 @@ def interrupted_elsewhere(root: Root, record: Record) -> Diagnostic:
         "run `mdplan recover --adopt` to put the old text back, or `mdplan recover` where it began",
         file=root.show(NOTE),
     )
-
-
-def orphan_files(root: Root) -> Iterator[str]:
-    """The paths of all files below `root` that are named as a commit names what it works on.
-
-    Links are not followed; folders that cannot be opened, and `.git`, are skipped.
-    """
-    waiting = [""]
-    while waiting:
-        path = waiting.pop()
-        folder = root.open_folder(path)
-        if isinstance(folder, Diagnostic):
-            continue
-        try:
-            entries = sorted(root.filesystem.list(folder), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        finally:
-            root.filesystem.release(folder)
-        above = f"{path}/" if path else ""
-        yield from (
-            above + entry.name for entry in entries if entry.is_file and is_temporary_name(entry.name)
-        )
-        waiting += (
-            above + entry.name
-            for entry in reversed(entries)
-            if entry.is_directory and entry.name not in _NOT_ENTERED
-        )
-
-
-_NOT_ENTERED: Final = frozenset({".git", ".mdplan"})

@@ -6,8 +6,6 @@ what the answer says.
 """
 
 import hashlib
-import hmac
-import os
 import re
 import sqlite3
 import time
@@ -16,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeVar
-from urllib.parse import urlencode
 
 from mdplan.client import Client
 from mdplan.decisions import UNDECIDED, UNREADABLE, Decision, DecisionHistory, Event, event_of, stored_form
@@ -241,57 +238,6 @@ class PlanLinks(_InStore):
             (plan_id, self._kind),
         )
         return rows[0][0] if rows else None
-
-
-# --- Where the review page of a root is served, so that a server of agents can show a plan to people.
-#
-# The address is for viewing: clients receive it, and it opens a page that shows one plan and cannot decide.
-
-
-def view_token(view_key: str, plan_id: str) -> str:
-    """The token of the link that shows one plan, for the server with that key."""
-    return hmac.new(view_key.encode(), plan_id.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
-
-
-def announce(root_path: str, address: str, view_key: str) -> bool:
-    """Record that this process serves the review of the root; False where that cannot be stored.
-
-    `root_path` is the root's real path, `address` the URL that takes the query `plan` and `token`.
-    """
-    try:
-        with Store(root_path).write(syncs=False) as database:
-            database.execute("DELETE FROM review")
-            database.execute("INSERT INTO review VALUES (?, ?, ?)", (address, view_key, os.getpid()))
-    except StorageRefused:
-        return False
-    return True
-
-
-def withdraw(root_path: str) -> None:
-    """Remove the record of this process; the record of another process stays."""
-    with suppress(StorageRefused), Store(root_path).write(syncs=False) as database:
-        database.execute("DELETE FROM review WHERE process = ?", (os.getpid(),))
-
-
-def address_of(root_path: str, plan_id: str) -> str | None:
-    """The URL that shows the plan of the root, and cannot decide; None where no process serves one."""
-    row = None
-    with suppress(StorageRefused), Store(root_path).read() as database:
-        if database is not None:
-            row = database.execute("SELECT address, view_key, process FROM review").fetchone()
-    if row is None or not _is_running(row[2]):
-        return None
-    return f"{row[0]}?{urlencode({'plan': plan_id, 'token': view_token(row[1], plan_id)})}"
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 # --- Decisions of people about plans: an append-only log for each plan.

@@ -16,13 +16,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.plans import announce, withdraw
 from mdplan.storage.user_state import user_name
 from mdplan.web import responses
 from mdplan.web.http import HttpPart, serve_http
 from mdplan.web.http_options import local_options
 from mdplan.web.pages import listed_plans
-from mdplan.web.sessions import ReviewSession, ReviewSessions, SessionStore
+from mdplan.web.sessions import ReviewSession, ReviewSessions, SessionStore, announce, withdraw
 
 # What follows the path of the pages in a link.
 OPEN: Final = "open"

@@ -9,18 +9,23 @@ below the path of the cookie (RFC 6265 section 5.1.4): no one can lure a browser
 """
 
 import hashlib
+import hmac
+import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hmac import compare_digest
 from threading import Lock
 from typing import Final
+from urllib.parse import urlencode
 
 from mdplan.decisions import LineComment
 from mdplan.diagnostics import Problems
-from mdplan.storage.plans import view_token
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.store import Store
 
 _TOKEN_BYTES: Final = 32
 _PATH_BYTES: Final = 16
@@ -205,3 +210,54 @@ class ReviewSessions:
 
 def _equal(given: str, expected: str) -> bool:
     return compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
+
+
+# --- Where the review page of a root is served, so that a server of agents can show a plan to people.
+#
+# The address is for viewing: clients receive it, and it opens a page that shows one plan and cannot decide.
+
+
+def view_token(view_key: str, plan_id: str) -> str:
+    """The token of the link that shows one plan, for the server with that key."""
+    return hmac.new(view_key.encode(), plan_id.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def announce(root_path: str, address: str, view_key: str) -> bool:
+    """Record that this process serves the review of the root; False where that cannot be stored.
+
+    `root_path` is the root's real path, `address` the URL that takes the query `plan` and `token`.
+    """
+    try:
+        with Store(root_path).write(syncs=False) as database:
+            database.execute("DELETE FROM review")
+            database.execute("INSERT INTO review VALUES (?, ?, ?)", (address, view_key, os.getpid()))
+    except StorageRefused:
+        return False
+    return True
+
+
+def withdraw(root_path: str) -> None:
+    """Remove the record of this process; the record of another process stays."""
+    with suppress(StorageRefused), Store(root_path).write(syncs=False) as database:
+        database.execute("DELETE FROM review WHERE process = ?", (os.getpid(),))
+
+
+def address_of(root_path: str, plan_id: str) -> str | None:
+    """The URL that shows the plan of the root, and cannot decide; None where no process serves one."""
+    row = None
+    with suppress(StorageRefused), Store(root_path).read() as database:
+        if database is not None:
+            row = database.execute("SELECT address, view_key, process FROM review").fetchone()
+    if row is None or not _is_running(row[2]):
+        return None
+    return f"{row[0]}?{urlencode({'plan': plan_id, 'token': view_token(row[1], plan_id)})}"
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

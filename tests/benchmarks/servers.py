@@ -29,7 +29,7 @@ INITIALIZE = {
 _SERVE = """
 import sys
 from mdplan.storage.filesystem import Durability
-from mdplan.storage.root import Workspace
+from mdplan.documents.workspace import Workspace
 from mdplan.settings import Settings
 from mdplan.mcp.adapter import run_on_stdio
 from mdplan.mcp.server import new_server, build_catalog

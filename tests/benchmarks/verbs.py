@@ -14,11 +14,11 @@ from documents import MEGABYTE, Edit, document, edits
 from measure import Measure, Part, Timed, against, cpu
 from scratch import scratch_folder
 
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.mcp.server import build_catalog
 from mdplan.requests.queries import StatRequest
-from mdplan.storage.root import Workspace
 from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.source import Source

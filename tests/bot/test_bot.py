@@ -14,11 +14,11 @@ from mdplan.bot.file_planner import FilePlanner
 from mdplan.bot.job import CandidateFile, FileStatus, Job
 from mdplan.bot.selector import find_candidates
 from mdplan.diagnostics import Code
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans import Planner
 from mdplan.requests.batch import Batch
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
-from mdplan.storage.root import Workspace
 from mdplan.text.lines import Position
 from tests.bot.big_tree import digests, make_tree
 from tests.bot.golden import HERE, applied, load, open_engine, planned

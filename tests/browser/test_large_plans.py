@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.storage.plans import address_of
+from mdplan.web.sessions import address_of
 from tests.browser.demo_plan import demo_batch, demo_root
 from tests.browser.large_plan import FILES, large_batch
 from tests.browser.review_server import ReviewServer, plan, review_server

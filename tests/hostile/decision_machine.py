@@ -30,14 +30,15 @@ from hypothesis.stateful import (
 )
 
 from mdplan.decisions import Channel, Decision, LineComment, Side
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity, client_actor
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.review_app import META_KEY, ChatReview, Decided, DecideRequest, Verb
 from mdplan.settings import Settings
-from mdplan.storage.plans import DecisionStore, address_of
-from mdplan.storage.root import Workspace
+from mdplan.storage.plans import DecisionStore
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
+from mdplan.web.sessions import address_of
 from tests.support.commits import change_store
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls
 

@@ -11,6 +11,7 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 
 from mdplan.decisions import UNDECIDED, Channel, Decision
 from mdplan.diagnostics import Code
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity
 from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
@@ -19,7 +20,6 @@ from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore
-from mdplan.storage.root import Workspace
 from mdplan.web.sessions import ReviewSession, verdicts_key
 from tests.bot.golden import applied as bot_applied
 from tests.bot.repository import Repository
@@ -489,7 +489,7 @@ def _any_token(text: str) -> str:
 
 
 def test_view_link_shows_only_one_plan(strict: Engine) -> None:
-    from mdplan.storage.plans import address_of
+    from mdplan.web.sessions import address_of
 
     plan_id, other = planned(strict), planned(strict, {"file": "a.md", "edits": EDITS[:1]})
     page = ReviewCalls(strict)
@@ -512,7 +512,7 @@ def test_view_session_receives_no_form_token(
     strict: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No page shows it a token, and no guess is accepted, even if nothing asks whether it may decide."""
-    from mdplan.storage.plans import address_of
+    from mdplan.web.sessions import address_of
 
     plan_id = planned(strict)
     (root / "a.md").write_text(TEXT.replace("one", "uno"))

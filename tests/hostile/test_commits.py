@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage import store as stored
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE, Durability, Step
 from mdplan.storage.neighbours import write_note
 from mdplan.storage.plans import PlanStore
-from mdplan.storage.root import Workspace
 from mdplan.storage.store import FileEntry, Store
 from tests.conftest import REPOSITORY
 from tests.crash.mounts import bound, immutable

@@ -9,7 +9,8 @@ import pytest
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.plans import DecisionStore, address_of
+from mdplan.storage.plans import DecisionStore
+from mdplan.web.sessions import address_of
 from tests.hostile.trial import read_verb, search_verb, stat_verb
 from tests.support.case_tables import CaseTables
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls

@@ -17,6 +17,7 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 
 from mdplan.decisions import UNDECIDED, Channel, Decision, DecisionHistory
 from mdplan.diagnostics import Code
+from mdplan.documents.workspace import Workspace
 from mdplan.engine import approval
 from mdplan.engine import plans as plan_library
 from mdplan.engine import reviews as review_service
@@ -29,7 +30,6 @@ from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore, PlanLinks
-from mdplan.storage.root import Workspace
 from mdplan.web.sessions import verdicts_key
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine

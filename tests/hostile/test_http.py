@@ -17,9 +17,8 @@ from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.mcp.http_part import LimitedSessions
 from mdplan.mcp.review_app import Nonces
-from mdplan.storage.plans import address_of
 from mdplan.web.http import BODY_SECONDS, HEAD_SECONDS, most_connections
-from mdplan.web.sessions import ReviewSessions
+from mdplan.web.sessions import ReviewSessions, address_of
 from tests.surfaces.http_calls import HttpServer, http_server
 from tests.surfaces.review_calls import HOST, ReviewCalls
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
+from mdplan.documents.workspace import find_root
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability, StorageRefused
-from mdplan.storage.root import find_root
 from mdplan.storage.store import Store
 from mdplan.storage.user_state import user_state_directory
 from tests.crash.mounts import bound

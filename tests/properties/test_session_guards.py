@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from mdplan.documents import documents as seen_bases
 from mdplan.documents.documents import Seen
+from mdplan.documents.workspace import Workspace
 from mdplan.engine import commit as committer
 from mdplan.engine.engine import Engine
 from mdplan.mcp import adapter
@@ -29,7 +30,6 @@ from mdplan.requests.batch import Batch
 from mdplan.settings import Settings
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import Durability
-from mdplan.storage.root import Workspace
 from tests.surfaces.mcp_calls import Calls, calls_to
 
 FILES = ("a.md", "b.md")

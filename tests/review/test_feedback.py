@@ -8,12 +8,12 @@ import pytest
 from mdplan.client import Client
 from mdplan.decisions import Decision, LineComment, Side
 from mdplan.diagnostics import Code
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.reports.plan import ReviewReport
 from mdplan.settings import Settings
-from mdplan.storage.root import Workspace
 from tests.support.three_edits import EDITS, GUIDE, change
 
 FILES = {"a.md": GUIDE, "b.md": "# Other\n\none\n"}

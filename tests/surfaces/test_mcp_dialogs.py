@@ -18,12 +18,12 @@ from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.types import Implementation
 
 from mdplan.decisions import Channel, Decision, LineComment, Side
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
-from mdplan.storage.root import Workspace
 from tests.support.case_tables import CaseTables
 from tests.support.three_edits import GUIDE, change
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, compact, process

@@ -11,13 +11,13 @@ from mdplan.bot.manifest import LoadedManifest, ManifestInputs, load_manifest
 from mdplan.cli.views import markdown_comment
 from mdplan.client import Client
 from mdplan.diagnostics import Code
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.plan import Intent
 from mdplan.planning.plan_document import read_document
 from mdplan.settings import Settings
-from mdplan.storage.root import Workspace
 from mdplan.web.pages import plan_title
 from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan

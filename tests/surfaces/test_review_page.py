@@ -20,8 +20,9 @@ from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from mdplan.storage.files import FileName
-from mdplan.storage.plans import DecisionStore, address_of
+from mdplan.storage.plans import DecisionStore
 from mdplan.text.visible import escaped, is_hidden
+from mdplan.web.sessions import address_of
 from tests.conftest import REPOSITORY
 from tests.support.case_tables import CaseTables
 from tests.support.three_edits import change

@@ -10,6 +10,7 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import Documents
 from mdplan.documents.files import OutlineCache, OutlinedFiles, read_site_rules
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.headings import GITHUB, STYLES
@@ -20,7 +21,7 @@ from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.queries import StatRequest
 from mdplan.storage.files import FileName
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Root
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
 from tests.support.case_tables import CaseTables

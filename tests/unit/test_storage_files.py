@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.workspace import Workspace, find_root
 from mdplan.engine.engine import Engine
 from mdplan.storage import filesystem as rename_flags
 from mdplan.storage.files import FileBytes, FileName, KnownContent, content_of, is_digest, read_regular_file
 from mdplan.storage.filesystem import FileSystem, StorageRefused
-from mdplan.storage.root import Root, Workspace, find_root
+from mdplan.storage.root import Root
 from tests.support.case_tables import CaseTables
 from tests.support.files import NOBODY, as_nobody, descriptors, names_in
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Problems
+from mdplan.documents.workspace import find_root
 from mdplan.storage.commit import stage
 from mdplan.storage.filesystem import Step, StorageRefused
 from mdplan.storage.lock import locked
 from mdplan.storage.plans import DEFAULT_KEPT_SECONDS, PlanStore
-from mdplan.storage.root import Root, find_root
+from mdplan.storage.root import Root
 from mdplan.storage.store import FileEntry, State, Store, stored_content
 from tests.support.case_tables import CaseTables
 from tests.support.commits import change, commit, creation, deletion, sha256, states_of

@@ -20,8 +20,8 @@ from mdplan.text.visible import escaped
 from mdplan.web.http_options import read_http_options, with_http_options
 
 if TYPE_CHECKING:
+    from mdplan.documents.workspace import Workspace
     from mdplan.settings import Settings
-    from mdplan.storage.root import Workspace
     from mdplan.web.http import HttpPart
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
@@ -88,11 +88,11 @@ def serve(
     With --http it is started by a person or a service, and serves many clients until it is stopped; it then
     serves people the page of `mdplan review` too, unless it is --read-only.
     """
+    from mdplan.documents.workspace import Workspace
     from mdplan.mcp.adapter import fill, run_on_stdio
     from mdplan.mcp.server import build_catalog, new_server
     from mdplan.settings import Settings
     from mdplan.storage.filesystem import StorageRefused
-    from mdplan.storage.root import Workspace
 
     toolsets, tools = _names(offered["toolsets"]), _names(offered["tools"])
     if toolsets == [_ALL]:

@@ -1,0 +1,449 @@
+"""The workspace: the roots that a process may touch, how callers name files in them, and a list of these."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage import files
+from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused
+from mdplan.storage.root import Root
+from mdplan.storage.user_state import is_known_root, lies_in, state_directory_identity
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+# One letter before a colon is a drive.
+_ROOT_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]+"
+_NAMED: Final = rf"({_ROOT_NAME})=(.+)"
+_GLOB_CHARACTERS: Final = frozenset("*?[")
+_ROOTS_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The roots that this process may touch, held open.
+
+    Where there are several, callers put the root's name before a path (`docs:guide/a.md`); a single root has
+    no name.
+    """
+
+    roots: tuple[Root, ...]
+
+    @staticmethod
+    def open(
+        folders: str
+        | os.PathLike[str]
+        | Sequence[str | os.PathLike[str]]
+        | Mapping[str, str | os.PathLike[str]],
+        allow: Sequence[str] = (),
+        deny: Sequence[str] = (),
+        filesystem: FileSystem | None = None,
+    ) -> "Workspace":
+        """Open `folders`, one or several, as roots; `allow` and `deny` are globs that hold in each of them.
+
+        Several are named by the keys of a mapping, else as in `NAME=FOLDER`, else by the last component of
+        each folder; a folder whose name has a `=` is given as `./a=b`. Raises `StorageRefused`:
+        INVALID_ARGUMENT for names that repeat or are no names and for bad globs, and what the opening of a
+        folder gives.
+        """
+        if isinstance(folders, str | os.PathLike):
+            folders = (folders,)
+        named = folders if isinstance(folders, Mapping) else _named_by_folder(folders)
+        if len(named) == 1:
+            named = {"": next(iter(named.values()))}
+        for name in named:
+            if len(named) > 1 and not re.fullmatch(_ROOT_NAME, name):
+                message = f"`{files.visible(name)}` cannot name a root"
+                hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
+                raise StorageRefused((Diagnostic.invalid(message, hint),))
+        scope = files.Scope.of(allow, deny)
+        filesystem = filesystem or FileSystem()
+        opened: list[Root] = []
+        try:
+            for name, folder in named.items():
+                opened.append(Root.open(folder, name, scope, filesystem))
+            return Workspace(_without_private(opened))
+        except StorageRefused:
+            Workspace(tuple(opened)).close()
+            raise
+
+    def close(self) -> None:
+        """Close all roots."""
+        for root in self.roots:
+            root.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def root_of(self, name: files.FileName) -> Root:
+        """The root that `name`, which came from this workspace, lies in."""
+        return next(root for root in self.roots if root.name == name.root)
+
+    def locate(self, path: str) -> files.FileName | Diagnostic:
+        """The name of the file that a caller's `path` means; it need not exist.
+
+        `path` is relative to the root, or absolute inside a root; with several roots a relative one begins
+        with `name:`. Errors: PATH_INVALID, PATH_OUTSIDE_ROOT.
+        """
+        split = self._split(path)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        name = root.locate(below)
+        return replace(name, file=files.visible(path)) if isinstance(name, Diagnostic) else name
+
+    def hides(self, *paths: str) -> bool:
+        """Whether `allow` or `deny` excludes one of `paths`, as `locate` takes them.
+
+        Everything that leaves a process asks this: content, diffs, plans, history, messages.
+        """
+        if not any(root.scope.is_limited for root in self.roots):
+            return False
+        found = map(self.locate, paths)
+        return any(isinstance(each, Diagnostic) and each.code is Code.PATH_OUTSIDE_ROOT for each in found)
+
+    def contains(self, path: str) -> bool:
+        """Whether the absolute `path` lies inside a root, by its name; it need not exist or be allowed."""
+        return not isinstance(self._split_absolute(path), Diagnostic)
+
+    def read(self, name: files.FileName, max_bytes: int) -> files.FileBytes | Diagnostic:
+        """Read a file, once. Errors: those of `Root.read`."""
+        return self.root_of(name).read(name, max_bytes)
+
+    def status_of(self, name: files.FileName) -> os.stat_result | Diagnostic:
+        """The status of a regular file. Errors: those of `Root.status_of`."""
+        return self.root_of(name).status_of(name)
+
+    def write_refusal(self, name: files.FileName) -> Diagnostic | None:
+        """Why a file could not be replaced now; None when it could. Errors: those of `Root.write_refusal`."""
+        return self.root_of(name).write_refusal(name)
+
+    def is_several(self, pattern: str) -> bool:
+        """Whether `pattern` is a folder or a glob, and so for `iter_files`, and not the name of one file.
+
+        A file that exists is meant by its name, whatever characters that has (`[id].md`).
+        """
+        split = self._split_pattern(pattern)
+        if isinstance(split, Diagnostic):
+            return False
+        root, below = split
+        if _opens(root, below):
+            return True
+        name = root.locate(below) if _is_glob(below) else None
+        return name is not None and (
+            isinstance(name, Diagnostic) or isinstance(root.status_of(name), Diagnostic)
+        )
+
+    def iter_files(
+        self, pattern: str, *, respect_gitignore: bool = False
+    ) -> Iterator[files.FileName] | Diagnostic:
+        """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.
+
+        Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside `allow`
+        and `deny` are omitted; with `respect_gitignore` also what git would ignore. Errors: those of
+        `locate`; INVALID_ARGUMENT for a glob that is none or takes too long; those of `Root.open_folder`.
+        """
+        split = self._split_pattern(pattern)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        if _opens(root, below) or not _is_glob(below):
+            return _names(root, below, None, respect_gitignore=respect_gitignore)
+        problem = files.cost_problem(below) or files.glob_problem(below)
+        return problem or _names(root, _literal_folder(below), below, respect_gitignore=respect_gitignore)
+
+    def shown(self, pattern: str) -> str:
+        """A folder or glob as messages name it: relative to its root (`.` is the root); else as it is."""
+        split = self._split_pattern(pattern)
+        return files.visible(pattern) if isinstance(split, Diagnostic) else split[0].show(split[1] or ".")
+
+    def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
+        """The root that `path` means, and what of `path` is relative to it, unchecked."""
+        # A single slash and what begins with two are not files anywhere; the rules for names say so.
+        if path.startswith("/") and path != "/" and not path.startswith("//"):
+            return self._split_absolute(path)
+        if len(self.roots) == 1:
+            return self.roots[0], path
+        name, colon, below = path.partition(":")
+        for root in self.roots:
+            if colon and root.name == name:
+                return root, below
+        examples = ", ".join(f"`{root.name}:…`" for root in self.roots[:_ROOTS_SHOWN])
+        return Code.PATH_INVALID.problem(
+            f"the path `{files.visible(path)}` names no root",
+            f"begin it with the name of a root: {examples}",
+            file=files.visible(path),
+        )
+
+    def _split_absolute(self, path: str) -> tuple[Root, str] | Diagnostic:
+        # Whole components are compared: `/srv/docs2` is not inside `/srv/docs`.
+        components = path.split("/")
+        fitting = [
+            (len(folder), root)
+            for root in self.roots
+            for folder in (root.path.rstrip("/").split("/"), root.given.rstrip("/").split("/"))
+            if components[: len(folder)] == folder
+        ]
+        if not fitting:
+            return Code.PATH_OUTSIDE_ROOT.problem(
+                f"the path `{files.visible(path)}` is outside every root",
+                "name the file relative to a root folder",
+                file=files.visible(path),
+            )
+        # Of nested roots the inner one is meant.
+        length, root = max(fitting, key=lambda fit: fit[0])
+        return root, "/".join(components[length:])
+
+    def _split_pattern(self, pattern: str) -> tuple[Root, str] | Diagnostic:
+        split = self._split(pattern.rstrip("/") or pattern)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        if pattern and below in ("", "."):
+            return root, ""
+        checked = files.canonical_path(below)
+        return checked if isinstance(checked, Diagnostic) else (root, checked)
+
+
+def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
+    """`roots` that never enter the user's state directory.
+
+    Raises `StorageRefused` with PATH_INVALID for a root that is this directory, or lies in it.
+    """
+    private = state_directory_identity([root.path for root in roots])
+    for root in roots:
+        if private is not None and lies_in(root.path, private):
+            message = f"the root `{files.visible(root.given)}` lies in mdplan's state directory"
+            hint = "name a folder elsewhere; the state directory contains keys, plans and decisions"
+            raise StorageRefused((Code.PATH_INVALID.problem(message, hint),))
+    return tuple(replace(root, private=private) for root in roots)
+
+
+def folder_of(given: str) -> str:
+    """The folder in `given`, which is a folder or NAME=FOLDER."""
+    written = re.fullmatch(_NAMED, given)
+    return written[2] if written else given
+
+
+def root_name_of(given: str) -> str:
+    """The name in `given`, which is a folder or NAME=FOLDER, of one root of several."""
+    written = re.fullmatch(_NAMED, given)
+    return written[1] if written else os.path.realpath(given).rpartition("/")[2]
+
+
+def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:
+    named: dict[str, str | os.PathLike[str]] = {}
+    for given in folders:
+        name, folder = (
+            (root_name_of(given), folder_of(given))
+            if isinstance(given, str)
+            else (os.path.realpath(given).rpartition("/")[2], given)
+        )
+        if name in named:
+            message = f"two roots are named `{files.visible(name)}`"
+            hint = "give one of them another name with `NAME=FOLDER`"
+            raise StorageRefused((Diagnostic.invalid(message, hint),))
+        named[name] = folder
+    return named
+
+
+def _opens(root: Root, below: str) -> bool:
+    """Whether there is a folder `below`; under `allow` or `deny`, one with a file that they leave."""
+    folder = root.open_folder(below)
+    if isinstance(folder, Diagnostic):
+        return False
+    root.filesystem.release(folder)
+    return not below or not root.scope.is_limited or next(files_below(root, below), None) is not None
+
+
+def _names(
+    root: Root, folder: str, glob: str | None, *, respect_gitignore: bool
+) -> Iterator[files.FileName] | Diagnostic:
+    if folder and root.scope.is_limited:
+        # A folder that has nothing to show is answered like one that is missing.
+        if not _opens(root, folder):
+            return _no_files(root, folder)
+    else:
+        opened = root.open_folder(folder)
+        if isinstance(opened, Diagnostic):
+            return opened
+        root.filesystem.release(opened)
+    paths = files_below(root, folder, respect_gitignore=respect_gitignore)
+    if glob is not None:
+        paths = filter(files.compiled([glob]).match_file, paths)
+    return (files.FileName(root.name, path) for path in paths)
+
+
+def _no_files(root: Root, folder: str) -> Diagnostic:
+    shown = root.show(folder)
+    return Code.FILE_NOT_FOUND.problem(
+        f"there is no file below `{shown}` that may be read",
+        "name another folder; some may not be read or written (`--allow`, `--deny`)",
+        file=shown,
+    )
+
+
+def _is_glob(below: str) -> bool:
+    return not _GLOB_CHARACTERS.isdisjoint(below)
+
+
+def _literal_folder(glob: str) -> str:
+    """The folder that everything matching `glob` is below; a glob without a slash matches at every depth."""
+    components = glob.split("/")
+    literal = next(index for index, component in enumerate(components) if _is_glob(component))
+    return "/".join(components[:literal])
+
+
+# --- The files of a root, in order, without following links.
+
+_IGNORE_FILE: Final = ".gitignore"
+
+# A folder in a repository; a file in a submodule or a linked work tree.
+_REPOSITORY: Final = ".git"
+_MOST_IGNORE_BYTES: Final = 1 << 20
+# To open a folder takes as long as to list so many files.
+_COST_OF_FOLDER: Final = 20
+_MOST_OPEN: Final = 64
+
+# The rules in force in a folder, those of the innermost one first, each with the path they are relative to.
+_Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
+
+
+def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> Iterator[str]:
+    """The paths of all regular files below `folder` (empty for the root), sorted as texts.
+
+    Left out are links, `.git` and `.mdplan`, names that no caller could give, what the scope of `root`
+    excludes, what a killed commit left, and folders that cannot be opened; with `respect_gitignore` also what
+    the `.gitignore` files of the root ignore, whether or not git tracks it, and submodules and other
+    repositories below `folder`, which git does not list either. Raises `StorageRefused` (BATCH_TOO_LARGE) for
+    more files and folders than `root.filesystem` lists.
+    """
+    start = f"{folder}/" if folder else ""
+    # Folders wait under their name with the slash, so that paths come out sorted before all are known.
+    waiting: list[tuple[str, _Rules]] = [(start, _rules_above(root, start) if respect_gitignore else ())]
+    left = root.filesystem.most_listed
+    opened: list[tuple[str, int]] = []
+    try:
+        while waiting:
+            path, rules = waiting.pop()
+            if path and not path.endswith("/"):
+                if root.scope.refusal(path) is None:
+                    yield path
+                continue
+            listed = _entries(root, path.rstrip("/"), opened)
+            if respect_gitignore and path != start and any(entry.name == _REPOSITORY for entry in listed):
+                continue
+            entries = [entry for entry in listed if files.component_problem(entry.name) is None]
+            left -= len(entries) + _COST_OF_FOLDER
+            if left < 0:
+                most = root.filesystem.most_listed
+                message = f"there are more than {most:,} files, with each folder as {_COST_OF_FOLDER}"
+                raise StorageRefused.of(
+                    Code.BATCH_TOO_LARGE, message, "name a folder in place of all of them"
+                )
+            if respect_gitignore and any(entry.name == _IGNORE_FILE and entry.is_file for entry in entries):
+                rules = _with_rules(root, path, rules)
+            names = [path + (f"{entry.name}/" if entry.is_directory else entry.name) for entry in entries]
+            waiting.extend(
+                (name, rules) for name in sorted(names, reverse=True) if not _is_ignored(name, rules)
+            )
+    finally:
+        for _, inner in opened:
+            root.filesystem.release(inner)
+
+
+def _entries(root: Root, path: str, opened: list[tuple[str, int]]) -> list[DirectoryEntry]:
+    """The files and folders in the folder `path`; none if it cannot be opened.
+
+    `opened` are folders with their paths, from outer to inner, that are held open for those in them: else to
+    list a deep tree would take the square of its depth.
+    """
+    while opened and not path.startswith(f"{opened[-1][0]}/"):
+        root.filesystem.release(opened.pop()[1])
+    folder = root.open_folder(path, *opened[-1:])
+    if isinstance(folder, Diagnostic):
+        return []
+    opened.append((path, folder))
+    if len(opened) > _MOST_OPEN:
+        root.filesystem.release(opened.pop(0)[1])
+    try:
+        found = root.filesystem.list(folder)
+    except OSError:
+        return []
+    return [entry for entry in found if entry.is_directory or entry.is_file]
+
+
+def _rules_above(root: Root, path: str) -> _Rules:
+    """Rules of the folders around the folder `path`, from the root down."""
+    rules: _Rules = ()
+    above = ""
+    for component in path.split("/")[:-1]:
+        rules = _with_rules(root, above, rules)
+        above += f"{component}/"
+    return rules
+
+
+def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
+    """`rules` and, in front of them, those of the folder `path`; a file that may not be read has none.
+
+    Raises `StorageRefused` (IO_ERROR) for one that a commit lacks.
+    """
+    from pathspec import GitIgnoreSpec
+
+    name = root.locate(path + _IGNORE_FILE)
+    found = name if isinstance(name, Diagnostic) else root.read(name, _MOST_IGNORE_BYTES)
+    if isinstance(found, Diagnostic):
+        if found.code is Code.IO_ERROR:
+            raise StorageRefused((found,))
+        return rules
+    text = found.data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    return ((path, GitIgnoreSpec.from_lines(text.split("\n"))), *rules)
+
+
+def _is_ignored(path: str, rules: _Rules) -> bool:
+    """Whether the innermost rule that speaks of `path` ignores it (gitignore(5)); folders end in a slash."""
+    for folder, spec in rules:
+        is_included = spec.check_file(path.removeprefix(folder)).include
+        if is_included is not None:
+            return is_included
+    return False
+
+
+def find_root(start: str) -> str:
+    """The folder that a command started in `start` works in when no one names one."""
+    return found_root(start)[0]
+
+
+def found_root(start: str) -> tuple[str, str]:
+    """The folder that `find_root` finds, and why it is that one, in words.
+
+    The nearest one, from `start` upwards, that this user has edited before as a root; else the top of the git
+    work tree; else `start` itself. A work tree of another user counts for nothing.
+    """
+    here = os.path.realpath(start)
+    above = [here]
+    while above[-1] != "/":
+        above.append(above[-1].rpartition("/")[0] or "/")
+    for marks, why in (
+        (is_known_root, "which mdplan has edited before"),
+        (_has_repository, "which has .git"),
+    ):
+        folder = next((folder for folder in above if marks(folder)), None)
+        if folder is not None:
+            where = "the current folder" if folder == here else "the nearest folder upwards"
+            return folder, f"{where}, {why}; --root names another"
+    return here, "the current folder; --root names another"
+
+
+def _has_repository(folder: str) -> bool:
+    """Whether `folder` has a `.git` that belongs to this user."""
+    try:
+        return os.lstat(f"{folder}/.git").st_uid == os.geteuid()
+    except OSError:
+        return False
