@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Exit
+from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
-from mdplan.storage.root import Workspace
 from mdplan.storage.store import Store
 from tests.crash.mounts import bound, memory
 from tests.support.case_tables import CaseTables
