@@ -199,7 +199,7 @@ class RootFolder:
         """The link to this folder whose name is the root's device and inode; None where there is no root."""
         try:
             status = os.stat(self.root_path)
-        except OSError:
+        except (OSError, ValueError):
             return None
         return os.path.join(self.directory, _BY_INODE, f"{status.st_dev:x}-{status.st_ino:x}")
 
