@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -68,7 +68,11 @@ class LineIndex:
     @cached_property
     def starts(self) -> list[int]:
         """Return the offset at which each line starts."""
-        starts = [0, *(match.end() for match in _LINE_END.finditer(self._text))]
+        if self.has_cr:
+            starts = [0, *(match.end() for match in _LINE_END.finditer(self._text))]
+        else:
+            lines = self._text.split("\n")
+            starts = [*map(add, accumulate(map(len, lines), initial=0), range(len(lines)))]
         if starts[-1] == len(self._text):
             starts.pop()
         return starts
