@@ -314,8 +314,8 @@ STAGES: Final = (
     ("derive", "links follow what was renamed or moved", "planning/links.py"),
     ("plan", "a Plan, its diff and its ID", "planning/results.py"),
     ("approve", "a decision about this version of the plan", "engine/approval.py"),
-    ("stage", "results next to their targets, a journal record", "storage/commit.py"),
-    ("publish", "files exchanged, record renamed: committed", "storage/commit.py"),
+    ("stage", "results next to their targets, the intent in the store", "storage/commit.py"),
+    ("publish", "files exchanged, then committed in the store", "storage/commit.py"),
 )
 
 

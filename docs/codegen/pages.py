@@ -39,7 +39,7 @@ Every command has `--help` (or `-h`), which fits on one screen, and `--help-all`
 The [exit codes](errors.md#exit-codes) are stable.
 
 Options of [limits](limits.md) are named here and explained there; [variables](environment.md) stand for some options.
-The root is the folder given with `--root`, else the nearest one upwards with a `.mdplan` or `.git` of yours, else the current folder.
+The root is the folder given with `--root`, else the nearest one upwards that mdplan has edited before, else the top of the git work tree, else the current folder.
 Files on the command line are named relative to the folder given with `--root`, as with `git -C`, and without that option relative to the current folder.
 Files in a batch, a diff or a report are named relative to the root.
 Batches, manifests and what `--output` writes are relative to the current folder.
@@ -157,7 +157,7 @@ _OF_VARIABLES: Final = """\
 An option that is given goes before its variable.
 A manifest of the bot sees none of the environment but what `--env` names."""
 _VARIABLES: Final[Mapping[str, str]] = {
-    STATE_DIRECTORY_VARIABLE: "Folder of plans, decisions and seals, instead of `mdplan` in the user's state directory. It has to be one that only you can write.",
+    STATE_DIRECTORY_VARIABLE: "Folder of the history, plans and decisions, instead of `mdplan` in the user's state directory. It has to be one that only you can write.",
     "XDG_STATE_HOME": "The user's state directory on Linux; else `~/.local/state`.",
     TOKEN_VARIABLE: "The token that clients of `mdplan serve --http` send, where `--token-file` names none.",
     "MDPLAN_PAGER": "The pager of long output on a terminal, with its options; empty or `cat` for none.",

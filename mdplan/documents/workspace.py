@@ -220,7 +220,7 @@ def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
     for root in roots:
         if private is not None and lies_in(root.path, private):
             message = f"the root `{files.visible(root.given)}` lies in mdplan's state directory"
-            hint = "name a folder elsewhere; the state directory contains keys, plans and decisions"
+            hint = "name a folder elsewhere; the state directory contains history, plans and decisions"
             raise StorageRefused((Code.PATH_INVALID.problem(message, hint),))
     return tuple(replace(root, private=private) for root in roots)
 

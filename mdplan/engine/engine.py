@@ -352,7 +352,7 @@ class Engine(EngineServices):
         return self.recovery.recover(keep, adopt=adopt)
 
     def doctor(self) -> "DoctorReport":
-        """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
+        """What is wrong with the roots and their stores, and what to do about it; nothing is changed."""
         from mdplan.engine.root_checks import examine
 
         return examine(self.workspace, self.settings)

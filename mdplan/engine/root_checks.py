@@ -10,7 +10,7 @@ from mdplan.documents.workspace import Workspace
 from mdplan.engine.interrupted import without_hidden
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
-from mdplan.storage.files import is_temporary_name
+from mdplan.storage.files import NOTE, is_temporary_name
 from mdplan.storage.filesystem import StorageRefused, of_error
 from mdplan.storage.folders import can_exchange
 from mdplan.storage.lock import locked
@@ -103,7 +103,7 @@ def _old_folder(root: Root) -> _Finding:
     try:
         root.filesystem.status_of(root.descriptor, ".mdplan")
     except OSError:
-        return _ok(root, "tree", "contains nothing of mdplan's")
+        return _ok(root, "tree", "contains no `.mdplan` of mdplan 0.2")
     return _note(
         root,
         "tree",
@@ -113,7 +113,8 @@ def _old_folder(root: Root) -> _Finding:
 
 
 def _stray_files(root: Root) -> _Finding:
-    paths = (path for path in orphan_files(root) if root.scope.refusal(path) is None)
+    # Whose the note of the root is, the interruptions say.
+    paths = (path for path in orphan_files(root) if path != NOTE and root.scope.refusal(path) is None)
     listed = list(islice(paths, _LISTED + 1))
     if not listed:
         return _ok(root, "stray files", "none")

@@ -1,4 +1,4 @@
-"""Files, journal, commits, history.
+"""Files, store, commits, history.
 
 What a caller's path or file gets wrong is returned as a diagnostic (`locate`, `read`, `write_refusal`).
 What stops a commit (`locked`, `stage`, `publish`) or the opening of a root is raised as

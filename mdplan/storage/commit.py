@@ -105,7 +105,7 @@ class StagedFile:
 
     Without a base it is created and must not exist; without a result it is deleted. A created file gets the
     owner, mode and attributes of the file `like`, which has a base in the same commit; or, when it
-    `restores` what was deleted, those of the before-image of its result, where the history has one. `base`
+    `restores` what was deleted, those that its result had, where the store has them. `base`
     are the bytes of its base, if they are held.
     """
 
@@ -243,7 +243,7 @@ def publish(staged: Staged) -> CommitResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A checked file of a commit: its journal entry, and its status if there is a base.
+    """A checked file of a commit: its entry in the store, and its status if there is a base.
 
     `missing` are folders that a created file needs. `problem` is why the commit cannot use the file; it is
     None in `CheckedFiles`.

@@ -23,9 +23,9 @@ Found = TypeVar("Found")
 class Root:
     """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
 
-    A path of a caller, plan or journal becomes a `FileName` by `locate`, which checks it once, so that none
+    A path of a caller, plan or note becomes a `FileName` by `locate`, which checks it once, so that none
     can name a file outside. `private` is the device and inode of a folder that is never entered,
-    whatever its name: mdplan's own state directory, with the user's key.
+    whatever its name: mdplan's own state directory.
     """
 
     name: str
@@ -176,7 +176,7 @@ class Root:
         shown = self.show(path)
         return Code.PATH_INVALID.problem(
             f"the path `{shown}` is refused: `{self.show(folder)}` is mdplan's state directory",
-            "name a file elsewhere; the state directory contains keys, plans and decisions",
+            "name a file elsewhere; the state directory contains history, plans and decisions",
             file=shown,
         )
 

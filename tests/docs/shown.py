@@ -1,13 +1,17 @@
 """What a page shows, done again in order: files written, commands, programs and calls of tools run."""
 
 import json
+import os
 import re
 import shlex
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from mdplan.storage.store import Store
 from tests.bot.repository import IDENTITY
 from tests.docs.pages import fenced
 from tests.support.commits import leave_interrupted
@@ -25,6 +29,7 @@ COMMITTER = {
 _CHANGING = re.compile(
     r"(?<![-0-9a-f])(?:[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40})(?![0-9a-f])"
     r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?|(?<=\.mdplan-)[0-9a-f]{16}|(?<=by user )[\w-]+"
+    r"|(?<=store: )`[^`]+`, [\d.]+ KiB; SQLite [\d.]+|[\d.]+ (?:KiB|bytes)(?= of 256| ?\.)"
 )
 _PLAN = re.compile(r"(mdplan (?:apply|show|review) )([0-9a-f]{12})\b")
 _PLANNED = re.compile(r"To apply: mdplan apply ([0-9a-f]{12})\b")
@@ -113,6 +118,9 @@ def _output(line: str) -> str:
         done = mdplan(*arguments)
         said = done.out.decode() + done.err
         return said if said.endswith("\n") or not said else f"{said}\n"
+    if program == "sqlite3":
+        with closing(sqlite3.connect(Store(os.path.realpath(os.curdir)).path)) as database:
+            return "".join("|".join(map(str, row)) + "\n" for row in database.execute(arguments[-1]))
     assert program in _SHELL, f"no page shows {program}"
     return subprocess.run(["sh", "-e", "-c", line], check=True, capture_output=True, text=True).stdout
 
