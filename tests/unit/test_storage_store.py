@@ -219,7 +219,7 @@ def test_other_process_waits_until_the_holder_dies(tmp_path: Path, program: str)
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(StorageRefused) as refused, locked(Root.open(tmp_path), 0.05):
             pass
-        assert f"process {holder.pid}" in refused.value.problems[0].hint
+        assert f"process {holder.pid}" in refused.value.problems[0].message
         holder.kill()
         holder.wait()
         with locked(Root.open(tmp_path), 5):
