@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from mdplan import __version__
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import snake_case
-from mdplan.markdown.outline import Outline
 from mdplan.plan import (
     NO_INTENT,
     PREFIX,
@@ -30,13 +29,15 @@ from mdplan.plan import (
     edit_list_from_json,
     edit_list_to_json,
 )
-from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.reports.base import to_wire
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import sha256_hex
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+    from mdplan.markdown.outline import Outline
+    from mdplan.planning.build import BuiltFile, ResolvedEdit
 
 
 FORMAT: Final = 2
@@ -299,14 +300,14 @@ def _tampered(reason: str) -> Diagnostic:
 # --- Fingerprints of edits: their effects without offsets, to compare on another base
 
 
-def effects_of(built_files: Iterable[BuiltFile]) -> tuple[tuple[Effect, ...], ...]:
+def effects_of(built_files: "Iterable[BuiltFile]") -> tuple[tuple[Effect, ...], ...]:
     """Return the effects of every edit of `built_files`, in batch order; those in another file come last."""
     files = list(built_files)
     arrived = {item.index: _effects(item) for built in files for item in built.arriving_edits}
     return tuple(_effects(item) + arrived.get(item.index, ()) for built in files for item in built.resolved)
 
 
-def changes_of(item: ResolvedEdit) -> list[tuple[Span, str]]:
+def changes_of(item: "ResolvedEdit") -> list[tuple[Span, str]]:
     """Return what one edit replaces in the document that it saw, without blank lines after deletions."""
     resolution = item.resolution
     changes = [(edit.span, edit.new_text) for edit in resolution.edits]
@@ -317,7 +318,7 @@ def changes_of(item: ResolvedEdit) -> list[tuple[Span, str]]:
     return changes
 
 
-def _effects(item: ResolvedEdit) -> tuple[Effect, ...]:
+def _effects(item: "ResolvedEdit") -> tuple[Effect, ...]:
     outline = item.outline
     return tuple(
         Effect(
@@ -330,7 +331,7 @@ def _effects(item: ResolvedEdit) -> tuple[Effect, ...]:
     )
 
 
-def _around(outline: Outline, offset: int) -> str:
+def _around(outline: "Outline", offset: int) -> str:
     """Return the line before and the line after an insertion; the line it stands in, inside one."""
     lines = outline.source.lines
     if not lines.count:
