@@ -1,5 +1,6 @@
 """A manifest on many repositories: visits them in parallel, and keeps the state of each in SQLite."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -14,8 +15,6 @@ from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final, TypeAlias
-
-from filelock import FileLock
 
 from mdplan.bot.bot import EventListener, RunOptions, ignore_events
 from mdplan.bot.executors import in_order, open_executor
@@ -351,7 +350,8 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
     """The bare clone of `member`, for this process alone; one that a killed run left is made again."""
     folder = Path(fleet.work) / member.folder
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / "lock"):
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         clone, busy = folder / "clone.git", folder / _BUSY
         if busy.exists():
             shutil.rmtree(clone, ignore_errors=True)

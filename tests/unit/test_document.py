@@ -206,7 +206,7 @@ def test_threads_share_a_document() -> None:
 
 BLOCKED = [
     *("mdplan.storage", "mdplan.engine", "mdplan.documents", "mdplan.cli", "mdplan.mcp", "mdplan.web"),
-    *("click", "mcp", "anyio", "filelock", "platformdirs", "jinja2", "subprocess"),
+    *("click", "mcp", "anyio", "platformdirs", "jinja2", "subprocess"),
     *("multiprocessing", "asyncio", "fcntl", "sqlite3"),
 ]
 PROGRAM = CASE_TABLES.value("PROGRAM")
