@@ -180,6 +180,9 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
             # It may be committed although the store reports a failure.
             staged.record = record
         neighbours.write_note(lock.root, record)
+        if state.syncs and any(entry.base is None for entry in record.entries):
+            # By the note alone recovery knows that a created file is not somebody else's.
+            state.folders.sync({""})
         for folder in bases.made_folders:
             state.folders.make(folder)
         staged.targets = _targets(staged, record, bases.files)
@@ -279,10 +282,14 @@ class StagedTarget:
     template: TemplateFile | Traits | None
     exchanges: bool
 
+    @property
+    def displaced(self) -> str:
+        """The name under which a commit that went through leaves the old content, if there was one."""
+        return self.place.temporary if self.exchanges and self.file.result is not None else self.place.aside
+
 
 def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tuple[StagedTarget, ...]:
-    with filesystem.storage_errors(staged.lock.root.show("."), "looking at the folders of"):
-        places = [neighbours.place_of(staged.state.folders, record, index) for index in range(len(bases))]
+    places = [neighbours.place_of(staged.state.folders, record, index) for index in range(len(bases))]
     problems = tuple(place for place in places if isinstance(place, Diagnostic))
     if problems:
         raise filesystem.StorageRefused(problems)
@@ -291,17 +298,18 @@ def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tu
         for base, place in zip(bases, places, strict=True)
         if base.status is not None and not isinstance(place, Diagnostic)
     }
-    return tuple(
-        StagedTarget(
-            file=base.file,
-            place=replace(place, base=base.file.known_base),
-            status=base.status,
-            template=_template(staged.state, base, own),
-            exchanges=place.exchanges,
+    with filesystem.storage_errors(staged.lock.root.show("."), "looking at the folders of"):
+        return tuple(
+            StagedTarget(
+                file=base.file,
+                place=replace(place, base=base.file.known_base),
+                status=base.status,
+                template=_template(staged.state, base, own),
+                exchanges=place.exchanges,
+            )
+            for base, place in zip(bases, places, strict=True)
+            if not isinstance(place, Diagnostic)
         )
-        for base, place in zip(bases, places, strict=True)
-        if not isinstance(place, Diagnostic)
-    )
 
 
 def _template(
@@ -320,8 +328,9 @@ def _template(
 def _finished(staged: Staged, record: Record, cas: SwapStrength) -> CommitResult:
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
-    places = [target.place for target in staged.targets if target.place.entry.base is not None]
-    _, late = recovery.clean_up(state, record, [(place, (place.displaced,)) for place in places])
+    replaced = [target for target in staged.targets if target.place.entry.base is not None]
+    left = [(target.place, (target.displaced,)) for target in replaced]
+    _, late = recovery.clean_up(state, record, left)
     warnings = [*staged.lock.warnings, *late]
     if cas == "weak":
         warnings.append(_WEAK)

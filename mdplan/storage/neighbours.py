@@ -28,7 +28,7 @@ from mdplan.storage.root import Root
 from mdplan.storage.store import TRANSACTION, FileEntry, Record, State, Store
 from mdplan.text.lazy_pattern import lazy_pattern
 
-_MAX_NOTE_BYTES: Final = 1 << 28
+_MAX_NOTE_BYTES: Final = 1 << 25
 _FORMAT: Final = 1
 _SHA256: Final = lazy_pattern(r"[0-9a-f]{64}")
 _MAX_SIZE: Final = 1 << 50
@@ -52,8 +52,7 @@ class StagedPlace:
     `leaf` is its name and `shown` its path for messages. Besides it, `temporary` holds the result until that
     is in place, and the old content after an exchange; `aside` holds the old content where there is no
     exchange, and that of a deleted file. With two files called `trial` can be tried whether names there can
-    change places. `known` says whether it is this user's own store that names the file. `base` is its
-    content, if it is held.
+    change places. `known` and `noted` are those of the transaction. `base` is its content, if it is held.
     """
 
     entry: FileEntry
@@ -65,6 +64,7 @@ class StagedPlace:
     aside: str
     trial: tuple[str, str]
     known: bool
+    noted: bool
     base: KnownContent | None = None
 
     @property
@@ -79,11 +79,6 @@ class StagedPlace:
     def whole_content(self, name: str) -> str | None:
         """What is there under `name`, hashed also if it is larger than base and result. Raises `OSError`."""
         return content_of(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
-
-    @property
-    def displaced(self) -> str:
-        """The name under which a commit that went through leaves the old content, if there was one."""
-        return self.temporary if self.exchanges and self.entry.result is not None else self.aside
 
     def found(self) -> FoundContents:
         """What is there under all three names. Raises `OSError`."""
@@ -118,6 +113,7 @@ def place_of(folders: Folders, record: Record, index: int) -> StagedPlace | Diag
         aside=aside,
         trial=temporary_names(record.transaction, len(record.entries)),
         known=record.known,
+        noted=record.noted,
     )
 
 
@@ -149,7 +145,7 @@ def touched_paths(record: Record) -> Iterable[str]:
 def write_note(root: Root, record: Record) -> None:
     """Say in the tree that a commit runs. Raises `StorageRefused`.
 
-    It is not synced: what has to outlive a loss of power is in the store.
+    Its content is not synced: what has to outlive a loss of power is in the store.
     """
     lines = json.dumps(
         {
@@ -245,61 +241,64 @@ def foreign_commits(folders: Folders, store: Store, paths: Collection[str]) -> I
     Errors: RECOVERY_REQUIRED. Raises `StorageRefused`.
     """
     root = folders.root
-    note = read_note(root)
-    if isinstance(note, Diagnostic):
-        yield note
-    elif note is not None and store.state_of(note.transaction) is None:
-        yield interrupted_elsewhere(root, note)
-    yield from _commits_of_other_roots(root, {os.path.join(root.path, path) for path in paths})
+    absolute = {os.path.join(root.path, path) for path in paths}
+    noted: set[str] = set()
+    for place in sorted(_folders_above(absolute) | {root.path}):
+        note = read_note(root) if place == root.path else _note_in(root, place)
+        if isinstance(note, Record):
+            noted.add(note.transaction)
+            if place != root.path:
+                if any(os.path.join(place, entry.path) in absolute for entry in note.entries):
+                    yield interrupted_in(place)
+            elif store.state_of(note.transaction) is None:
+                yield interrupted_elsewhere(root, note)
+        elif note is not None and place == root.path:
+            yield note
     for path in sorted({folder_of(path) for path in paths}):
         folder = folders.open(path)
         if isinstance(folder, Diagnostic):
             continue
         with storage_errors(root.show(path) or ".", "looking at the folder"):
             names = [name for name in root.filesystem.list_files(folder) if name.startswith(".mdplan-")]
-            yield from _strangers(root, store, folder, path, names)
+            yield from _strangers(root, store, folder, path, names, noted)
 
 
 def _strangers(
-    root: Root, store: Store, folder: int, path: str, names: Iterable[str]
+    root: Root, store: Store, folder: int, path: str, names: Iterable[str], noted: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Yield a problem for the folder `path` if another identity's commit left something in it."""
+    """Yield a problem for the folder `path` if there is something in it of which no note tells what it is.
+
+    The transactions in `noted` have one.
+    """
     left: list[str] = []
     for name in sorted(names):
         if is_temporary_name(name) and name != NOTE:
-            if _settled(store, name.split("-")[1]):
+            transaction = name.split("-")[1]
+            if _settled(store, transaction):
                 root.filesystem.unlink(folder, name)
-            elif store.state_of(name.split("-")[1]) is None:
+            elif transaction not in noted and store.state_of(transaction) is None:
                 left.append(root.show(f"{path}/{name}" if path else name))
     if left:
         shown = ", ".join(f"`{name}`" for name in left[:_NAMES_SHOWN])
         more = f" and {len(left) - _NAMES_SHOWN} more" if len(left) > _NAMES_SHOWN else ""
         yield Code.RECOVERY_REQUIRED.problem(
             f"a commit of another user or state directory was interrupted here: {shown}{more}",
-            "run `mdplan recover --adopt`, or `mdplan recover` where that commit began",
+            "run `mdplan recover` where it began; or, if none is running here, look at them and remove them",
             file=left[0],
         )
 
 
-def _commits_of_other_roots(root: Root, paths: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield a problem for each other root, above or below, whose interrupted commit touches one of `paths`.
-
-    The paths are absolute.
-    """
+def _note_in(root: Root, place: str) -> Record | Diagnostic | None:
+    """What the note of another root, at the absolute path `place`, says."""
     disk = root.filesystem
-    for other in sorted(_folders_above(paths) - {root.path}):
-        with storage_errors(visible(other), "looking at"):
-            if not disk.is_there(os.path.join(other, NOTE)):
-                continue
-            folder = disk.open_root(other)
-        try:
-            record = _read_note(root, folder, visible(os.path.join(other, NOTE)))
-        finally:
-            disk.release(folder)
-        if isinstance(record, Record) and any(
-            os.path.join(other, entry.path) in paths for entry in record.entries
-        ):
-            yield interrupted_in(other)
+    with storage_errors(visible(place), "looking at"):
+        if not disk.is_there(os.path.join(place, NOTE)):
+            return None
+        folder = disk.open_root(place)
+    try:
+        return _read_note(root, folder, visible(os.path.join(place, NOTE)))
+    finally:
+        disk.release(folder)
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:
@@ -329,7 +328,8 @@ def interrupted_in(path: str) -> Diagnostic:
 
 def interrupted_elsewhere(root: Root, record: Record) -> Diagnostic:
     """The problem of a commit in `root` that is not in this user's store."""
-    shown = ", ".join(f"`{root.show(entry.path)}`" for entry in record.entries[:_NAMES_SHOWN])
+    paths = [entry.path for entry in record.entries if root.scope.refusal(entry.path) is None]
+    shown = ", ".join(f"`{root.show(path)}`" for path in paths[:_NAMES_SHOWN]) or "`…`"
     more = f" and {len(record.entries) - _NAMES_SHOWN} more" if len(record.entries) > _NAMES_SHOWN else ""
     return Code.RECOVERY_REQUIRED.problem(
         f"a commit of another user or state directory was interrupted: {shown}{more}",

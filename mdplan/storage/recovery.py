@@ -22,7 +22,7 @@ from mdplan.storage.files import (
     is_digest,
     read_regular_file,
 )
-from mdplan.storage.filesystem import StorageRefused, of_error
+from mdplan.storage.filesystem import StorageRefused, of_error, storage_errors
 from mdplan.storage.folders import Folders
 from mdplan.storage.lock import RootLock, is_locked
 from mdplan.storage.neighbours import FoundContents, StagedPlace
@@ -107,8 +107,7 @@ def is_interrupted(root: Root) -> bool:
 def foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
     """The commit below `root` that another identity began: its ID, and what an undo could do to each file.
 
-    None where there is none, or it runs. Anybody may have written the note, so no file is read for it. Raises
-    `StorageRefused`.
+    None where there is none, or it runs. Raises `StorageRefused`.
     """
     note = neighbours.read_note(root)
     store = Store(root.path, filesystem=root.filesystem)
@@ -116,7 +115,11 @@ def foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
         return None
     with closing(Folders(root)) as folders:
         places, _ = neighbours.places_of(folders, note)
-        actions = {place.entry.path: _possible_undo(place) for place in places}
+        is_complete = _is_complete(folders, note)
+        actions = {
+            place.entry.path: "keep the new state of" if is_complete else _possible_undo(place)
+            for place in places
+        }
     return note.transaction, {path: action for path, action in actions.items() if action}
 
 
@@ -206,14 +209,14 @@ def recover(
     decides what becomes of files that someone changed on top of a transaction: they stay as they are now
     (`current`), or get their old content (`base`); what they lose is in the store. Calling it again does no
     harm. Errors among the problems: RECOVERY_REQUIRED, RECOVERY_CONFLICT. Raises `StorageRefused` when the
-    store cannot be read.
+    store cannot be read, and, without `settles`, for a commit that another user or state directory began.
     """
     # The cause may have been a loss of power, so this lasts whatever the commit was asked for.
     state = RootState.open(lock, syncs=True)
     findings = _Findings()
     try:
-        for _, record in state.store.interrupted():
-            _undo(state, record, findings, keep=keep)
+        for interrupted, record in state.store.interrupted():
+            _settle_own(state, interrupted, record, findings, keep)
         uncleaned = state.store.uncleaned()
         for record in uncleaned:
             _finish(state, record, findings)
@@ -222,11 +225,28 @@ def recover(
             state.folders.sync(folders_of(*uncleaned) | {""})
             state.store.mark_clean(record.transaction for record in uncleaned)
         state.store.mark_conflicts()
+        # Plans made of what somebody else left half done would be refused for other reasons, or not at all.
+        foreign = () if settles else tuple(neighbours.foreign_commits(state.folders, state.store, ()))
+        if foreign:
+            raise StorageRefused(foreign)
     finally:
         state.close()
     return RecoveryResult(
         tuple(findings.rolled_back), tuple(findings.finished), tuple(findings.files), tuple(findings.problems)
     )
+
+
+def _settle_own(
+    state: RootState, interrupted: State, record: Record, findings: _Findings, keep: Keep | None
+) -> None:
+    """Undo a transaction of this user, unless somebody else finished it or made the same change."""
+    note = neighbours.read_note(state.root)
+    if note is None or (isinstance(note, Record) and note.transaction != record.transaction):
+        record = replace(record, noted=interrupted is State.CONFLICT)
+    if not record.noted and _is_complete(state.folders, record):
+        state.store.settle(record.transaction, State.COMMITTED, syncs=True)
+    else:
+        _undo(state, record, findings, keep=keep)
 
 
 def _undo(state: RootState, record: Record, findings: _Findings, *, keep: Keep | None) -> bool:
@@ -280,20 +300,23 @@ def _adopted(state: RootState, record: Record, findings: _Findings, keep: Keep |
     if problem is not None:
         findings.problems.append(problem)
         return False
-    if not _is_complete(state, record):
+    if not _is_complete(state.folders, record):
         return _undo(state, record, findings, keep=keep)
     _finish(state, record, findings)
     state.sync(record)
     return True
 
 
-def _is_complete(state: RootState, record: Record) -> bool:
-    """Whether all files of `record` are its results."""
-    places, problems = neighbours.places_of(state.folders, record)
-    return (
-        not problems
-        and len(places) == len(record.entries)
-        and all(place.content(place.leaf) == place.entry.result for place in places)
+def _is_complete(folders: Folders, record: Record) -> bool:
+    """Whether all files of `record` are its results, and, without a note, nothing lies next to them."""
+    places, problems = neighbours.places_of(folders, record)
+    if problems or len(places) < len(record.entries):
+        return False
+    with storage_errors(folders.root.show("."), "looking at the files of"):
+        found = [(place.entry.result, place.found()) for place in places]
+    return all(
+        contents == FoundContents(result, None, None) or (record.noted and contents.target == result)
+        for result, contents in found
     )
 
 
@@ -343,6 +366,8 @@ def restore(
     for place, contents in reversed(inspected):
         action = plan_restore(place.entry, contents, known=place.known)
         if action is RestoreAction.NOTHING or (action is RestoreAction.CONFLICT and keep == "current"):
+            continue
+        if action is RestoreAction.TAKE_AWAY and not place.noted:
             continue
         try:
             is_forced = action is RestoreAction.CONFLICT and keep

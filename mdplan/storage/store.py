@@ -74,7 +74,8 @@ class Record:
 
     `made_folders` are made before the files, the outer first; `removed_folders` are removed after the commit
     if they are empty then, the inner first. `known` means that it comes from this user's store, and not from
-    the note that a commit leaves in the tree while it runs.
+    the note that a commit leaves in the tree while it runs; `noted` that this note is there. Where it is not,
+    nothing was done yet, or another user has recovered from it.
     """
 
     transaction: str
@@ -82,6 +83,7 @@ class Record:
     made_folders: tuple[str, ...] = ()
     removed_folders: tuple[str, ...] = ()
     known: bool = True
+    noted: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.diagnostics import Code
+from mdplan.storage.files import NOTE
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem
 from tests.crash.aftermath import (
+    MIXED,
+    NEW,
     Saved,
     batch,
     in_memory,
@@ -143,6 +148,54 @@ def test_killed_recovery_runs_again(trial: Trial, part: int, tally: Tally) -> No
 @pytest.mark.parametrize("part", range(PARTS))
 def test_recovery_killed_before_any_change_runs_again(trial: Trial, part: int, tally: Tally) -> None:
     check_kills_of_recovery(trial, changing(trial.steps)[part::PARTS], 1, tally)
+
+
+# --- The commit began under another state directory: a container without its volume, a job, `sudo`.
+
+
+def by_another_user(trial: Trial) -> Iterator[str]:
+    """Nothing is met in silence, and nothing undone unasked; what is asked for is done."""
+    killed = tree(trial.folder)
+    is_visible = (trial.folder / NOTE).exists()
+    ended = trial.mdplan.run(trial.folder, *APPLY, stdin=batch())
+    problems = ended.json["diagnostics"] if is_visible else []
+    if is_visible and {problem["code"] for problem in problems} != {Code.RECOVERY_REQUIRED}:
+        yield f"applied over it: {ended}"
+    if is_visible and not all(name in str(problems) for name in ("a.md", "docs/gone.md", "new/deep/made.md")):
+        yield f"the files are not named: {ended}"
+    for looks in (("plan", "-", "--json"), ("doctor", "--json"), RECOVER) if is_visible else ():
+        ended = trial.mdplan.run(trial.folder, *looks, stdin=batch())
+        if not re.search('--adopt|"foreign"', ended.out) or tree(trial.folder) != killed:
+            yield f"{looks[0]}: {ended}"
+    if is_visible:
+        ended = trial.mdplan.run(trial.folder, *RECOVER, "--adopt", "--yes")
+        if ended.code != 0 or trial.outcome() == MIXED or [*unclean(trial.folder)]:
+            yield f"adopted as {trial.outcome()}: {ended}"
+        ended = trial.mdplan.run(trial.folder, *APPLY, stdin=batch())
+        if trial.outcome() != NEW:
+            yield f"applied after that: {ended}"
+
+
+@pytest.mark.requirement("commit-3")
+@pytest.mark.parametrize("part", SAMPLED)
+def test_commit_that_another_state_directory_began_is_refused_and_adopted_on_request(
+    trial: Trial, part: int, tally: Tally, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    violations: list[str] = []
+    points = changing(trial.steps)[part::PARTS]
+    for point in points:
+        trial.kill(point)
+        where = f"killed before {trial.steps[point - 1]}, {point} of {len(trial.steps)}"
+        with monkeypatch.context() as patch:
+            patch.setenv("MDPLAN_STATE_DIR", str(tmp_path / str(point)))
+            violations += (f"{where}: {problem}" for problem in by_another_user(trial))
+        left = tree(trial.folder)
+        ended = trial.mdplan.run(trial.folder, *RECOVER)
+        if ended.code != 0 or tree(trial.folder) != left or [*unclean(trial.folder)]:
+            violations.append(f"{where}: recovered by the first: {ended}")
+    tally("commits that others adopt", points=len(points), states=len(points), violations=len(violations))
+    assert points
+    assert violations == []
 
 
 def run_process(folder: Path, failpoint: str) -> subprocess.CompletedProcess[str]:

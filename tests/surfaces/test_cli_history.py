@@ -320,9 +320,10 @@ def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path
         line for line in lines if re.match(r"problem  (interrupted transactions|store): ", line)
     ]
     assert any(f"`notes/.mdplan-{transaction}-7.tmp`" in line for line in lines)
+    assert "MDPLAN_STATE_DIR" in run.err
+    run = mdplan("doctor")
     assert "error: RECOVERY_REQUIRED: " in run.err
     assert "mdplan recover" in run.err
-    assert "MDPLAN_STATE_DIR" in run.err
 
 
 def test_doctor_reports_an_unsafe_state_folder(project: Path) -> None:
@@ -344,7 +345,7 @@ def test_doctor_names_the_folder_of_an_earlier_version(project: Path) -> None:
     assert "tree: contains `.mdplan`, the history of mdplan 0.2" in run.out.decode()
 
 
-def test_commit_of_another_state_directory_is_refused_named_and_undone_on_request(
+def test_commit_of_another_state_directory_is_refused_named_and_settled_on_request(
     project: Path, tmp_path: Path
 ) -> None:
     interrupted(project)
@@ -353,9 +354,9 @@ def test_commit_of_another_state_directory_is_refused_named_and_undone_on_reques
     for arguments in (("plan",), ("apply", "-"), ("doctor",)):
         assert "RECOVERY_REQUIRED" in mdplan(*arguments, stdin=CREATE, environment=elsewhere).err
     listed = mdplan("recover", environment=elsewhere)
-    assert "would put back the old content of guide.md" in listed.err
+    assert "would keep the new state of guide.md" in listed.err
     assert (project / "guide.md").read_text() == RESULT
     assert mdplan("recover", "--adopt", environment=elsewhere).code == 2
     assert mdplan("recover", "--adopt", "--yes", environment=elsewhere).code == 0
-    assert (project / "guide.md").read_text() == GUIDE
+    assert (project / "guide.md").read_text() == RESULT
     assert mdplan("apply", "-", stdin=CREATE, environment=elsewhere).code == 0

@@ -162,6 +162,9 @@ def test_plan_that_cannot_be_stored_can_be_written_to_a_file(
     planned = mdplan("plan", "--output", "plan.json", stdin=BATCH)
 
     assert (planned.code, planned.out.decode()) == (0, DIFF)
+    assert "MDPLAN_STATE_DIR" in mdplan("apply", "plan.json").err
+    monkeypatch.delenv("MDPLAN_STATE_DIR")
+    monkeypatch.setenv("XDG_STATE_HOME", str(project.parent / "states"))
     assert mdplan("apply", "plan.json").code == 0
     assert (project / "guide.md").read_text() == RESULT
 

@@ -326,6 +326,7 @@ def test_durable_steps_follow_the_order_of_the_protocol(folder: Path) -> None:
 
     assert steps == [
         Step.STORE_COMMIT,  # The intent, and the old contents.
+        Step.SYNC_DIRECTORY,  # The note, because a file is created.
         *[Step.EXCHANGE] * 2,  # The disk is tried.
         *[Step.SYNC] * 4,  # The bases, which are the way back, and the results.
         *[Step.EXCHANGE, Step.RENAME_NEW, Step.RENAME],  # The swaps.

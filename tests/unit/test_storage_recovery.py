@@ -458,8 +458,10 @@ def interrupted(folder: Path, row: Row) -> None:
     for name, content in zip(("a.md", TEMPORARY, ASIDE), contents, strict=True):
         if content is not None:
             (folder / name).write_bytes(content)
+    record = Record(transaction=RESTORED_ID, entries=(entry,))
+    write_note(Root.open(folder), record)
     with Store(str(folder)).begin(syncs=False) as transaction:
-        transaction.record(Record(transaction=RESTORED_ID, entries=(entry,)), b"{}", 0.0)
+        transaction.record(record, b"{}", 0.0)
 
 
 def read(path: Path) -> bytes | None:
