@@ -80,9 +80,9 @@ def pending(root: Root) -> Problems:
     A running commit of another process is not a problem. Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT.
     """
     store = Store(root.path, filesystem=root.filesystem)
+    note = neighbours.read_note(root)
     try:
         interrupted = store.interrupted()
-        note = neighbours.read_note(root)
         is_foreign = note is not None and (
             isinstance(note, Diagnostic) or store.state_of(note.transaction) is None
         )
@@ -91,7 +91,8 @@ def pending(root: Root) -> Problems:
         with closing(Folders(root)) as folders:
             problems = _blocking(folders, interrupted, None)
     except StorageRefused as refused:
-        return refused.problems
+        # Whose commit it is cannot be told, but that there is one.
+        problems, is_foreign = [*refused.problems], not is_locked(root)
     if is_foreign and note is not None:
         problems.append(
             note if isinstance(note, Diagnostic) else neighbours.interrupted_elsewhere(root, note)

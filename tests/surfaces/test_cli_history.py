@@ -348,7 +348,9 @@ def test_doctor_names_the_folder_of_an_earlier_version(project: Path) -> None:
 def test_commit_of_another_state_directory_is_refused_named_and_settled_on_request(
     project: Path, tmp_path: Path
 ) -> None:
-    interrupted(project)
+    commit({"files": [BATCH, CREATE]})
+    leave_interrupted(project)
+    (project / "new.md").unlink()
     elsewhere = {"MDPLAN_STATE_DIR": str(tmp_path / "elsewhere")}
 
     for arguments in (("plan",), ("apply", "-"), ("doctor",)):

@@ -211,7 +211,9 @@ def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> 
 @command(example="mdplan recover")
 @click.option("--keep-current", is_flag=True, help="Keep files that have changed since then.")
 @click.option("--restore-base", is_flag=True, help="Restore files that have changed since then, too.")
-@click.option("--adopt", is_flag=True, help="Also roll back a commit that another user or machine began.")
+@click.option(
+    "--adopt", is_flag=True, help="Also undo or finish a commit that another user or machine began."
+)
 @click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
 @engine_command(RecoverReport, COMMITS)
 def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: bool, yes: bool) -> Exit:
@@ -243,7 +245,7 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: 
         session.console.note("Nothing to recover: no transaction was interrupted here.")
     if report.foreign and not agreed:
         session.console.note(
-            "Nothing of this was changed. To put the old text back: mdplan recover --adopt --yes"
+            "Nothing of this was changed. To undo or finish it: mdplan recover --adopt --yes"
         )
     return session.finish(report)
 
@@ -265,9 +267,8 @@ def _listed(commit: ForeignTransaction) -> str:
     root = f" in {shown(commit.root)}" if commit.root else ""
     lines = [f"  would {file.action} {shown(file.file)}" for file in commit.files or ()]
     lines = lines or ["  would change no file"]
-    return "\n".join(
-        (f"The interrupted commit {shown(commit.transaction)}{root} of another user or machine:", *lines)
-    )
+    who = f"The interrupted commit {shown(commit.transaction)}{root} of another user or machine."
+    return "\n".join((f"{who} If all of its files are new, --adopt finishes it; else it", *lines))
 
 
 def _can_ask(session: Session) -> bool:
@@ -278,7 +279,7 @@ def _agrees(count: int) -> bool:
     """Ask whether to go on; no is the answer where a person only presses the return key."""
     what = "this transaction" if count == 1 else f"all {count} transactions"
     return click.confirm(
-        f"You did not begin this on this machine. Roll back {what}?", default=False, err=True
+        f"You did not begin this on this machine. Undo or finish {what}?", default=False, err=True
     )
 
 
