@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeVar
 from mdplan.client import Client
 from mdplan.decisions import UNDECIDED, UNREADABLE, Decision, DecisionHistory, Event, event_of, stored_form
 from mdplan.storage.filesystem import FileSystem, StorageRefused
-from mdplan.storage.store import Store, drop_unused, get_parts, put_parts
+from mdplan.storage.store import Store, drop_unused, get_parts, put_parts, put_stream
 from mdplan.text.lazy_pattern import lazy_pattern
 
 DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
@@ -86,8 +86,7 @@ class PlanStore(_InStore):
         With the parts of its `document` go `bases`, the contents that a merge needs, up to some size, and the
         `client` that made the plan: the first one that did.
         """
-        data = b"".join(document)
-        if not _PLAN_ID.fullmatch(plan_id) or len(data) > MAX_DOCUMENT_BYTES:
+        if not _PLAN_ID.fullmatch(plan_id):
             return False
         try:
             with self._store.write(syncs=False) as database:
@@ -103,7 +102,7 @@ class PlanStore(_InStore):
                     ),
                 )
                 database.execute("DELETE FROM parts WHERE key = ?", (f"plan {plan_id}",))
-                put_parts(database, f"plan {plan_id}", data)
+                put_stream(database, f"plan {plan_id}", document, MAX_DOCUMENT_BYTES)
                 _put_bases(database, plan_id, bases)
                 if self._collected_at is None or now - self._collected_at >= _COLLECT_SECONDS:
                     self._collected_at = now

@@ -598,11 +598,30 @@ def _file_system_of(directory: str) -> str:
 
 def put_parts(database: sqlite3.Connection, key: str, data: bytes) -> None:
     """Store `data` under `key`, in compressed parts of at most 1 MiB of it each, unless it is there."""
+    put_stream(database, key, (data,), len(data))
+
+
+def put_stream(database: sqlite3.Connection, key: str, data: Iterable[bytes], most_bytes: int) -> None:
+    """`put_parts` of what is made meanwhile, and never held whole. Raises `StorageRefused` for too much."""
     if database.execute("SELECT 1 FROM parts WHERE key = ? LIMIT 1", (key,)).fetchone() is not None:
         return
-    for part, start in enumerate(range(0, len(data) or 1, _PART_BYTES)):
-        compressed = zlib.compress(data[start : start + _PART_BYTES], 1)
-        database.execute("INSERT INTO parts VALUES (?, ?, ?)", (key, part, compressed))
+    waiting, part, size = bytearray(), 0, 0
+
+    def put() -> None:
+        database.execute("INSERT INTO parts VALUES (?, ?, ?)", (key, part, zlib.compress(waiting, 1)))
+
+    for chunk in data:
+        size += len(chunk)
+        if size > most_bytes:
+            raise StorageRefused(())
+        for start in range(0, len(chunk), _PART_BYTES):
+            piece = chunk[start : start + _PART_BYTES]
+            if len(waiting) + len(piece) > _PART_BYTES:
+                put()
+                waiting.clear()
+                part += 1
+            waiting += piece
+    put()
 
 
 def get_parts(database: sqlite3.Connection, key: str) -> bytes | None:

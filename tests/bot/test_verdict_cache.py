@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import mdplan.bot.bot
+from mdplan.bot import job as stamps
 from mdplan.bot.bot import propose
 from mdplan.bot.job import Chunk, FileOutcome, PackedJob
 from mdplan.bot.manifest import ManifestInputs
-from mdplan.storage import files as stamps
 from tests.bot.golden import HERE, load, open_engine
 from tests.bot.repository import Repository
 from tests.conftest import FULL
