@@ -10,7 +10,7 @@ from typing import Final, TypeGuard, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
-from mdplan.documents.workspace import Workspace
+from mdplan.documents.workspace import Workspace, compiled, cost_problem, glob_problem
 from mdplan.limits import Limits
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import decode_document
@@ -31,7 +31,7 @@ from mdplan.planning.navigation import entry_names, is_navigation
 from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, too_large
 from mdplan.settings import ProgressCallback, no_progress
-from mdplan.storage.files import FileName, compiled, cost_problem, glob_problem
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex

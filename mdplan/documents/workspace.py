@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
@@ -10,7 +11,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused
 from mdplan.storage.root import Root
-from mdplan.storage.user_state import is_known_root, lies_in, state_directory_identity
+from mdplan.storage.user_state import is_known_root, user_state_directory
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -59,7 +60,7 @@ class Workspace:
                 message = f"`{files.visible(name)}` cannot name a root"
                 hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
                 raise StorageRefused((Diagnostic.invalid(message, hint),))
-        scope = files.Scope.of(allow, deny)
+        scope = scope_of(allow, deny)
         filesystem = filesystem or FileSystem()
         opened: list[Root] = []
         try:
@@ -155,7 +156,7 @@ class Workspace:
         root, below = split
         if _opens(root, below) or not _is_glob(below):
             return _names(root, below, None, respect_gitignore=respect_gitignore)
-        problem = files.cost_problem(below) or files.glob_problem(below)
+        problem = cost_problem(below) or glob_problem(below)
         return problem or _names(root, _literal_folder(below), below, respect_gitignore=respect_gitignore)
 
     def shown(self, pattern: str) -> str:
@@ -216,9 +217,9 @@ def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
 
     Raises `StorageRefused` with PATH_INVALID for a root that is this directory, or lies in it.
     """
-    private = state_directory_identity([root.path for root in roots])
+    private = _state_directory_identity([root.path for root in roots])
     for root in roots:
-        if private is not None and lies_in(root.path, private):
+        if private is not None and _lies_in(root.path, private):
             message = f"the root `{files.visible(root.given)}` lies in mdplan's state directory"
             hint = "name a folder elsewhere; the state directory contains history, plans and decisions"
             raise StorageRefused((Code.PATH_INVALID.problem(message, hint),))
@@ -276,7 +277,7 @@ def _names(
         root.filesystem.release(opened)
     paths = files_below(root, folder, respect_gitignore=respect_gitignore)
     if glob is not None:
-        paths = filter(files.compiled([glob]).match_file, paths)
+        paths = filter(compiled([glob]).match_file, paths)
     return (files.FileName(root.name, path) for path in paths)
 
 
@@ -447,3 +448,93 @@ def _has_repository(folder: str) -> bool:
         return os.lstat(f"{folder}/.git").st_uid == os.geteuid()
     except OSError:
         return False
+
+
+def _state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
+    """The device and inode of the directory, which is made if it is missing and would lie in one of `roots`.
+
+    `roots` are real paths. None where there is no such directory, and no one can make it through a root.
+    """
+    disk, directory = FileSystem(), user_state_directory()
+    try:
+        status = disk.status_at(directory)
+    except OSError:
+        real = os.path.realpath(directory)
+        if not any(f"{real}/".startswith(f"{root.rstrip('/')}/") for root in roots):
+            return None
+        try:
+            disk.make_directories(real)
+            status = disk.status_at(real)
+        except OSError:
+            return None
+    return status.st_dev, status.st_ino
+
+
+def _lies_in(path: str, identity: tuple[int, int]) -> bool:
+    """Whether the folder of that `identity` is the real path `path`, or one that it lies in."""
+    disk, above = FileSystem(), ""
+    while path != above:
+        with suppress(OSError):
+            status = disk.status_at(path)
+            if (status.st_dev, status.st_ino) == identity:
+                return True
+        path, above = path.rpartition("/")[0] or "/", path
+    return False
+
+
+# --- Globs, as in a `.gitignore`
+
+_MAX_STARS: Final = 3
+_MAX_DOUBLE_STARS: Final = 2
+_AS_GIT: Final = "write it as in a `.gitignore`, for example `docs/**/*.md`"
+_ONE_EACH: Final = "give a glob for each, for example `*.md` and `*.txt`"
+_BRACES: Final = r"\{[^{}/]*,[^{}/]*\}"
+
+
+def scope_of(allow: Sequence[str], deny: Sequence[str]) -> files.Scope:
+    """The scope of these globs. Raises `StorageRefused` with INVALID_ARGUMENT for those that are none."""
+    problems = tuple(problem for glob in (*allow, *deny) if (problem := glob_problem(glob)))
+    if problems:
+        raise StorageRefused(problems)
+    return files.Scope.of(allow, deny)
+
+
+def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":
+    """Globs without a `glob_problem`, in the form that matches."""
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(globs)
+
+
+def glob_problem(glob: str) -> Diagnostic | None:
+    """INVALID_ARGUMENT when `glob` is none, or one that can match nothing (a comment, half a bracket).
+
+    Also for braces: other tools expand them and git does not, so `--deny "*.{key,pem}"` would deny nothing.
+    """
+    braces = re.search(_BRACES, glob)
+    if braces is not None:
+        reason = f"has `{files.visible(braces[0])}`, and braces are not expanded"
+        return _invalid_glob(glob, reason, _ONE_EACH)
+    try:
+        patterns = compiled([glob]).patterns
+    except (ValueError, re.error):
+        patterns = []
+    if not patterns or patterns[0].include is None:
+        return _invalid_glob(glob, "is not a glob")
+    return None
+
+
+def cost_problem(glob: str) -> Diagnostic | None:
+    """INVALID_ARGUMENT when matching `glob`, which a stranger wrote, could take very long; else None.
+
+    A match is a search that tries every length for every star.
+    """
+    components = glob.split("/")
+    stars = max((component.count("*") for component in components if component != "**"), default=0)
+    if stars > _MAX_STARS or components.count("**") > _MAX_DOUBLE_STARS:
+        return _invalid_glob(glob, f"has more than {_MAX_STARS} `*` in one name or {_MAX_DOUBLE_STARS} `**`")
+    return None
+
+
+def _invalid_glob(glob: str, reason: str, hint: str = _AS_GIT) -> Diagnostic:
+    return Diagnostic.invalid(f"`{files.visible(glob)}` {reason}", hint)

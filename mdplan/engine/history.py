@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mdplan import __version__
-from mdplan.client import Client
+from mdplan.client import Client, user_name
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.workspace import Workspace
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json, one_line
@@ -20,7 +20,6 @@ from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
-from mdplan.storage.user_state import user_name
 from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import IO, Any, Final, NamedTuple, TypeAlias
 
-from mdplan.documents.workspace import Workspace
+from mdplan.documents.workspace import Workspace, scope_of
 from mdplan.git import repository
-from mdplan.storage.files import Scope, visible
+from mdplan.storage.files import visible
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
 from mdplan.storage.root import Root
 
@@ -221,7 +221,7 @@ class CommitTree:
 
     def open(self) -> Workspace:
         """The files. Raises `StorageRefused` for a repository that cannot be opened."""
-        scope = Scope.of(self.allow, self.deny)
+        scope = scope_of(self.allow, self.deny)
         filesystem = CommitFileSystem(self)
         path = self.place.path
         with storage_errors(visible(self.place.below or path), "opening in the commit the folder"):
@@ -331,10 +331,6 @@ class CommitFileSystem(FileSystem):
         if not stat.S_ISLNK(found.mode):
             raise _error(errno.EINVAL)
         return _decoded(self._content(found.name))
-
-    def list_files(self, directory: int) -> list[str]:
-        """The names of the regular files in the folder, in no order."""
-        return [entry.name for entry in self.list(directory) if entry.is_file]
 
     def list(self, directory: int) -> list[DirectoryEntry]:
         """Return what the folder holds; a submodule is neither folder nor file.

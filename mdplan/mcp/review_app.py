@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from mdplan.client import user_name
 from mdplan.decisions import Channel, Decision, LineComment, Side
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
@@ -29,7 +30,6 @@ from mdplan.operations.base import Count
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.user_state import user_name
 from mdplan.text.visible import escaped
 from mdplan.web.labels import counted
 

@@ -59,7 +59,8 @@ class Staged:
 
     def __init__(self, lock: RootLock, durability: filesystem.Durability) -> None:
         self.durability = durability
-        self.state = RootState.open(lock, syncs=durability is filesystem.Durability.FULL)
+        syncs = durability is filesystem.Durability.FULL
+        self.state = RootState(lock.root, lock.store, Folders(lock.root), syncs)
         self.lock = lock
         self.record: Record | None = None
         self.targets: tuple[StagedTarget, ...] = ()
@@ -78,7 +79,7 @@ class Staged:
         except filesystem.StorageRefused as refused:
             return tuple(replace(problem, code=Code.RECOVERY_REQUIRED) for problem in refused.problems)
         finally:
-            self.state.close()
+            self.state.folders.close()
 
     def _may_be_committed(self, record: Record) -> bool:
         """Whether the system reported a failure, or the user stopped us, at the commit point itself."""
@@ -169,11 +170,11 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     try:
         _refuse_blocked(state, files, len(note))
         with state.store.begin(syncs=state.syncs) as transaction_in_store:
-            bases = check_bases(state.folders, files, max_bytes, transaction_in_store)
+            bases, made_folders = check_bases(state.folders, files, max_bytes, transaction_in_store)
             record = Record(
                 transaction=transaction,
-                entries=tuple(base.entry for base in bases.files),
-                made_folders=bases.made_folders,
+                entries=tuple(base.entry for base in bases),
+                made_folders=made_folders,
                 removed_folders=tuple(removed_folders),
             )
             transaction_in_store.record(record, note, now)
@@ -183,9 +184,9 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
         if state.syncs and any(entry.base is None for entry in record.entries):
             # By the note alone recovery knows that a created file is not somebody else's.
             state.folders.sync({""})
-        for folder in bases.made_folders:
+        for folder in made_folders:
             state.folders.make(folder)
-        staged.targets = _targets(staged, record, bases.files)
+        staged.targets = _targets(staged, record, bases)
         write_results(lock.root.filesystem, staged.targets, durability)
     except filesystem.StorageRefused as refused:
         raise filesystem.StorageRefused(refused.problems + staged.discard()) from refused
@@ -238,7 +239,7 @@ def publish(staged: Staged) -> CommitResult:
     try:
         return _finished(staged, record, cas)
     finally:
-        state.close()
+        state.folders.close()
 
 
 # --- Checks of the files before anything is written; all problems are reported at once.
@@ -249,7 +250,7 @@ class CheckedFile:
     """A checked file of a commit: its entry in the store, and its status if there is a base.
 
     `missing` are folders that a created file needs. `problem` is why the commit cannot use the file; it is
-    None in `CheckedFiles`.
+    None in what `check_bases` returns.
     """
 
     file: StagedFile
@@ -373,19 +374,12 @@ _WEAK: Final = Diagnostic.warning(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFiles:
-    """All files of a commit, in the order of the batch, and the folders to be made, the outer ones first."""
-
-    files: tuple[CheckedFile, ...]
-    made_folders: tuple[str, ...]
-
-
 def check_bases(
     folders: Folders, files: Sequence[StagedFile], max_bytes: int, kept: NewTransaction
-) -> CheckedFiles:
+) -> tuple[list[CheckedFile], tuple[str, ...]]:
     """Read every base once, keep its content, and check that it is as planned and may be replaced.
 
+    Return the files in the order of the batch, and the folders to be made, the outer ones first.
     Raises `StorageRefused` with the problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names
     of one file), what `Root.read` and `Root.write_refusal` give.
     """
@@ -407,7 +401,7 @@ def check_bases(
             problems.append(problem)
     if problems:
         raise filesystem.StorageRefused(tuple(problems))
-    return CheckedFiles(tuple(checked), tuple(sorted(missing)))
+    return checked, tuple(sorted(missing))
 
 
 def check_again(targets: Sequence[StagedTarget]) -> None:
@@ -470,27 +464,21 @@ def _check_based(
     return CheckedFile(file, _entry(file, path, len(content.data)), content.status, problem=problem)
 
 
-def _read_traits(disk: filesystem.FileSystem, folder: int, leaf: str, status: os.stat_result) -> Traits:
+def _read_traits(
+    disk: filesystem.FileSystem, folder: int, leaf: str, status: os.stat_result, *, syncs: bool = False
+) -> Traits:
+    """The traits of a file of that `status`; with `syncs` it is on the disk then."""
     descriptor = disk.open_file(folder, leaf)
     try:
-        return traits_of(status, disk.attributes(descriptor))
+        if syncs:
+            disk.sync(descriptor)
+        return Traits(status.st_mode, status.st_uid, status.st_gid, disk.attributes(descriptor))
     finally:
         disk.release(descriptor)
 
 
-def traits_of(status: os.stat_result, attributes: dict[str, bytes]) -> Traits:
-    """The traits of a file of that `status`."""
-    return Traits(status.st_mode, status.st_uid, status.st_gid, attributes)
-
-
 def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> FileEntry:
-    return FileEntry(
-        path=path,
-        base=file.base_sha256,
-        base_bytes=base_bytes,
-        result=file.result_sha256,
-        result_bytes=file.size,
-    )
+    return FileEntry(path, file.base_sha256, base_bytes, file.result_sha256, file.size)
 
 
 def _identities(base: CheckedFile) -> list[object]:
@@ -532,14 +520,8 @@ def _changed_since(target: StagedTarget) -> Diagnostic | None:
 
 def _traits(status: os.stat_result) -> tuple[int, ...]:
     """Return what changes when another program writes a file, within the resolution of the clock."""
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mode,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mode, *times
 
 
 def _stale_problem(shown: str, sha256: str, base_sha256: str | None) -> Diagnostic | None:
@@ -620,13 +602,8 @@ def _traits_of(
     template = target.template
     if not isinstance(template, TemplateFile):
         return template
-    descriptor = disk.open_file(template.folder, template.name)
-    try:
-        if durability is filesystem.Durability.FULL and target.status is not None:
-            disk.sync(descriptor)
-        return traits_of(template.status, disk.attributes(descriptor))
-    finally:
-        disk.release(descriptor)
+    syncs = durability is filesystem.Durability.FULL and target.status is not None
+    return _read_traits(disk, template.folder, template.name, template.status, syncs=syncs)
 
 
 def _make_like(disk: filesystem.FileSystem, descriptor: int, target: StagedTarget, traits: Traits) -> None:
@@ -660,7 +637,8 @@ def swap_all(
     is found by `restore`.
     """
     disk = state.root.filesystem
-    linked = [target for target in targets if _needs_second_name(target)]
+    changed = (target for target in targets if target.status is not None and target.file.result is not None)
+    linked = [target for target in changed if not target.exchanges]
     for target in linked:
         _keep_aside(disk, target, durability)
     # Else a loss of power could keep the renaming, and take the second name away.
@@ -670,20 +648,15 @@ def swap_all(
         with filesystem.storage_errors(target.place.shown, "replacing"):
             if target.file.base_sha256 is None:
                 _create(disk, target)
-            elif target in linked:
-                _rename_over(disk, target)
-            elif target.file.result is not None:
+            elif target.file.result is not None and target.exchanges:
                 _exchange(state, target)
+            elif target.file.result is not None:
+                _rename_over(disk, target)
     for target in targets:
         if target.file.result is None:
             with filesystem.storage_errors(target.place.shown, "deleting"):
                 _delete(disk, target)
     return "weak" if linked else "strong"
-
-
-def _needs_second_name(target: StagedTarget) -> bool:
-    replaced = target.status is not None and target.file.result is not None
-    return replaced and not target.exchanges
 
 
 def _exchange(state: RootState, target: StagedTarget) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.filesystem import FileSystem, StorageRefused, of_error
+from mdplan.storage.filesystem import FileSystem, of_error
 from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
@@ -100,14 +100,6 @@ class KnownContent:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileSnapshot:
-    """The content at a name, as `content_of` returns it, and its status, if something is there."""
-
-    content: str | None
-    status: os.stat_result | None = None
-
-
 def content_of(
     filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
 ) -> str | None:
@@ -117,23 +109,16 @@ def content_of(
     such texts are equal when nothing shows that there is something else. UNFINISHED is one of them. It may be
     `known` what the file should hold.
     """
-    return take_snapshot(filesystem, folder, leaf, at_most, known).content
-
-
-def take_snapshot(
-    filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
-) -> FileSnapshot:
-    """What `content_of` returns, with the status of the file. Raises `OSError`."""
     try:
         status = filesystem.status_of(folder, leaf)
         if not stat.S_ISREG(status.st_mode) or status.st_mode & stat.S_ISVTX:
-            return FileSnapshot(_unlike_a_file(filesystem, folder, leaf, status), status)
+            return _unlike_a_file(filesystem, folder, leaf, status)
         descriptor = filesystem.open_file(folder, leaf)
     except OSError as error:
         if error.errno == errno.ENOENT:
-            return FileSnapshot(None)
+            return None
         if error.errno == errno.ELOOP:
-            return FileSnapshot("link put there concurrently")
+            return "link put there concurrently"
         raise
     try:
         status = filesystem.status(descriptor)
@@ -141,7 +126,7 @@ def take_snapshot(
         digest = _digest(filesystem, descriptor, status.st_size, at_most, known) if is_file else None
     finally:
         filesystem.release(descriptor)
-    return FileSnapshot(digest or _unlike_a_file(filesystem, folder, leaf, status), status)
+    return digest or _unlike_a_file(filesystem, folder, leaf, status)
 
 
 def is_digest(content: str | None) -> TypeGuard[str]:
@@ -171,24 +156,16 @@ def write_refusal(
     read_only = not status.st_mode & 0o222
     special = status.st_mode & _SPECIAL_BITS
     owner = "let its owner apply the plan"
+    to_writable = "ask its owner to make it writable, if it should change"
+    to_mode = "look at its mode, and at `lsattr`"
     reasons = (
         (links > 1, Code.HARDLINK_REFUSED, "has several hard links", "edit a copy of it"),
         (special, Code.READ_ONLY, "has a setuid, setgid or sticky bit", "remove the bit"),
         (sticky, Code.PERMISSION_DENIED, "is another user's in a sticky folder", owner),
         (not folder_permitted, Code.PERMISSION_DENIED, "is in a folder that you cannot write", ""),
         (foreign, Code.OWNER_CHANGE, "would get another owner or group", owner),
-        (
-            read_only,
-            Code.READ_ONLY,
-            "is write-protected",
-            "ask its owner to make it writable, if it should change",
-        ),
-        (
-            not permitted,
-            Code.PERMISSION_DENIED,
-            "may not be written by you",
-            "look at its mode, and at `lsattr`",
-        ),
+        (read_only, Code.READ_ONLY, "is write-protected", to_writable),
+        (not permitted, Code.PERMISSION_DENIED, "may not be written by you", to_mode),
     )
     for holds, code, reason, hint in reasons:
         if holds:
@@ -348,18 +325,21 @@ def canonical_path(path: str) -> str | Diagnostic:
     if problem is not None:
         return problem
     components = path.split("/")
+    outside = Code.PATH_OUTSIDE_ROOT
     if ".." in components:
-        return _outside(path, "`..` is not allowed in a path", "name the file from the root folder down")
+        return _refused(
+            path, "`..` is not allowed in a path", "name the file from the root folder down", outside
+        )
     if path.startswith("/"):
-        return _outside(path, "it is absolute", "name the file relative to the root folder")
+        return _refused(path, "it is absolute", "name the file relative to the root folder", outside)
     if components[-1] == ".":
-        return _invalid_path(path, "it names a folder", "name a file in it")
+        return _refused(path, "it names a folder", "name a file in it")
     kept = [component for component in components if component != "."]
     for component in kept:
         reason = component_problem(component)
         if reason is not None:
             names = "/".join(filter(None, kept))
-            return _invalid_path(path, reason, "" if component else f"write `{visible(names)}`")
+            return _refused(path, reason, "" if component else f"write `{visible(names)}`")
     return "/".join(kept)
 
 
@@ -411,7 +391,7 @@ def _problem_of_text(path: str) -> Diagnostic | None:
         (path.startswith("//") or path == "/", "it names no file", "name a file below the root folder"),
         (any("\ud800" <= character <= "\udfff" for character in path), "it is not valid Unicode", ""),
     )
-    return next((_invalid_path(path, reason, hint) for holds, reason, hint in reasons if holds), None)
+    return next((_refused(path, reason, hint) for holds, reason, hint in reasons if holds), None)
 
 
 def _has_hidden(text: str) -> bool:
@@ -426,26 +406,13 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _invalid_path(path: str, reason: str, hint: str = "") -> Diagnostic:
-    return _refused(Code.PATH_INVALID, path, reason, hint)
-
-
-def _outside(path: str, reason: str, hint: str) -> Diagnostic:
-    return _refused(Code.PATH_OUTSIDE_ROOT, path, reason, hint)
-
-
-def _refused(code: Code, path: str, reason: str, hint: str) -> Diagnostic:
+def _refused(path: str, reason: str, hint: str = "", code: Code = Code.PATH_INVALID) -> Diagnostic:
     shown = visible(path)
     return code.problem(f"the path `{shown}` is refused: {reason}", hint, file=shown)
 
 
 # --- The scope of a root: which files may be touched, by globs as in a `.gitignore`.
 _GLOBS_SHOWN: Final = 5
-_MAX_STARS: Final = 3
-_MAX_DOUBLE_STARS: Final = 2
-_AS_GIT: Final = "write it as in a `.gitignore`, for example `docs/**/*.md`"
-_ONE_EACH: Final = "give a glob for each, for example `*.md` and `*.txt`"
-_BRACES: Final = r"\{[^{}/]*,[^{}/]*\}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,15 +430,14 @@ class Scope:
 
     @staticmethod
     def of(allow: Sequence[str], deny: Sequence[str]) -> "Scope":
-        """Compile the globs; raises `StorageRefused` with INVALID_ARGUMENT for those that are none."""
-        problems = tuple(problem for glob in (*allow, *deny) if (problem := glob_problem(glob)))
-        if problems:
-            raise StorageRefused(problems)
+        """Compile the globs, which are checked."""
+        from pathspec import GitIgnoreSpec
+
         return Scope(
             tuple(allow),
             tuple(deny),
-            compiled([_composed(glob) for glob in allow]) if allow else None,
-            compiled([_composed(glob) for glob in deny]) if deny else None,
+            GitIgnoreSpec.from_lines(map(_composed, allow)) if allow else None,
+            GitIgnoreSpec.from_lines(map(_composed, deny)) if deny else None,
         )
 
     @property
@@ -499,43 +465,3 @@ class Scope:
 
 def _composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
-def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":
-    """Globs without a `glob_problem`, in the form that matches."""
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines(globs)
-
-
-def glob_problem(glob: str) -> Diagnostic | None:
-    """INVALID_ARGUMENT when `glob` is none, or one that can match nothing (a comment, half a bracket).
-
-    Also for braces: other tools expand them and git does not, so `--deny "*.{key,pem}"` would deny nothing.
-    """
-    braces = re.search(_BRACES, glob)
-    if braces is not None:
-        return _invalid_glob(glob, f"has `{visible(braces[0])}`, and braces are not expanded", _ONE_EACH)
-    try:
-        patterns = compiled([glob]).patterns
-    except (ValueError, re.error):
-        patterns = []
-    if not patterns or patterns[0].include is None:
-        return _invalid_glob(glob, "is not a glob")
-    return None
-
-
-def cost_problem(glob: str) -> Diagnostic | None:
-    """INVALID_ARGUMENT when matching `glob`, which a stranger wrote, could take very long; else None.
-
-    A match is a search that tries every length for every star.
-    """
-    components = glob.split("/")
-    stars = max((component.count("*") for component in components if component != "**"), default=0)
-    if stars > _MAX_STARS or components.count("**") > _MAX_DOUBLE_STARS:
-        return _invalid_glob(glob, f"has more than {_MAX_STARS} `*` in one name or {_MAX_DOUBLE_STARS} `**`")
-    return None
-
-
-def _invalid_glob(glob: str, reason: str, hint: str = _AS_GIT) -> Diagnostic:
-    return Diagnostic.invalid(f"`{visible(glob)}` {reason}", hint)

@@ -159,6 +159,13 @@ class FileSystem:
         self.before(Step.STATUS)
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
 
+    def has(self, directory: int, name: str) -> bool:
+        """Whether there is anything called `name` that can be seen."""
+        with suppress(OSError):
+            self.status_of(directory, name)
+            return True
+        return False
+
     def read(self, descriptor: int, size: int) -> bytes:
         """Read up to `size` bytes; fewer only at the end of the file."""
         self.before(Step.READ)
@@ -172,12 +179,6 @@ class FileSystem:
         """Where the link `name` points to, as it is written in it."""
         self.before(Step.READ_LINK)
         return os.readlink(name, dir_fd=directory)
-
-    def list_files(self, directory: int) -> list[str]:
-        """The names of the regular files in the directory, in no order."""
-        self.before(Step.LIST)
-        with os.scandir(directory) as entries:
-            return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
 
     def list(self, directory: int) -> list[DirectoryEntry]:
         """What the directory holds, without `.` and `..`, in no order."""

@@ -66,11 +66,6 @@ class Folders:
         with storage_errors(self.root.show(path), "opening the folder"):
             self._opened[path] = self.root.filesystem.open_directory(self._opened[above], name)
 
-    def is_empty(self, path: str) -> bool:
-        """Whether the folder `path` is there, and empty. Raises `OSError` when it cannot be listed."""
-        folder = self.open(path)
-        return not isinstance(folder, Diagnostic) and not self.root.filesystem.list(folder)
-
     def remove_empty(self, paths: Iterable[str]) -> None:
         """Remove those of the folders `paths` that are empty, the inner ones first.
 

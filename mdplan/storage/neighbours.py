@@ -7,7 +7,7 @@ and after one that was killed, until a recovery.
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +17,7 @@ from mdplan.storage.files import (
     MAX_IMAGE_BYTES,
     NOTE,
     KnownContent,
+    canonical_path,
     content_of,
     is_temporary_name,
     read_regular_file,
@@ -201,9 +202,11 @@ def _read_note(root: Root, folder: int, shown: str) -> Record | Diagnostic | Non
     is_text = all(isinstance(text, str) for text in (transaction, *made, *removed))
     if fields.get("mdplan") != _FORMAT or not is_text or not TRANSACTION.fullmatch(transaction):
         return _unreadable(shown)
-    return Record(
+    record = Record(
         transaction=transaction, entries=entries, made_folders=made, removed_folders=removed, known=False
     )
+    is_plain = all(canonical_path(path) == path for path in touched_paths(record))
+    return record if is_plain else _unreadable(shown)
 
 
 def _unreadable(shown: str) -> Diagnostic:
@@ -219,9 +222,7 @@ def _entry(path: object, base: object, base_bytes: object, result: object, resul
     sizes = [size for size in (base_bytes, result_bytes) if type(size) is int and 0 <= size <= _MAX_SIZE]
     if not isinstance(path, str) or len(sizes) < 2 or base == result:
         raise ValueError(path)
-    return FileEntry(
-        path=path, base=_digest(base), base_bytes=sizes[0], result=_digest(result), result_bytes=sizes[1]
-    )
+    return FileEntry(path, _digest(base), sizes[0], _digest(result), sizes[1])
 
 
 def _digest(value: object) -> str | None:
@@ -243,23 +244,23 @@ def foreign_commits(folders: Folders, store: Store, paths: Collection[str]) -> I
     root = folders.root
     absolute = {os.path.join(root.path, path) for path in paths}
     noted: set[str] = set()
-    for place in sorted(_folders_above(absolute) | {root.path}):
-        note = read_note(root) if place == root.path else _note_in(root, place)
+    for above in sorted(_folders_above(absolute) | {root.path}):
+        note = read_note(root) if above == root.path else _note_in(root, above)
         if isinstance(note, Record):
             noted.add(note.transaction)
-            if place != root.path:
-                if any(os.path.join(place, entry.path) in absolute for entry in note.entries):
-                    yield interrupted_in(place)
-            elif store.state_of(note.transaction) is None:
+        if above == root.path:
+            if note is not None and is_foreign(note, store):
                 yield interrupted_elsewhere(root, note)
-        elif note is not None and place == root.path:
-            yield note
+        elif isinstance(note, Record) and any(
+            os.path.join(above, entry.path) in absolute for entry in note.entries
+        ):
+            yield interrupted_in(above)
     for path in sorted({folder_of(path) for path in paths}):
         folder = folders.open(path)
         if isinstance(folder, Diagnostic):
             continue
         with storage_errors(root.show(path) or ".", "looking at the folder"):
-            names = [name for name in root.filesystem.list_files(folder) if name.startswith(".mdplan-")]
+            names = [entry.name for entry in root.filesystem.list(folder) if entry.is_file]
             yield from _strangers(root, store, folder, path, names, noted)
 
 
@@ -272,31 +273,37 @@ def _strangers(
     """
     left: list[str] = []
     for name in sorted(names):
-        if is_temporary_name(name) and name != NOTE:
+        if name != NOTE and is_temporary_name(name):
             transaction = name.split("-")[1]
-            if _settled(store, transaction):
+            state = store.state_of(transaction)
+            if state in (State.COMMITTED, State.UNDONE):
                 root.filesystem.unlink(folder, name)
-            elif transaction not in noted and store.state_of(transaction) is None:
+            elif state is None and transaction not in noted:
                 left.append(root.show(f"{path}/{name}" if path else name))
     if left:
-        shown = ", ".join(f"`{name}`" for name in left[:_NAMES_SHOWN])
-        more = f" and {len(left) - _NAMES_SHOWN} more" if len(left) > _NAMES_SHOWN else ""
         yield Code.RECOVERY_REQUIRED.problem(
-            f"a commit of another user or state directory was interrupted here: {shown}{more}",
+            f"a commit of another user or state directory was interrupted here: {_listed(left)}",
             "run `mdplan recover` where it began; or, if none is running here, look at them and remove them",
             file=left[0],
         )
 
 
-def _note_in(root: Root, place: str) -> Record | Diagnostic | None:
-    """What the note of another root, at the absolute path `place`, says."""
+def _listed(names: Sequence[str], count: int = 0) -> str:
+    """The first of `names`, of which there are `count` if they are not all."""
+    more = max(count, len(names)) - _NAMES_SHOWN
+    shown = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN]) or "`…`"
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _note_in(root: Root, folder_path: str) -> Record | Diagnostic | None:
+    """What the note of another root, at that absolute path, says."""
     disk = root.filesystem
-    with storage_errors(visible(place), "looking at"):
-        if not disk.is_there(os.path.join(place, NOTE)):
+    with storage_errors(visible(folder_path), "looking at"):
+        if not disk.is_there(os.path.join(folder_path, NOTE)):
             return None
-        folder = disk.open_root(place)
+        folder = disk.open_root(folder_path)
     try:
-        return _read_note(root, folder, visible(os.path.join(place, NOTE)))
+        return _read_note(root, folder, visible(os.path.join(folder_path, NOTE)))
     finally:
         disk.release(folder)
 
@@ -304,17 +311,12 @@ def _note_in(root: Root, place: str) -> Record | Diagnostic | None:
 def _folders_above(paths: Iterable[str]) -> set[str]:
     """All folders that one of `paths` lies in, at any depth."""
     folders: set[str] = set()
-    waiting = [os.path.dirname(path) for path in paths]
-    while waiting:
-        folder = waiting.pop()
-        if folder not in folders:
+    for path in paths:
+        folder = os.path.dirname(path)
+        while folder not in folders:
             folders.add(folder)
-            waiting.append(os.path.dirname(folder))
+            folder = os.path.dirname(folder)
     return folders
-
-
-def _settled(store: Store, transaction: str) -> bool:
-    return store.state_of(transaction) in (State.COMMITTED, State.UNDONE)
 
 
 def interrupted_in(path: str) -> Diagnostic:
@@ -326,13 +328,18 @@ def interrupted_in(path: str) -> Diagnostic:
     )
 
 
-def interrupted_elsewhere(root: Root, record: Record) -> Diagnostic:
-    """The problem of a commit in `root` that is not in this user's store."""
-    paths = [entry.path for entry in record.entries if root.scope.refusal(entry.path) is None]
-    shown = ", ".join(f"`{root.show(path)}`" for path in paths[:_NAMES_SHOWN]) or "`…`"
-    more = f" and {len(record.entries) - _NAMES_SHOWN} more" if len(record.entries) > _NAMES_SHOWN else ""
+def is_foreign(note: Record | Diagnostic, store: Store) -> bool:
+    """Whether `note` is none of a commit that is in this user's `store`."""
+    return isinstance(note, Diagnostic) or store.state_of(note.transaction) is None
+
+
+def interrupted_elsewhere(root: Root, note: Record | Diagnostic) -> Diagnostic:
+    """The problem of a commit in `root` that is not in this user's store, by its note."""
+    if isinstance(note, Diagnostic):
+        return note
+    names = [root.show(entry.path) for entry in note.entries if root.scope.refusal(entry.path) is None]
     return Code.RECOVERY_REQUIRED.problem(
-        f"a commit of another user or state directory was interrupted: {shown}{more}",
+        f"a commit of another user or state directory was interrupted: {_listed(names, len(note.entries))}",
         "run `mdplan recover --adopt` to put the old text back, or `mdplan recover` where it began",
         file=root.show(NOTE),
     )

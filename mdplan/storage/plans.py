@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from mdplan.client import Client
 from mdplan.decisions import UNDECIDED, UNREADABLE, Decision, DecisionHistory, Event, event_of, stored_form
-from mdplan.storage.filesystem import FileSystem, StorageRefused
+from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.store import Store, drop_unused, get_parts, put_parts, put_stream
 from mdplan.text.lazy_pattern import lazy_pattern
 
@@ -42,15 +42,10 @@ class StoredPlan:
 
 
 class _InStore:
-    """Something in the store of the root whose real path is `root_path`.
+    """Something in the store of the root whose real path is `root_path`."""
 
-    `directory` is the state directory of all roots, from `MDPLAN_STATE_DIR` or the user's own when not given.
-    """
-
-    def __init__(
-        self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
-    ) -> None:
-        self._store = Store(root_path, directory, filesystem)
+    def __init__(self, root_path: str) -> None:
+        self._store = Store(root_path)
 
     def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """The rows that `query` gives; none where the store cannot be read."""
@@ -62,14 +57,8 @@ class _InStore:
 class PlanStore(_InStore):
     """The plans of one root. A plan that was saved more than `kept_seconds` ago is forgotten."""
 
-    def __init__(
-        self,
-        root_path: str,
-        directory: str | None = None,
-        kept_seconds: float = DEFAULT_KEPT_SECONDS,
-        filesystem: FileSystem | None = None,
-    ) -> None:
-        super().__init__(root_path, directory, filesystem)
+    def __init__(self, root_path: str, kept_seconds: float = DEFAULT_KEPT_SECONDS) -> None:
+        super().__init__(root_path)
         self._kept_seconds = kept_seconds
         self._collected_at: float | None = None
 
@@ -187,14 +176,8 @@ LinkKind = Literal["derived", "revises"]
 class PlanLinks(_InStore):
     """The links of one kind between plans of the root whose real path is `root_path`."""
 
-    def __init__(
-        self,
-        root_path: str,
-        kind: LinkKind,
-        directory: str | None = None,
-        filesystem: FileSystem | None = None,
-    ) -> None:
-        super().__init__(root_path, directory, filesystem)
+    def __init__(self, root_path: str, kind: LinkKind) -> None:
+        super().__init__(root_path)
         self._kind = kind
 
     def add(self, plan_id: str, origin: str) -> bool:

@@ -14,14 +14,7 @@ from typing import Final, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage import neighbours
-from mdplan.storage.files import (
-    MAX_IMAGE_BYTES,
-    NOTE,
-    UNFINISHED,
-    canonical_path,
-    is_digest,
-    read_regular_file,
-)
+from mdplan.storage.files import MAX_IMAGE_BYTES, UNFINISHED, is_digest, read_regular_file
 from mdplan.storage.filesystem import StorageRefused, of_error, storage_errors
 from mdplan.storage.folders import Folders
 from mdplan.storage.lock import RootLock, is_locked
@@ -55,15 +48,6 @@ class RootState:
     folders: Folders
     syncs: bool
 
-    @staticmethod
-    def open(lock: RootLock, *, syncs: bool) -> "RootState":
-        """Work below the root of `lock`."""
-        return RootState(lock.root, lock.store, Folders(lock.root), syncs)
-
-    def close(self) -> None:
-        """Close the folders."""
-        self.folders.close()
-
     def sync(self, *records: Record) -> bool:
         """Wait until the names that `records` change are on the disk; whether they are."""
         return self.syncs and self.folders.sync(folders_of(*records))
@@ -83,20 +67,16 @@ def pending(root: Root) -> Problems:
     note = neighbours.read_note(root)
     try:
         interrupted = store.interrupted()
-        is_foreign = note is not None and (
-            isinstance(note, Diagnostic) or store.state_of(note.transaction) is None
-        )
-        if not (interrupted or is_foreign) or is_locked(root):
+        note = note if note is not None and neighbours.is_foreign(note, store) else None
+        if not (interrupted or note) or is_locked(root):
             return ()
         with closing(Folders(root)) as folders:
             problems = _blocking(folders, interrupted, None)
     except StorageRefused as refused:
         # Whose commit it is cannot be told, but that there is one.
-        problems, is_foreign = [*refused.problems], not is_locked(root)
-    if is_foreign and note is not None:
-        problems.append(
-            note if isinstance(note, Diagnostic) else neighbours.interrupted_elsewhere(root, note)
-        )
+        problems, note = [*refused.problems], None if is_locked(root) else note
+    if note is not None:
+        problems.append(neighbours.interrupted_elsewhere(root, note))
     return tuple(problems)
 
 
@@ -110,9 +90,8 @@ def foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
 
     None where there is none, or it runs. Raises `StorageRefused`.
     """
-    note = neighbours.read_note(root)
-    store = Store(root.path, filesystem=root.filesystem)
-    if not isinstance(note, Record) or store.state_of(note.transaction) is not None or is_locked(root):
+    note, store = neighbours.read_note(root), Store(root.path, filesystem=root.filesystem)
+    if not isinstance(note, Record) or not neighbours.is_foreign(note, store) or is_locked(root):
         return None
     with closing(Folders(root)) as folders:
         places, _ = neighbours.places_of(folders, note)
@@ -127,13 +106,7 @@ def foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
 def _possible_undo(place: StagedPlace) -> str:
     """What an undo could do to the file; empty for nothing."""
     disk = place.folders.root.filesystem
-    there = []
-    for name in (place.leaf, place.temporary, place.aside):
-        try:
-            disk.status_of(place.folder, name)
-            there.append(True)
-        except OSError:
-            there.append(False)
+    there = [disk.has(place.folder, name) for name in (place.leaf, place.temporary, place.aside)]
     if place.entry.base is None:
         return "remove" if there[0] else ""
     if place.entry.result is None:
@@ -213,7 +186,7 @@ def recover(
     store cannot be read, and, without `settles`, for a commit that another user or state directory began.
     """
     # The cause may have been a loss of power, so this lasts whatever the commit was asked for.
-    state = RootState.open(lock, syncs=True)
+    state = RootState(lock.root, lock.store, Folders(lock.root), syncs=True)
     findings = _Findings()
     try:
         for interrupted, record in state.store.interrupted():
@@ -231,7 +204,7 @@ def recover(
         if foreign:
             raise StorageRefused(foreign)
     finally:
-        state.close()
+        state.folders.close()
     return RecoveryResult(
         tuple(findings.rolled_back), tuple(findings.finished), tuple(findings.files), tuple(findings.problems)
     )
@@ -297,10 +270,6 @@ def _settle_note(
 
 def _adopted(state: RootState, record: Record, findings: _Findings, keep: Keep | None) -> bool:
     """Undo a commit that is not in this user's store, or finish it; whether that is done."""
-    problem = _path_problem(record)
-    if problem is not None:
-        findings.problems.append(problem)
-        return False
     if not _is_complete(state.folders, record):
         return _undo(state, record, findings, keep=keep)
     _finish(state, record, findings)
@@ -319,18 +288,6 @@ def _is_complete(folders: Folders, record: Record) -> bool:
         contents == FoundContents(result, None, None) or (record.noted and contents.target == result)
         for result, contents in found
     )
-
-
-def _path_problem(record: Record) -> Diagnostic | None:
-    """Why the paths of `record` are none that a commit could have written; None when they could."""
-    for path in neighbours.touched_paths(record):
-        checked = canonical_path(path)
-        if checked != path:
-            reason = checked.message if isinstance(checked, Diagnostic) else "a path is not in its plain form"
-            return Code.RECOVERY_REQUIRED.problem(
-                f"`{NOTE}` is refused: {reason}", f"if no mdplan is running here, remove `{NOTE}`", file=NOTE
-            )
-    return None
 
 
 # Another program that writes in a loop is followed this often; then both versions are left for a person.
@@ -363,7 +320,7 @@ def restore(
         try:
             inspected.append((place, place.found()))
         except OSError as error:
-            problems.append(_failed(error, place))
+            problems.append(_required(of_error(error, place.shown, "putting back")))
     for place, contents in reversed(inspected):
         action = plan_restore(place.entry, contents, known=place.known)
         if action is RestoreAction.NOTHING or (action is RestoreAction.CONFLICT and keep == "current"):
@@ -374,7 +331,7 @@ def restore(
             is_forced = action is RestoreAction.CONFLICT and keep
             done = _force_back(place, contents) if is_forced else _run_action(place, contents, action)
         except OSError as error:
-            problems.append(_failed(error, place))
+            problems.append(_required(of_error(error, place.shown, "putting back")))
         else:
             (restored if done else conflicts).append(place)
     return restored, conflicts, tuple(problems)
@@ -535,13 +492,6 @@ def _force_back(place: StagedPlace, contents: FoundContents) -> bool:
     return _restore(place, source)
 
 
-def _failed(error: OSError, place: StagedPlace) -> Diagnostic:
-    reason = of_error(error, place.shown, "putting back")
-    return Code.RECOVERY_REQUIRED.problem(
-        reason.message, f"{reason.hint}; then run `mdplan recover`", file=place.shown
-    )
-
-
 # --- Undo a transaction that is not committed: the same steps in the failing process and after a crash.
 
 
@@ -601,13 +551,11 @@ def conflict_of(shown: str) -> Diagnostic:
 
 
 def _settle(state: RootState, record: Record, *, keeps: bool, conflict: bool) -> None:
-    if record.known:
-        if conflict:
-            state.store.settle(record.transaction, State.CONFLICT, syncs=state.syncs)
-        elif keeps:
-            state.store.settle(record.transaction, State.UNDONE, syncs=state.syncs)
-        else:
-            state.store.forget(record.transaction, syncs=state.syncs)
+    if record.known and (conflict or keeps):
+        outcome = State.CONFLICT if conflict else State.UNDONE
+        state.store.settle(record.transaction, outcome, syncs=state.syncs)
+    elif record.known:
+        state.store.forget(record.transaction, syncs=state.syncs)
 
 
 def _clean_up(state: RootState, places: Iterable[StagedPlace], *, keeps: bool) -> Problems:

@@ -128,11 +128,7 @@ class Root:
 
     def has_note(self) -> bool:
         """Whether a commit runs below this root, or was killed there, whoever began it."""
-        try:
-            self.filesystem.status_of(self.descriptor, files.NOTE)
-        except OSError:
-            return False
-        return True
+        return self.filesystem.has(self.descriptor, files.NOTE)
 
     def _find(
         self, name: files.FileName, find: Callable[[FileSystem, int, str, str], Found | Diagnostic]

@@ -18,7 +18,7 @@ import threading
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal
 
@@ -48,7 +48,7 @@ class State(StrEnum):
     CONFLICT = "conflict"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FileEntry:
     """One file of a transaction, by its path below the root.
 
@@ -150,7 +150,7 @@ class NewTransaction:
         self.database.executemany(
             "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
-                (sequence, position, os.fsencode(entry.path), *_contents_of(entry))
+                (sequence, position, os.fsencode(entry.path), *astuple(entry)[1:])
                 for position, entry in enumerate(record.entries)
             ),
         )
@@ -160,14 +160,11 @@ class NewTransaction:
 class Store:
     """The database of the root whose real path is `root_path`.
 
-    `directory` is the state directory of all roots, from `MDPLAN_STATE_DIR` or the user's own when not given.
     The database is made at the first change. Methods raise `StorageRefused`.
     """
 
-    def __init__(
-        self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
-    ) -> None:
-        self.folder = RootFolder(root_path, directory, filesystem)
+    def __init__(self, root_path: str, filesystem: FileSystem | None = None) -> None:
+        self.folder = RootFolder(root_path, filesystem)
         self.path = os.path.join(self.folder.path, DATABASE)
         self._filesystem = self.folder.filesystem
 
@@ -402,16 +399,7 @@ class Store:
                     " WHERE sequence = ? ORDER BY position",
                     (sequence,),
                 ).fetchall()
-            entries = tuple(
-                FileEntry(
-                    path=os.fsdecode(path),
-                    base=base,
-                    base_bytes=base_bytes,
-                    result=result,
-                    result_bytes=result_bytes,
-                )
-                for path, base, base_bytes, result, result_bytes, _ in rows
-            )
+            entries = tuple(FileEntry(os.fsdecode(path), *contents) for path, *contents, _ in rows)
             record = Record(
                 transaction=transaction,
                 entries=entries,
@@ -631,10 +619,6 @@ def get_parts(database: sqlite3.Connection, key: str) -> bytes | None:
         return b"".join(zlib.decompress(row[0]) for row in rows) if rows else None
     except zlib.error:
         return None
-
-
-def _contents_of(entry: FileEntry) -> tuple[str | None, int, str | None, int]:
-    return entry.base, entry.base_bytes, entry.result, entry.result_bytes
 
 
 def _mark_clean(database: sqlite3.Connection, transactions: Iterable[str]) -> None:

@@ -9,7 +9,6 @@ import hashlib
 import os
 import stat
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Final
@@ -47,48 +46,6 @@ def _usual_directory(state_home: str | None, home: str | None) -> str:
         return "/nonexistent/mdplan"
 
 
-def state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
-    """The device and inode of the directory, which is made if it is missing and would lie in one of `roots`.
-
-    `roots` are real paths. None where there is no such directory, and no one can make it through a root.
-    """
-    disk, directory = FileSystem(), user_state_directory()
-    try:
-        status = disk.status_at(directory)
-    except OSError:
-        real = os.path.realpath(directory)
-        if not any(f"{real}/".startswith(f"{root.rstrip('/')}/") for root in roots):
-            return None
-        try:
-            disk.make_directories(real)
-            status = disk.status_at(real)
-        except OSError:
-            return None
-    return status.st_dev, status.st_ino
-
-
-def lies_in(path: str, identity: tuple[int, int]) -> bool:
-    """Whether the folder of that `identity` is the real path `path`, or one that it lies in."""
-    disk, above = FileSystem(), ""
-    while path != above:
-        with suppress(OSError):
-            status = disk.status_at(path)
-            if (status.st_dev, status.st_ino) == identity:
-                return True
-        path, above = os.path.dirname(path), path
-    return False
-
-
-def user_name() -> str:
-    """The name of the user of this process, by its ID and not by what the environment says."""
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())
-
-
 def is_known_root(path: str) -> bool:
     """Whether this user has committed or planned something in the root whose real path is `path`."""
     try:
@@ -109,15 +66,13 @@ class UnsafeFolderError(PermissionError):
 class RootFolder:
     """The folder of one root in the state directory, which no one else can write into.
 
-    `root_path` is the root's real path; `directory` is the state directory, from `MDPLAN_STATE_DIR` or the
+    `root_path` is the root's real path. The state directory is that of `MDPLAN_STATE_DIR`, or the
     user's own when not given. Methods raise `OSError`.
     """
 
-    def __init__(
-        self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
-    ) -> None:
+    def __init__(self, root_path: str, filesystem: FileSystem | None = None) -> None:
         self.root_path = root_path
-        self.directory = os.path.abspath(directory) if directory else user_state_directory()
+        self.directory = user_state_directory()
         self.path = _folder_of(root_path, self.directory)
         self.filesystem = filesystem or FileSystem()
 

@@ -15,8 +15,8 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from mdplan.client import user_name
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.user_state import user_name
 from mdplan.web import responses
 from mdplan.web.http import HttpPart, serve_http
 from mdplan.web.http_options import local_options

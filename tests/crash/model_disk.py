@@ -204,9 +204,6 @@ class ModelDisk(FileSystem):
             raise failure(errno.ENOTEMPTY, name)
         self._name((self.opened[directory], name, None))
 
-    def list_files(self, directory: int) -> list[str]:
-        return [entry.name for entry in self.list(directory) if entry.is_file]
-
     def list(self, directory: int) -> list[DirectoryEntry]:
         self.before(Step.LIST)
         names = self.volume.names

@@ -396,9 +396,10 @@ def test_saving_removes_expired_plans() -> None:
     assert store.load_plan(A) is None
 
 
-def test_read_only_store_saves_nothing(tmp_path: Path) -> None:
+def test_read_only_store_saves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_bytes(b"")
-    store = PlanStore("/root", directory=str(tmp_path / "file" / "state"))
+    monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "file" / "state"))
+    store = PlanStore("/root")
 
     assert not store.save_plan(A, [b"{}"], NOW)
     assert store.load_plan(A) is None

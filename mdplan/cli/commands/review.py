@@ -153,9 +153,9 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
 def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
+    from mdplan.client import user_name
     from mdplan.decisions import Channel, LineComment, Side
     from mdplan.engine.reviews import DecisionTerms
-    from mdplan.storage.user_state import user_name
 
     choices = outcome.choices
     terms = DecisionTerms(saw=opened.decisions.version, channel=Channel.TERMINAL, overrides=overrides)
