@@ -1,6 +1,5 @@
 """The program that made a plan: a client of a server, a command, or a program with the library."""
 
-import os
 from dataclasses import dataclass
 
 
@@ -18,13 +17,3 @@ class Client:
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".rstrip()
-
-
-def user_name() -> str:
-    """The name of the user of this process, by its ID and not by what the environment says."""
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())

@@ -5,12 +5,13 @@ receipts, repeated batches and undo are read from it, and nothing else has to be
 """
 
 import heapq
+import os
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mdplan import __version__
-from mdplan.client import Client, user_name
+from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.workspace import Workspace
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json, one_line
@@ -351,3 +352,13 @@ class CallerIdentity:
     actor: Callable[[], str] = user_actor
     client: Callable[[], Client] = library_client
     on_pending: OnPending = ignore_pending
+
+
+def user_name() -> str:
+    """The name of the user of this process, by its ID and not by what the environment says."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())

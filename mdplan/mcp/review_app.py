@@ -17,10 +17,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from mdplan.client import user_name
 from mdplan.decisions import Channel, Decision, LineComment, Side
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
+from mdplan.engine.history import user_name
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.answers import Request, cut_diff, read_arguments, refusal_text, request_schema

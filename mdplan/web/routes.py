@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from mdplan.client import user_name
+from mdplan.engine.history import user_name
 from mdplan.engine.reviews import ReviewService
 from mdplan.web import responses
 from mdplan.web.http import HttpPart, serve_http

@@ -153,8 +153,8 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
 def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
-    from mdplan.client import user_name
     from mdplan.decisions import Channel, LineComment, Side
+    from mdplan.engine.history import user_name
     from mdplan.engine.reviews import DecisionTerms
 
     choices = outcome.choices

@@ -150,9 +150,8 @@ def serve(
 
 def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     """The page on which people review the plans of these roots; it commits what was approved alone."""
-    from mdplan.client import user_name
     from mdplan.engine.engine import Engine
-    from mdplan.engine.history import CallerIdentity, shell_client
+    from mdplan.engine.history import CallerIdentity, shell_client, user_name
     from mdplan.engine.reviews import ReviewService
     from mdplan.web.routes import review_part
 
