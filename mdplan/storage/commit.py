@@ -283,11 +283,6 @@ class StagedTarget:
     template: TemplateFile | Traits | None
     exchanges: bool
 
-    @property
-    def displaced(self) -> str:
-        """The name under which a commit that went through leaves the old content, if there was one."""
-        return self.place.temporary if self.exchanges and self.file.result is not None else self.place.aside
-
 
 def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tuple[StagedTarget, ...]:
     places = [neighbours.place_of(staged.state.folders, record, index) for index in range(len(bases))]
@@ -329,9 +324,8 @@ def _template(
 def _finished(staged: Staged, record: Record, cas: SwapStrength) -> CommitResult:
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
-    replaced = [target for target in staged.targets if target.place.entry.base is not None]
-    left = [(target.place, (target.displaced,)) for target in replaced]
-    _, late = recovery.clean_up(state, record, left)
+    places = [target.place for target in staged.targets if target.place.entry.base is not None]
+    _, late = recovery.clean_up(state, record, places)
     warnings = [*staged.lock.warnings, *late]
     if cas == "weak":
         warnings.append(_WEAK)

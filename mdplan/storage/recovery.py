@@ -237,9 +237,7 @@ def _undo(state: RootState, record: Record, findings: _Findings, *, keep: Keep |
 def _finish(state: RootState, record: Record, findings: _Findings) -> None:
     """Clean up after a commit that went through."""
     places, _ = neighbours.places_of(state.folders, record)
-    is_found, warnings = clean_up(
-        state, record, [(place, (place.temporary, place.aside)) for place in places]
-    )
+    is_found, warnings = clean_up(state, record, places)
     if is_found:
         findings.finished.append(record.transaction)
     findings.problems.extend(warnings)
@@ -623,17 +621,16 @@ def _required(problem: Diagnostic) -> Diagnostic:
 # --- After the commit point: the displaced files go. A failure here is a warning.
 
 
-def clean_up(
-    state: RootState, record: Record, left: Iterable[tuple[StagedPlace, Sequence[str]]]
-) -> tuple[bool, Problems]:
-    """Remove the names that `record`, which is committed, `left` at each place; again does no harm.
+def clean_up(state: RootState, record: Record, places: Iterable[StagedPlace]) -> tuple[bool, Problems]:
+    """Remove the names that `record`, which is committed, left at each of `places`; again does no harm.
 
     Return whether there were any, and warnings. The store has the old contents since before the commit. What
     another program wrote into a displaced file since is put there, too.
     """
     is_found = False
     warnings: list[Diagnostic] = []
-    for place, name in ((place, name) for place, names in left for name in names):
+    names = [(place, name) for place in places for name in (place.temporary, place.aside)]
+    for place, name in names:
         try:
             content = _take(state, place, name, keeps=not record.known)
         except OSError as error:
