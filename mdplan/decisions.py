@@ -209,3 +209,11 @@ def _line_comment_of(facts: Mapping[str, Any]) -> LineComment:
         quote=str(facts["quote"]),
         edit_index=None if index is None else int(index),
     )
+
+
+class AddOutcome(StrEnum):
+    """The outcome of adding an event."""
+
+    ADDED = "added"
+    STALE = "stale"
+    FAILED = "failed"

@@ -44,10 +44,9 @@ from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.requests.batch import OnStale
 from mdplan.storage.commit import StagedFile
-from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.visible import escaped
+from mdplan.text.visible import escaped, visible
 
 # Each attempt lost to another writer; then a person should look.
 MOST_ATTEMPTS: Final = 20

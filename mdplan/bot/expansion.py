@@ -24,10 +24,9 @@ from mdplan.markdown.headings import heading_slug
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.table_edits import cell_source, has_line_end
 from mdplan.requests.spellings import op_of, operation_named
-from mdplan.storage.files import visible
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Position, lines_of, to_lf
-from mdplan.text.visible import longer_than_runs, nearest_names
+from mdplan.text.visible import longer_than_runs, nearest_names, visible
 
 if TYPE_CHECKING:
     from yaml import MarkedYAMLError

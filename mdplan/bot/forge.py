@@ -16,9 +16,9 @@ from mdplan.bot.commits import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
 from mdplan.git import repository
 from mdplan.git.tree import Objects
-from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.visible import visible
 
 
 @dataclass(frozen=True, slots=True)

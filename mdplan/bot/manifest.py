@@ -33,9 +33,10 @@ from mdplan.requests.json_schemas import batch_schema
 from mdplan.requests.schemas import Schema, model_schema
 from mdplan.requests.spellings import op_of
 from mdplan.settings import DEFAULT_SETTINGS
-from mdplan.storage.files import FileBytes, visible
+from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
+from mdplan.text.visible import visible
 
 
 def _as_list(given: object) -> object:

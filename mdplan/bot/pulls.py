@@ -27,10 +27,9 @@ from mdplan.markdown.headings import heading_slug
 from mdplan.reports.base import refusal
 from mdplan.requests.batch import OnStale
 from mdplan.settings import Settings
-from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.visible import code_span
+from mdplan.text.visible import code_span, visible
 
 _MOST_FILES: Final = 100
 _CLOSED: Final = "The base has all of this already, so that nothing is left to merge."

@@ -12,6 +12,7 @@ from mdplan.storage import files
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.user_state import is_known_root, user_state_directory
+from mdplan.text.visible import visible
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -57,7 +58,7 @@ class Workspace:
             named = {"": next(iter(named.values()))}
         for name in named:
             if len(named) > 1 and not re.fullmatch(_ROOT_NAME, name):
-                message = f"`{files.visible(name)}` cannot name a root"
+                message = f"`{visible(name)}` cannot name a root"
                 hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
                 raise StorageRefused((Diagnostic.invalid(message, hint),))
         scope = scope_of(allow, deny)
@@ -97,7 +98,7 @@ class Workspace:
             return split
         root, below = split
         name = root.locate(below)
-        return replace(name, file=files.visible(path)) if isinstance(name, Diagnostic) else name
+        return replace(name, file=visible(path)) if isinstance(name, Diagnostic) else name
 
     def hides(self, *paths: str) -> bool:
         """Whether `allow` or `deny` excludes one of `paths`, as `locate` takes them.
@@ -162,7 +163,7 @@ class Workspace:
     def shown(self, pattern: str) -> str:
         """A folder or glob as messages name it: relative to its root (`.` is the root); else as it is."""
         split = self._split_pattern(pattern)
-        return files.visible(pattern) if isinstance(split, Diagnostic) else split[0].show(split[1] or ".")
+        return visible(pattern) if isinstance(split, Diagnostic) else split[0].show(split[1] or ".")
 
     def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
         """The root that `path` means, and what of `path` is relative to it, unchecked."""
@@ -177,9 +178,9 @@ class Workspace:
                 return root, below
         examples = ", ".join(f"`{root.name}:…`" for root in self.roots[:_ROOTS_SHOWN])
         return Code.PATH_INVALID.problem(
-            f"the path `{files.visible(path)}` names no root",
+            f"the path `{visible(path)}` names no root",
             f"begin it with the name of a root: {examples}",
-            file=files.visible(path),
+            file=visible(path),
         )
 
     def _split_absolute(self, path: str) -> tuple[Root, str] | Diagnostic:
@@ -193,9 +194,9 @@ class Workspace:
         ]
         if not fitting:
             return Code.PATH_OUTSIDE_ROOT.problem(
-                f"the path `{files.visible(path)}` is outside every root",
+                f"the path `{visible(path)}` is outside every root",
                 "name the file relative to a root folder",
-                file=files.visible(path),
+                file=visible(path),
             )
         # Of nested roots the inner one is meant.
         length, root = max(fitting, key=lambda fit: fit[0])
@@ -220,7 +221,7 @@ def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
     private = _state_directory_identity([root.path for root in roots])
     for root in roots:
         if private is not None and _lies_in(root.path, private):
-            message = f"the root `{files.visible(root.given)}` lies in mdplan's state directory"
+            message = f"the root `{visible(root.given)}` lies in mdplan's state directory"
             hint = "name a folder elsewhere; the state directory contains history, plans and decisions"
             raise StorageRefused((Code.PATH_INVALID.problem(message, hint),))
     return tuple(replace(root, private=private) for root in roots)
@@ -247,7 +248,7 @@ def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, 
             else (os.path.realpath(given).rpartition("/")[2], given)
         )
         if name in named:
-            message = f"two roots are named `{files.visible(name)}`"
+            message = f"two roots are named `{visible(name)}`"
             hint = "give one of them another name with `NAME=FOLDER`"
             raise StorageRefused((Diagnostic.invalid(message, hint),))
         named[name] = folder
@@ -513,7 +514,7 @@ def glob_problem(glob: str) -> Diagnostic | None:
     """
     braces = re.search(_BRACES, glob)
     if braces is not None:
-        reason = f"has `{files.visible(braces[0])}`, and braces are not expanded"
+        reason = f"has `{visible(braces[0])}`, and braces are not expanded"
         return _invalid_glob(glob, reason, _ONE_EACH)
     try:
         patterns = compiled([glob]).patterns
@@ -537,4 +538,4 @@ def cost_problem(glob: str) -> Diagnostic | None:
 
 
 def _invalid_glob(glob: str, reason: str, hint: str = _AS_GIT) -> Diagnostic:
-    return Diagnostic.invalid(f"`{files.visible(glob)}` {reason}", hint)
+    return Diagnostic.invalid(f"`{visible(glob)}` {reason}", hint)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.client import Client
-from mdplan.decisions import Decision, DecisionHistory, LineComment, PlanUsed, Side
+from mdplan.decisions import AddOutcome, Decision, DecisionHistory, LineComment, PlanUsed, Side
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.workspace import Workspace
 from mdplan.engine.history import History, OnPending, ignore_pending
@@ -16,7 +16,7 @@ from mdplan.plan import PREFIX, EditNumbers, Plan
 from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import Approved, ReviewComment, ReviewReport
-from mdplan.storage.plans import AddOutcome, DecisionStore, PlanLinks, PlanStore
+from mdplan.storage.plans import DecisionStore, PlanLinks, PlanStore
 from mdplan.storage.root import Root
 
 # Few plans were reviewed: the comparison and the reports are loaded for these.

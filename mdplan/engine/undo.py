@@ -1,7 +1,7 @@
 """Undo of past transactions, their diffs, and recovery of interrupted commits."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -15,13 +15,15 @@ from mdplan.planning.replan import UndoneFile, merge_undone, not_undoable, rebas
 from mdplan.planning.replay import FoundFile, Replay, bases_of, is_applied, no_text, replay, stale_file
 from mdplan.reports.plan import ApplyReport, RecoveredTransactions
 from mdplan.requests.batch import OnStale
-from mdplan.storage import recovery
-from mdplan.storage.files import visible
+from mdplan.storage import neighbours, recovery
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.lock import locked
+from mdplan.storage.folders import Folders
+from mdplan.storage.lock import is_locked, locked
+from mdplan.storage.neighbours import StagedPlace
 from mdplan.storage.root import Root
-from mdplan.storage.store import stored_content
+from mdplan.storage.store import Record, Store, stored_content
 from mdplan.text.source import Source
+from mdplan.text.visible import visible
 
 # Every commit asks whether one before was interrupted; few were.
 if TYPE_CHECKING:
@@ -291,7 +293,7 @@ class Recovery:
         problems: list[Diagnostic] = []
         for root in self._workspace.roots:
             try:
-                if not recovery.is_interrupted(root):
+                if not _is_interrupted(root):
                     continue
                 with locked(root, self._lock_timeout) as lock:
                     done = recovery.recover(lock, settles=True, adopts=adopt, keep=keep)
@@ -317,7 +319,7 @@ class Recovery:
         transactions: list[ForeignTransaction] = []
         for root in self._workspace.roots:
             with suppress(StorageRefused):
-                changes = recovery.foreign_changes(root)
+                changes = _foreign_changes(root)
                 transactions += [] if changes is None else [_foreign_of(root, *changes)]
         return tuple(transactions)
 
@@ -377,3 +379,37 @@ def _merged(recovered: Iterable[recovery.RecoveryResult]) -> RecoveredTransactio
         finished=tuple(transaction for result in results for transaction in result.finished),
         files=tuple(file for result in results for file in result.files),
     )
+
+
+def _foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
+    """The commit below `root` that another identity began: its ID, and what an undo could do to each file.
+
+    None where there is none, or it runs. Raises `StorageRefused`.
+    """
+    note, store = neighbours.read_note(root), Store(root.path, filesystem=root.filesystem)
+    if not isinstance(note, Record) or not neighbours.is_foreign(note, store) or is_locked(root):
+        return None
+    with closing(Folders(root)) as folders:
+        places, _ = neighbours.places_of(folders, note)
+        is_complete = recovery.is_complete(folders, note)
+        actions = {
+            place.entry.path: "keep the new state of" if is_complete else _possible_undo(place)
+            for place in places
+        }
+    return note.transaction, {path: action for path, action in actions.items() if action}
+
+
+def _possible_undo(place: StagedPlace) -> str:
+    """What an undo could do to the file; empty for nothing."""
+    disk = place.folders.root.filesystem
+    there = [disk.has(place.folder, name) for name in (place.leaf, place.temporary, place.aside)]
+    if place.entry.base is None:
+        return "remove" if there[0] else ""
+    if place.entry.result is None:
+        return "bring back" if there[2] and not there[0] else ""
+    return "put back the old content of" if there[1] or there[2] else ""
+
+
+def _is_interrupted(root: Root) -> bool:
+    """Whether a commit below `root` runs, was interrupted, or waits for a person. Raises `StorageRefused`."""
+    return root.has_note() or bool(Store(root.path, filesystem=root.filesystem).interrupted())

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.workspace import Workspace
-from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.visible import visible
 
 BRANCHES: Final = "refs/heads/"
 # The trailer of a commit of the bot; its value is the plan ID.

@@ -17,9 +17,9 @@ from typing import IO, Any, Final, NamedTuple, TypeAlias
 
 from mdplan.documents.workspace import Workspace, scope_of
 from mdplan.git import repository
-from mdplan.storage.files import visible
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
 from mdplan.storage.root import Root
+from mdplan.text.visible import visible
 
 # Above all descriptors that a process can have, so that a call which goes past these files is refused.
 _FIRST_HANDLE: Final = 1 << 30

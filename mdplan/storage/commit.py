@@ -36,6 +36,7 @@ from mdplan.storage.store import TRANSACTION, FileEntry, NewTransaction, Record,
 # A plan larger than this is not put into the history, so it is not committed.
 _MOST_NOTE_BYTES: Final = 1 << 27
 _MOST_LEFT: Final = 8
+_MOST_FILES_LEFT: Final = 128
 
 SwapStrength = Literal["strong", "weak"]
 
@@ -119,10 +120,8 @@ class StagedFile:
     base: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if (self.result is None) is not (self.result_sha256 is None):
-            raise ValueError("a result and its digest go together")
-        if self.base_sha256 is None and self.result is None:
-            raise ValueError("a file that is not there cannot be deleted")
+        assert (self.result is None) is (self.result_sha256 is None), "a result and its digest go together"
+        assert self.base_sha256 or self.result_sha256, "a file that is not there cannot be deleted"
 
     @property
     def size(self) -> int:
@@ -348,7 +347,7 @@ def _settle_clean_up(state: RootState, record: Record) -> None:
     A later one that syncs the same folders notes it.
     """
     left = state.store.uncleaned()
-    is_small = len(left) <= _MOST_LEFT and len(record.entries) <= _MOST_LEFT
+    is_small = len(left) <= _MOST_LEFT and sum(len(each.entries) for each in left) <= _MOST_FILES_LEFT
     # A folder that someone makes anew is not the one that was to go.
     if state.syncs and is_small and not record.removed_folders:
         return
@@ -524,7 +523,7 @@ def _stale_problem(shown: str, sha256: str, base_sha256: str | None) -> Diagnost
     return _changed_meanwhile(shown, f"; its content now has the SHA-256 {sha256}")
 
 
-def _changed_meanwhile(shown: str, now: str) -> Diagnostic:
+def _changed_meanwhile(shown: str, now: str = "") -> Diagnostic:
     return Code.STALE_BASE.problem(f"`{shown}` is not as the plan saw it", f"plan again{now}", file=shown)
 
 

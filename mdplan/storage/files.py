@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, of_error
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.visible import has_hidden, visible
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -44,11 +45,6 @@ class FileBytes:
 
     data: bytes = field(repr=False)
     status: os.stat_result
-
-    @property
-    def identity(self) -> tuple[int, int]:
-        """The device and inode, equal for two names of one file."""
-        return self.status.st_dev, self.status.st_ino
 
 
 def stat_file(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.stat_result | Diagnostic:
@@ -284,11 +280,7 @@ _DEVICES: Final = frozenset(
     | {f"{port}{digit}" for port in ("com", "lpt") for digit in range(10)}
 )
 
-# Controls, format characters (bidi overrides, zero width), line separators, surrogates: a name that holds one
-# does not look like what it is.
-_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 _ORDINARY: Final = lazy_pattern(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9_-])?")
-_SHOWN_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -367,20 +359,9 @@ def component_problem(component: str) -> str | None:
         (_ON_WINDOWS and ":" in component, "`:` is not allowed in a name (drive letters, streams)"),
         (_ON_WINDOWS and component.endswith((".", " ")), "a name ends in a dot or a space"),
         (folded.partition(".")[0].rstrip() in devices, "a name is that of a device (`con`, `aux`, …)"),
-        (_has_hidden(component), "a name has a control or invisible character"),
+        (has_hidden(component), "a name has a control or invisible character"),
     )
     return next((reason for holds, reason in reasons if holds), None)
-
-
-def visible(path: str) -> str:
-    """`path` for a message: invisible characters escaped, bounded in length, always valid Unicode."""
-    cut = path if len(path) <= _SHOWN_CHARACTERS else path[: _SHOWN_CHARACTERS - 1] + "…"
-    if not _has_hidden(cut):
-        return cut
-    return "".join(
-        character.encode("unicode_escape").decode("ascii") if _is_hidden(character) else character
-        for character in cut
-    )
 
 
 def _problem_of_text(path: str) -> Diagnostic | None:
@@ -392,14 +373,6 @@ def _problem_of_text(path: str) -> Diagnostic | None:
         (any("\ud800" <= character <= "\udfff" for character in path), "it is not valid Unicode", ""),
     )
     return next((_refused(path, reason, hint) for holds, reason, hint in reasons if holds), None)
-
-
-def _has_hidden(text: str) -> bool:
-    return not text.isprintable() and any(map(_is_hidden, text))
-
-
-def _is_hidden(character: str) -> bool:
-    return not character.isprintable() and unicodedata.category(character) in _HIDDEN_CATEGORIES
 
 
 def _encoded(text: str) -> bytes:

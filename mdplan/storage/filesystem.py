@@ -10,10 +10,9 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 
@@ -67,8 +66,7 @@ class Step(StrEnum):
     STORE_DONE = "store-done"
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryEntry:
+class DirectoryEntry(NamedTuple):
     """A name in a directory; what is neither a directory nor a regular file is `other`, links included."""
 
     name: str

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.files import visible
 from mdplan.storage.filesystem import Step, StorageRefused, storage_errors
 from mdplan.storage.root import Root
 from mdplan.storage.store import Store
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, RootFolder, is_known_root
+from mdplan.text.visible import visible
 
 DEFAULT_TIMEOUT: Final = 10.0
 _LOCK_FILE: Final = "lock"

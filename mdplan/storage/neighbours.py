@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.files import (
@@ -21,13 +21,13 @@ from mdplan.storage.files import (
     content_of,
     is_temporary_name,
     read_regular_file,
-    visible,
 )
 from mdplan.storage.filesystem import storage_errors
 from mdplan.storage.folders import Folders, can_exchange, folder_of
 from mdplan.storage.root import Root
 from mdplan.storage.store import TRANSACTION, FileEntry, Record, State, Store
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.visible import visible
 
 _MAX_NOTE_BYTES: Final = 1 << 25
 _FORMAT: Final = 1
@@ -37,8 +37,7 @@ _NAMES_SHOWN: Final = 5
 _NO_NOTE: Final = frozenset({Code.SYMLINK_REFUSED, Code.NOT_A_TEXT_FILE, Code.FILE_TOO_LARGE})
 
 
-@dataclass(frozen=True, slots=True)
-class FoundContents:
+class FoundContents(NamedTuple):
     """What is there under each of the three names of a place, as `files.content_of` tells it."""
 
     target: str | None

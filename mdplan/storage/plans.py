@@ -11,12 +11,19 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from mdplan.client import Client
-from mdplan.decisions import UNDECIDED, UNREADABLE, Decision, DecisionHistory, Event, event_of, stored_form
+from mdplan.decisions import (
+    UNDECIDED,
+    UNREADABLE,
+    AddOutcome,
+    Decision,
+    DecisionHistory,
+    Event,
+    event_of,
+    stored_form,
+)
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.store import Store, drop_unused, get_parts, put_parts, put_stream
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -33,8 +40,7 @@ Loaded = TypeVar("Loaded")
 _MOST_BASES: Final = 4 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPlan:
+class StoredPlan(NamedTuple):
     """A plan in the store and when it was last saved, in seconds since the epoch."""
 
     plan_id: str
@@ -229,14 +235,6 @@ class PlanLinks(_InStore):
 # is a guard rail and a record, not a boundary.
 
 
-class AddOutcome(StrEnum):
-    """The outcome of adding an event."""
-
-    ADDED = "added"
-    STALE = "stale"
-    FAILED = "failed"
-
-
 class DecisionStore(_InStore):
     """The decisions on plans of the root whose real path is `root_path`."""
 
@@ -259,7 +257,6 @@ class DecisionStore(_InStore):
                     "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)",
                     (plan_id, number, after, kind, facts, time.time()),
                 )
-                _note_change(database)
         except StorageRefused:
             return AddOutcome.FAILED
         return AddOutcome.ADDED
@@ -287,10 +284,9 @@ class DecisionStore(_InStore):
         known = (decision for decision in decisions if decision is not None)
         return tuple(sorted(known, key=lambda decision: (-decision.decided_at, decision.plan_id)))
 
-    def changed_at(self) -> int | None:
-        """A number that grows whenever an event is added or forgotten; None before the first."""
-        rows = self._rows("SELECT value FROM counters WHERE name = 'decisions'")
-        return rows[0][0] if rows else None
+    def changed_at(self) -> str:
+        """A text that is another one whenever an event was added or forgotten."""
+        return str(self._rows("SELECT count(*), max(stored_at) FROM decisions"))
 
     def forget_older(self, oldest: float) -> None:
         """Remove the logs whose last event was stored before `oldest`, in seconds since the epoch.
@@ -304,13 +300,6 @@ class DecisionStore(_InStore):
                 database.executemany(
                     "DELETE FROM decisions WHERE plan = ?", [(plan_id,) for plan_id in plans]
                 )
-                _note_change(database)
-
-
-def _note_change(database: sqlite3.Connection) -> None:
-    database.execute(
-        "INSERT INTO counters VALUES ('decisions', 1) ON CONFLICT DO UPDATE SET value = value + 1"
-    )
 
 
 def _version_after(version: str, plan_id: str, number: int, kind: str, facts: str) -> str:

@@ -80,40 +80,6 @@ def pending(root: Root) -> Problems:
     return tuple(problems)
 
 
-def is_interrupted(root: Root) -> bool:
-    """Whether a commit below `root` runs, was interrupted, or waits for a person. Raises `StorageRefused`."""
-    return root.has_note() or bool(Store(root.path, filesystem=root.filesystem).interrupted())
-
-
-def foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
-    """The commit below `root` that another identity began: its ID, and what an undo could do to each file.
-
-    None where there is none, or it runs. Raises `StorageRefused`.
-    """
-    note, store = neighbours.read_note(root), Store(root.path, filesystem=root.filesystem)
-    if not isinstance(note, Record) or not neighbours.is_foreign(note, store) or is_locked(root):
-        return None
-    with closing(Folders(root)) as folders:
-        places, _ = neighbours.places_of(folders, note)
-        is_complete = _is_complete(folders, note)
-        actions = {
-            place.entry.path: "keep the new state of" if is_complete else _possible_undo(place)
-            for place in places
-        }
-    return note.transaction, {path: action for path, action in actions.items() if action}
-
-
-def _possible_undo(place: StagedPlace) -> str:
-    """What an undo could do to the file; empty for nothing."""
-    disk = place.folders.root.filesystem
-    there = [disk.has(place.folder, name) for name in (place.leaf, place.temporary, place.aside)]
-    if place.entry.base is None:
-        return "remove" if there[0] else ""
-    if place.entry.result is None:
-        return "bring back" if there[2] and not there[0] else ""
-    return "put back the old content of" if there[1] or there[2] else ""
-
-
 def blocking_transactions(state: RootState, paths: Collection[str]) -> list[Diagnostic]:
     """What is in the way of a commit to the files `paths`.
 
@@ -217,7 +183,7 @@ def _settle_own(
     note = neighbours.read_note(state.root)
     if note is None or (isinstance(note, Record) and note.transaction != record.transaction):
         record = replace(record, noted=interrupted is State.CONFLICT)
-    if not record.noted and _is_complete(state.folders, record):
+    if not record.noted and is_complete(state.folders, record):
         state.store.settle(record.transaction, State.COMMITTED, syncs=True)
     else:
         _undo(state, record, findings, keep=keep)
@@ -268,14 +234,14 @@ def _settle_note(
 
 def _adopted(state: RootState, record: Record, findings: _Findings, keep: Keep | None) -> bool:
     """Undo a commit that is not in this user's store, or finish it; whether that is done."""
-    if not _is_complete(state.folders, record):
+    if not is_complete(state.folders, record):
         return _undo(state, record, findings, keep=keep)
     _finish(state, record, findings)
     state.sync(record)
     return True
 
 
-def _is_complete(folders: Folders, record: Record) -> bool:
+def is_complete(folders: Folders, record: Record) -> bool:
     """Whether all files of `record` are its results, and, without a note, nothing lies next to them."""
     places, problems = neighbours.places_of(folders, record)
     if problems or len(places) < len(record.entries):
@@ -401,16 +367,14 @@ def _plan_for_deleted(contents: FoundContents) -> RestoreAction:
 
 
 def _displaced(entry: FileEntry, contents: FoundContents) -> Literal["aside", "temporary"] | None:
-    """Return the name that the old content of a replaced file has."""
-    if contents.aside not in (None, entry.result):
+    """Return the name that the old content of a replaced or deleted file has."""
+    if entry.result is None or contents.aside not in (None, entry.result):
         return "aside"
     return None if contents.temporary in (None, entry.result, UNFINISHED) else "temporary"
 
 
 def _displaced_content(entry: FileEntry, contents: FoundContents) -> str | None:
-    if entry.result is None or _displaced(entry, contents) == "aside":
-        return contents.aside
-    return contents.temporary
+    return contents.aside if _displaced(entry, contents) == "aside" else contents.temporary
 
 
 def _run_action(place: StagedPlace, contents: FoundContents, action: RestoreAction) -> bool:
@@ -450,7 +414,7 @@ def _restore(place: StagedPlace, source: str) -> bool:
 
 def _names(place: StagedPlace, contents: FoundContents) -> tuple[str, str]:
     """Return the name of the old content, and the other name."""
-    if place.entry.result is None or _displaced(place.entry, contents) == "aside":
+    if _displaced(place.entry, contents) == "aside":
         return place.aside, place.temporary
     return place.temporary, place.aside
 
@@ -480,7 +444,7 @@ def _force_back(place: StagedPlace, contents: FoundContents) -> bool:
     if place.entry.base is None:
         disk.rename(place.folder, place.leaf, place.temporary)
         return True
-    if place.entry.result is not None and _displaced(place.entry, contents) is None:
+    if _displaced(place.entry, contents) is None:
         return False
     if not place.known and _displaced_content(place.entry, contents) != place.entry.base:
         return False

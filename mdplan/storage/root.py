@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import FileSystem, of_error, storage_errors
+from mdplan.text.visible import visible
 
 if TYPE_CHECKING:
     pass
@@ -50,7 +51,7 @@ class Root:
         filesystem = filesystem or FileSystem()
         given = os.path.abspath(folder)
         path = os.path.realpath(given)
-        with storage_errors(files.visible(given), "opening the root"):
+        with storage_errors(visible(given), "opening the root"):
             descriptor = filesystem.open_root(path)
         return Root(name, path, given, descriptor, scope or files.Scope(), filesystem)
 
@@ -60,7 +61,7 @@ class Root:
 
     def show(self, path: str) -> str:
         """`path` as messages name it: with the root's name, if it has one, and always valid Unicode."""
-        return f"{self.name}:{files.visible(path)}" if self.name else files.visible(path)
+        return f"{self.name}:{visible(path)}" if self.name else visible(path)
 
     def locate(self, path: str) -> files.FileName | Diagnostic:
         """Find the name of the file that `path`, relative to the root, means, if it may be touched.

@@ -480,7 +480,7 @@ class Store:
     def examine(self) -> str:
         """Write to the store, check it, and say how SQLite keeps it. Raises `StorageRefused` for damage."""
         with self.write(syncs=False) as database:
-            database.execute("INSERT OR REPLACE INTO counters VALUES ('checks', 1)")
+            database.execute(f"PRAGMA user_version = {_VERSION}")
         with self.read() as database:
             assert database is not None
             found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]

@@ -38,7 +38,6 @@ CREATE TABLE decisions (
     facts TEXT NOT NULL, stored_at REAL NOT NULL,
     PRIMARY KEY (plan, number)
 ) WITHOUT ROWID;
-CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE review (address TEXT NOT NULL, view_key TEXT NOT NULL, process INTEGER NOT NULL);
 CREATE VIEW transaction_list AS
     SELECT id, state, datetime(began_at, 'unixepoch') AS began_at, CAST(path AS TEXT) AS path, base, result

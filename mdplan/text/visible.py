@@ -151,3 +151,31 @@ def shown_names(names: Sequence[str]) -> tuple[str, ...]:
     if len(names) > _MOST_NAMES:
         names = (*names[: _MOST_NAMES - 1], "…")
     return tuple(escape_for_message(name) for name in names)
+
+
+# --- Names of files
+
+# Controls, format characters (bidi overrides, zero width), line separators, surrogates: a name that holds one
+# does not look like what it is.
+_HIDDEN_IN_NAMES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
+_SHOWN_CHARACTERS: Final = 200
+
+
+def visible(path: str) -> str:
+    """`path` for a message: invisible characters escaped, bounded in length, always valid Unicode."""
+    cut = path if len(path) <= _SHOWN_CHARACTERS else path[: _SHOWN_CHARACTERS - 1] + "…"
+    if not has_hidden(cut):
+        return cut
+    return "".join(
+        character.encode("unicode_escape").decode("ascii") if _is_hidden_in_name(character) else character
+        for character in cut
+    )
+
+
+def has_hidden(text: str) -> bool:
+    """Return True if `text`, a name, has a character that does not look like what it is."""
+    return not text.isprintable() and any(map(_is_hidden_in_name, text))
+
+
+def _is_hidden_in_name(character: str) -> bool:
+    return not character.isprintable() and unicodedata.category(character) in _HIDDEN_IN_NAMES

@@ -241,7 +241,7 @@ class ReviewActions:
         """
         engine = self.reviewing.engine
         stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.pending()]
-        decided = [str(DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
+        decided = [DecisionStore(root.path).changed_at() for root in engine.workspace.roots]
         last = engine.past.last()
         committed = last.id if last is not None and not isinstance(last, Diagnostic) else ""
         notes = sorted((plan_id, notes.version) for plan_id, notes in session.notes.items())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.decisions import Decision, PlanUsed, Verdict
-from mdplan.storage.plans import AddOutcome, DecisionStore
+from mdplan.decisions import AddOutcome, Decision, PlanUsed, Verdict
+from mdplan.storage.plans import DecisionStore
 from mdplan.storage.store import Store
 from tests.support.commits import change_store
 
