@@ -19,7 +19,7 @@ from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, spli
 Entry = TypeVar("Entry")
 
 # How many bytes of results a replay keeps; it makes other results again when they are read.
-CACHED_BYTES: Final = 1 << 20
+CACHED_BYTES: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ def test_wheel_contains_only_the_package(distributions: Distributions) -> None:
         ".typed",
         ".html",
         ".css",
+        ".sql",
         ".js",
         ".svg",
     }
