@@ -28,6 +28,7 @@ CODES = {
     errno.EACCES: Code.PERMISSION_DENIED,
     errno.EMFILE: Code.IO_ERROR,
     errno.EBUSY: Code.TARGET_BUSY,
+    errno.EROFS: Code.READ_ONLY,
 }
 # Of those a commit does nothing that fails where no link stands in its way and no file has a second name.
 UNUSED = {Step.READ_LINK, Step.REMOVE_DIRECTORY, Step.MAKE_DIRECTORY, Step.MAY_WRITE}
