@@ -555,7 +555,8 @@ class SetValue(PlacedOperation, CreatingOperation):
             raise ValueError("markdown goes with section, and sectionSha256 guards it")
         if self.is_guarded and len(self._wanted) != 1:
             raise ValueError("expectedValue requires one key")
-        wanted: dict[Any, Any] = dict(self._wanted)
+        # A key that is given as an array has no name, and may hold what cannot be a key of a dictionary.
+        wanted = {key: value for key, value in self._wanted if isinstance(key, str)}
         for field, names in (("dates", self.dates or ()), ("numbers", self.numbers or ())):
             strange = [name for name in names if name not in wanted]
             if strange:
