@@ -356,9 +356,9 @@ def test_commit_of_another_state_directory_is_refused_named_and_settled_on_reque
     for arguments in (("plan",), ("apply", "-"), ("doctor",)):
         assert "RECOVERY_REQUIRED" in mdplan(*arguments, stdin=CREATE, environment=elsewhere).err
     listed = mdplan("recover", environment=elsewhere)
-    assert "would keep the new state of guide.md" in listed.err
+    assert "would put back the old content of guide.md" in listed.err
     assert (project / "guide.md").read_text() == RESULT
     assert mdplan("recover", "--adopt", environment=elsewhere).code == 2
     assert mdplan("recover", "--adopt", "--yes", environment=elsewhere).code == 0
-    assert (project / "guide.md").read_text() == RESULT
+    assert (project / "guide.md").read_text() == GUIDE
     assert mdplan("apply", "-", stdin=CREATE, environment=elsewhere).code == 0
