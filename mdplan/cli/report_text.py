@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.terminal import Style, shown
@@ -28,7 +29,6 @@ def problem_texts(
     """
     from mdplan.reports.next_steps import Caller, hint_for
 
-    problems = [hint_for(Caller.SHELL, problem) for problem in problems]
     shared: dict[object, list[Diagnostic]] = {}
     for number, problem in enumerate(problems):
         is_shared = problem.place is None and problem.edit_index is None and not problem.candidates
@@ -37,7 +37,9 @@ def problem_texts(
     listed = list(shared.values())
     for same in listed[:_PROBLEMS_LISTED]:
         files = [each.file for each in same[1:] if each.file is not None]
-        yield problem_text(same[0], style, files, edits, excerpt)
+        # One hint for many files names none of them.
+        hint = hint_for(Caller.SHELL, replace(same[0], file=None) if files else same[0]).hint
+        yield problem_text(replace(same[0], hint=hint), style, files, edits, excerpt)
     more = sum(map(len, listed[_PROBLEMS_LISTED:]))
     if more:
         yield f"and {more} more; `--json` lists all of them"

@@ -104,7 +104,8 @@ def _anchors(outline: Outline, area: Span) -> list[stat.AnchorEntry]:
     return [
         stat.AnchorEntry(id=escape_for_message(anchor.id), line=anchor.line, explicit=anchor.explicit)
         for anchor in find_anchors(outline)
-        if anchor.line in lines
+        # Rules of mdbook-spec are in every section, and are read with its text.
+        if anchor.line in lines and not outline.source.lines.content(anchor.line).startswith("r[")
     ]
 
 
