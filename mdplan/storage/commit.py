@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage import filesystem, neighbours, recovery
@@ -259,8 +259,7 @@ class CheckedFile:
     problem: Diagnostic | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateFile:
+class TemplateFile(NamedTuple):
     """A file whose owner, mode and attributes another one gets: its name in an open folder, its status."""
 
     folder: int

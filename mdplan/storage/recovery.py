@@ -520,7 +520,7 @@ def _settle(state: RootState, record: Record, *, keeps: bool, conflict: bool) ->
         state.store.forget(record.transaction, syncs=state.syncs)
 
 
-def _clean_up(state: RootState, places: Iterable[StagedPlace], *, keeps: bool) -> Problems:
+def _clean_up(state: RootState, places: Collection[StagedPlace], *, keeps: bool) -> Problems:
     """Take away what lies next to the targets; a problem for each name where that is not possible."""
     problems: list[Diagnostic] = []
     for place in places:
@@ -533,10 +533,16 @@ def _clean_up(state: RootState, places: Iterable[StagedPlace], *, keeps: bool) -
                 if not _is_ours(content):
                     in_the_way = OSError(errno.EEXIST, os.strerror(errno.EEXIST))
                     problems.append(_kept_problem(of_error(in_the_way, place.shown, _CLEANING), name))
-        for name in place.trial:
-            with suppress(OSError):
-                state.root.filesystem.unlink(place.folder, name)
+    _remove_trials(places)
     return tuple(problems)
+
+
+def _remove_trials(places: Iterable[StagedPlace]) -> None:
+    """Remove what a trial of the exchange may have left."""
+    tried = {(place.folder, name): place for place in places for name in place.trial}
+    for (folder, name), place in tried.items():
+        with suppress(OSError):
+            place.folders.root.filesystem.unlink(folder, name)
 
 
 _CLEANING: Final = "cleaning up the temporary file of"
@@ -585,7 +591,7 @@ def _required(problem: Diagnostic) -> Diagnostic:
 # --- After the commit point: the displaced files go. A failure here is a warning.
 
 
-def clean_up(state: RootState, record: Record, places: Iterable[StagedPlace]) -> tuple[bool, Problems]:
+def clean_up(state: RootState, record: Record, places: Collection[StagedPlace]) -> tuple[bool, Problems]:
     """Remove the names that `record`, which is committed, left at each of `places`; again does no harm.
 
     Return whether there were any, and warnings. The store has the old contents since before the commit. What
@@ -607,6 +613,7 @@ def clean_up(state: RootState, record: Record, places: Iterable[StagedPlace]) ->
             is_found |= content is not None
             if content not in (None, place.entry.base, place.entry.result, UNFINISHED):
                 warnings.append(_changed(place, name, kept=is_digest(content)))
+    _remove_trials(places)
     if record.removed_folders:
         # A folder whose removal is on the disk before what was moved out of it would take that along.
         try:

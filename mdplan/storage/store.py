@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused, of_error
@@ -104,8 +104,7 @@ class Transaction:
         return self.record.transaction
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(NamedTuple):
     """Mode, owner and extended attributes of a file that was deleted."""
 
     mode: int
@@ -114,8 +113,7 @@ class Traits:
     attributes: dict[str, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSize:
+class StoreSize(NamedTuple):
     """The number of transactions, the bytes of their old contents, and the bytes of its files."""
 
     transactions: int
