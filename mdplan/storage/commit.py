@@ -90,8 +90,7 @@ class Staged:
             return True
 
 
-@dataclass(frozen=True, slots=True)
-class LaterContent:
+class LaterContent(NamedTuple):
     """Content of `size` bytes that is made when it is written, so that many files are never held at a time.
 
     `make` raises `StorageRefused` where it cannot be made any more.
@@ -244,8 +243,7 @@ def publish(staged: Staged) -> CommitResult:
 # --- Checks of the files before anything is written; all problems are reported at once.
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(NamedTuple):
     """A checked file of a commit: its entry in the store, and its status if there is a base.
 
     `missing` are folders that a created file needs. `problem` is why the commit cannot use the file; it is
@@ -322,8 +320,7 @@ def _template(
 def _finished(staged: Staged, record: Record, cas: SwapStrength) -> CommitResult:
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
-    places = [target.place for target in staged.targets if target.place.entry.base is not None]
-    _, late = recovery.clean_up(state, record, places)
+    _, late = recovery.clean_up(state, record, [target.place for target in staged.targets])
     warnings = [*staged.lock.warnings, *late]
     if cas == "weak":
         warnings.append(_WEAK)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage import neighbours
@@ -457,8 +457,7 @@ def _force_back(place: StagedPlace, contents: FoundContents) -> bool:
 # --- Undo a transaction that is not committed: the same steps in the failing process and after a crash.
 
 
-@dataclass(frozen=True, slots=True)
-class RollbackResult:
+class RollbackResult(NamedTuple):
     """The paths of the files that were put back, and what a person has to know or do."""
 
     files: tuple[str, ...]
@@ -533,16 +532,21 @@ def _clean_up(state: RootState, places: Collection[StagedPlace], *, keeps: bool)
                 if not _is_ours(content):
                     in_the_way = OSError(errno.EEXIST, os.strerror(errno.EEXIST))
                     problems.append(_kept_problem(of_error(in_the_way, place.shown, _CLEANING), name))
-    _remove_trials(places)
+    problems += _remove_trials(places)
     return tuple(problems)
 
 
-def _remove_trials(places: Iterable[StagedPlace]) -> None:
-    """Remove what a trial of the exchange may have left."""
+def _remove_trials(places: Iterable[StagedPlace]) -> list[Diagnostic]:
+    """Remove what a trial of the exchange may have left; a warning for each file that stays."""
+    problems: list[Diagnostic] = []
     tried = {(place.folder, name): place for place in places for name in place.trial}
     for (folder, name), place in tried.items():
-        with suppress(OSError):
-            place.folders.root.filesystem.unlink(folder, name)
+        try:
+            with suppress(FileNotFoundError):
+                place.folders.root.filesystem.unlink(folder, name)
+        except OSError as error:
+            problems.append(_kept_problem(of_error(error, place.shown, _CLEANING), name))
+    return problems
 
 
 _CLEANING: Final = "cleaning up the temporary file of"
@@ -613,7 +617,7 @@ def clean_up(state: RootState, record: Record, places: Collection[StagedPlace]) 
             is_found |= content is not None
             if content not in (None, place.entry.base, place.entry.result, UNFINISHED):
                 warnings.append(_changed(place, name, kept=is_digest(content)))
-    _remove_trials(places)
+    warnings += _remove_trials(places)
     if record.removed_folders:
         # A folder whose removal is on the disk before what was moved out of it would take that along.
         try:
