@@ -293,7 +293,7 @@ class Recovery:
         problems: list[Diagnostic] = []
         for root in self._workspace.roots:
             try:
-                if not _is_interrupted(root):
+                if not _is_unfinished(root):
                     continue
                 with locked(root, self._lock_timeout) as lock:
                     done = recovery.recover(lock, settles=True, adopts=adopt, keep=keep)
@@ -410,6 +410,10 @@ def _possible_undo(place: StagedPlace) -> str:
     return "put back the old content of" if there[1] or there[2] else ""
 
 
-def _is_interrupted(root: Root) -> bool:
-    """Whether a commit below `root` runs, was interrupted, or waits for a person. Raises `StorageRefused`."""
-    return root.has_note() or bool(Store(root.path, filesystem=root.filesystem).interrupted())
+def _is_unfinished(root: Root) -> bool:
+    """Whether a commit below `root` runs, was interrupted, waits for a person, or may have left something.
+
+    Raises `StorageRefused`.
+    """
+    store = Store(root.path, filesystem=root.filesystem)
+    return root.has_note() or bool(store.interrupted() or store.uncleaned())
