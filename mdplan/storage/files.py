@@ -404,6 +404,8 @@ class Scope:
     @staticmethod
     def of(allow: Sequence[str], deny: Sequence[str]) -> "Scope":
         """Compile the globs, which are checked."""
+        if not (allow or deny):
+            return Scope()
         from pathspec import GitIgnoreSpec
 
         return Scope(

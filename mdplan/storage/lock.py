@@ -12,8 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import Step, StorageRefused, storage_errors
@@ -38,8 +37,7 @@ _thread_locks_guard: Final = threading.Lock()
 _locked_descriptors: Final[set[int]] = set()
 
 
-@dataclass(frozen=True, slots=True)
-class RootLock:
+class RootLock(NamedTuple):
     """The proof that this thread is the only one of mdplan that writes below `root`, with its `store`.
 
     `warnings` say where the lock is weaker than that. Good inside the `with` block.

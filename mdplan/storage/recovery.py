@@ -36,8 +36,7 @@ class RecoveryResult:
     problems: Problems
 
 
-@dataclass(frozen=True, slots=True)
-class RootState:
+class RootState(NamedTuple):
     """All that a transaction works with below a locked root: its store, and its folders.
 
     `syncs` says whether what is done has to outlive a loss of power.
