@@ -497,7 +497,10 @@ def scope_of(allow: Sequence[str], deny: Sequence[str]) -> files.Scope:
     problems = tuple(problem for glob in (*allow, *deny) if (problem := glob_problem(glob)))
     if problems:
         raise StorageRefused(problems)
-    return files.Scope.of(allow, deny)
+    allowed, denied = (
+        compiled([files.composed(glob) for glob in globs]) if globs else None for globs in (allow, deny)
+    )
+    return files.Scope(tuple(allow), tuple(deny), allowed, denied)
 
 
 def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":

@@ -6,7 +6,6 @@ import re
 import stat
 import sys
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeGuard
 
@@ -398,22 +397,8 @@ class Scope:
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-    _allowed: "GitIgnoreSpec | None" = None
-    _denied: "GitIgnoreSpec | None" = None
-
-    @staticmethod
-    def of(allow: Sequence[str], deny: Sequence[str]) -> "Scope":
-        """Compile the globs, which are checked."""
-        if not (allow or deny):
-            return Scope()
-        from pathspec import GitIgnoreSpec
-
-        return Scope(
-            tuple(allow),
-            tuple(deny),
-            GitIgnoreSpec.from_lines(map(_composed, allow)) if allow else None,
-            GitIgnoreSpec.from_lines(map(_composed, deny)) if deny else None,
-        )
+    allowed: "GitIgnoreSpec | None" = None
+    denied: "GitIgnoreSpec | None" = None
 
     @property
     def is_limited(self) -> bool:
@@ -422,12 +407,12 @@ class Scope:
 
     def refusal(self, path: str) -> str | None:
         """Why the canonical `path` may not be touched, naming the glob; None when it may."""
-        path = _composed(path)
-        if self._denied is not None:
-            decided = self._denied.check_file(path)
+        path = composed(path)
+        if self.denied is not None:
+            decided = self.denied.check_file(path)
             if decided.include and decided.index is not None:
                 return f"is denied by `{visible(self.deny[decided.index])}`"
-        if self._allowed is not None and not self._allowed.match_file(path):
+        if self.allowed is not None and not self.allowed.match_file(path):
             return (
                 f"is not allowed by {', '.join(f'`{visible(glob)}`' for glob in self.allow[:_GLOBS_SHOWN])}"
             )
@@ -435,8 +420,9 @@ class Scope:
 
     def hides_folder(self, path: str) -> bool:
         """Whether a glob denies a folder at the canonical `path`, as `drafts/` does."""
-        return self._denied is not None and self._denied.match_file(f"{_composed(path)}/")
+        return self.denied is not None and self.denied.match_file(f"{composed(path)}/")
 
 
-def _composed(text: str) -> str:
+def composed(text: str) -> str:
+    """`text` with each letter and its accents as one character, where there is such a character."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
