@@ -212,7 +212,7 @@ class PlanLinks(_InStore):
 
     def _connected(self, plan_id: str, start: str, end: str) -> frozenset[str]:
         rows = self._rows(
-            f"WITH RECURSIVE connected (id) AS (VALUES (?1) UNION SELECT {end} FROM links, connected"  # noqa: S608
+            f"WITH RECURSIVE connected (id) AS (VALUES (?1) UNION SELECT {end} FROM links, connected"  # noqa: S608 (ours)
             f" WHERE links.{start} = connected.id AND kind = ?2) SELECT id FROM connected WHERE id <> ?1",
             (plan_id, self._kind),
         )

@@ -279,7 +279,7 @@ class Store:
     # --- Transactions
 
     @contextmanager
-    def begin(self, *, syncs: bool) -> Iterator["NewTransaction"]:
+    def begin(self, *, syncs: bool) -> Iterator[NewTransaction]:
         """Begin a transaction: what the block keeps and records is in the store at once when it ends.
 
         From then on a crash means undo, whatever part of the rest happened. If the block raises, nothing is.

@@ -1,4 +1,4 @@
--- The tables of a store. The views are for people: see docs/explanation/transaction-model.md.
+-- The tables of a store. The views are for people: see docs/how-to/recover-after-a-crash.md.
 CREATE TABLE transactions (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,

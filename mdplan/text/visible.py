@@ -166,10 +166,7 @@ def visible(path: str) -> str:
     cut = path if len(path) <= _SHOWN_CHARACTERS else path[: _SHOWN_CHARACTERS - 1] + "…"
     if not has_hidden(cut):
         return cut
-    return "".join(
-        character.encode("unicode_escape").decode("ascii") if _is_hidden_in_name(character) else character
-        for character in cut
-    )
+    return "".join(_escape(character) if _is_hidden_in_name(character) else character for character in cut)
 
 
 def has_hidden(text: str) -> bool:
