@@ -221,8 +221,9 @@ def publish(staged: Staged) -> CommitResult:
         cas = swap_all(state, staged.targets, staged.durability)
         staged.durable &= state.sync(record)
         synced = recovery.folders_of(record)
-        left = state.store.uncleaned()
-        clean = [each.transaction for each in left if recovery.folders_of(each) | {""} <= synced]
+        uncleaned = state.store.uncleaned()
+        clean = [each.transaction for each in uncleaned if recovery.folders_of(each) | {""} <= synced]
+        left = [*(each for each in uncleaned if each.transaction not in clean), record]
         # The commit point.
         staged.settles = True
         state.store.settle(record.transaction, State.COMMITTED, clean, syncs=state.syncs)
@@ -235,7 +236,7 @@ def publish(staged: Staged) -> CommitResult:
             stopped.add_note(problem.message)
         raise
     try:
-        return _finished(staged, record, cas)
+        return _finished(staged, left, cas)
     finally:
         state.folders.close()
 
@@ -317,17 +318,20 @@ def _template(
     return None
 
 
-def _finished(staged: Staged, record: Record, cas: SwapStrength) -> CommitResult:
-    """Clean up; nothing that fails now makes the commit a failure."""
+def _finished(staged: Staged, left: Sequence[Record], cas: SwapStrength) -> CommitResult:
+    """Clean up; nothing that fails now makes the commit a failure.
+
+    The last record in `left` is that of this commit, and the others are of earlier ones that are not clean.
+    """
     state = staged.state
-    _, late = recovery.clean_up(state, record, [target.place for target in staged.targets])
+    _, late = recovery.clean_up(state, left[-1], [target.place for target in staged.targets])
     warnings = [*staged.lock.warnings, *late]
     if cas == "weak":
         warnings.append(_WEAK)
     try:
         neighbours.remove_note(state.root)
         if not late:
-            _settle_clean_up(state, record)
+            _settle_clean_up(state, left)
         state.store.checkpoint()
     except OSError as error:
         problem = filesystem.of_error(error, state.root.show("."), "removing the note of the commit in")
@@ -337,15 +341,14 @@ def _finished(staged: Staged, record: Record, cas: SwapStrength) -> CommitResult
     return CommitResult(cas=cas, durable=staged.durable, warnings=tuple(warnings))
 
 
-def _settle_clean_up(state: RootState, record: Record) -> None:
+def _settle_clean_up(state: RootState, left: Sequence[Record]) -> None:
     """Note what is cleaned up for good: no commit waits for a sync of that, unless many do or it is large.
 
     A later one that syncs the same folders notes it.
     """
-    left = state.store.uncleaned()
     is_small = len(left) <= _MOST_LEFT and sum(len(each.entries) for each in left) <= _MOST_FILES_LEFT
     # A folder that someone makes anew is not the one that was to go.
-    if state.syncs and is_small and not record.removed_folders:
+    if state.syncs and is_small and not left[-1].removed_folders:
         return
     if state.syncs:
         state.folders.sync(recovery.folders_of(*left) | {""})
