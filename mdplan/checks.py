@@ -205,23 +205,19 @@ def _byte_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     fresh = [end for end in _END_NAMES if has.get(end) and not had.get(end)]
     if fresh and any(had.values()):
         names = ", ".join(f"{has[end]} {_END_NAMES[end]}" for end in fresh)
-        yield Diagnostic.warning(
-            Code.LINE_ENDS_CHANGED,
+        yield Code.LINE_ENDS_CHANGED.warning(
             f"line ends that the file did not have: {names}, of {sum(has.values())}",
             f"keep the {' and '.join(_END_NAMES[end] for end in _END_NAMES if had.get(end))} line ends",
         )
     if bool(before.bom) != bool(after.bom):
-        yield Diagnostic.warning(
-            Code.ENCODING_CHANGED,
+        yield Code.ENCODING_CHANGED.warning(
             "the byte order mark is gone" if before.bom else "the file begins with a byte order mark now",
             "save the file in the encoding that it had",
         )
     elif before.encoding != after.encoding or (after.invalid_bytes and not before.invalid_bytes):
         now = "has bytes that are not UTF-8" if after.invalid_bytes else f"is {after.encoding}"
-        yield Diagnostic.warning(
-            Code.ENCODING_CHANGED,
-            f"the file was {before.encoding} and now {now}",
-            "save the file in the encoding that it had",
+        yield Code.ENCODING_CHANGED.warning(
+            f"the file was {before.encoding} and now {now}", "save the file in the encoding that it had"
         )
 
 
@@ -241,8 +237,7 @@ def _changed_types(before: FrontMatterContent, after: FrontMatterContent) -> Ite
         was, now = _type_name(old), _type_name(new)
         # A key without value says nothing of its type.
         if old is not None and new is not None and was != now:
-            yield Diagnostic.warning(
-                Code.FRONT_MATTER_TYPE,
+            yield Code.FRONT_MATTER_TYPE.warning(
                 f"`{shown(path)}` of the front matter was {was} and is {now} now",
                 "quote the value if it is text" if was == "text" else f"write {was}",
                 place=Position(1, 1),
@@ -306,8 +301,7 @@ def _unknown(
 
 def _unclosed(block: Block) -> Diagnostic:
     name = "comment in the text" if block.kind in INLINE_KINDS else block.kind
-    return Diagnostic.warning(
-        Code.BLOCK_UNCLOSED,
+    return Code.BLOCK_UNCLOSED.warning(
         f"the {name} that starts at line {block.first_line} is not closed: it contains all text "
         f"to line {block.last_line}",
         "close it, or delete its opening line",
@@ -342,8 +336,7 @@ def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
     for marker in _unknown(known, markers, lambda marker: (marker.name, marker.is_start)):
         here, other = ("start", "end") if marker.is_start else ("end", "start")
         place = new.source.lines.position(marker.span.start)
-        yield Diagnostic.warning(
-            Code.REGION_UNBALANCED,
+        yield Code.REGION_UNBALANCED.warning(
             f"`<!-- {short_name(marker.name)}:{here} -->` at line {place.line} has no `:{other}` marker",
             f"put back `<!-- {short_name(marker.name)}:{other} -->`, or delete this marker",
             place=place,
@@ -354,8 +347,7 @@ def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
     known = Counter(tag.name for tag in old.enclosures.unbalanced) if old is not None else None
     for tag in _unknown(known, new.enclosures.unbalanced, lambda tag: tag.name):
         half = "closing" if tag.opens else "opening"
-        yield Diagnostic.warning(
-            Code.UNBALANCED_TAG,
+        yield Code.UNBALANCED_TAG.warning(
             f"the tag at line {tag.line} has no {half} tag",
             f"write the {half} tag, or delete this one",
             place=new.source.lines.position(tag.start),
@@ -368,8 +360,7 @@ def _torn_rows(old: Outline | None, new: Outline, swallowed: Container[int]) -> 
     torn = _lines_lost(old, new, had, _row_lines(new)) if old is not None and had else []
     for first, last in _ranges(number for number in torn if number not in swallowed):
         lines = f"line {first} was a row" if first == last else f"lines {first}-{last} were rows"
-        yield Diagnostic.warning(
-            Code.TABLE_TORN,
+        yield Code.TABLE_TORN.warning(
             f"{lines} of a table, and {'is' if first == last else 'are'} text now",
             "delete the blank or broken line between the rows, and keep the header and its dashes",
             place=Position(first, 1),
@@ -444,8 +435,7 @@ def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -
         block = new.tree.leaf_at(new.source.lines.start(number))
         inside = f": it is in the {block.kind} that starts at line {block.first_line}" if block else ""
         inside = " of the page: it is in a list" if number in in_lists else inside
-        yield Diagnostic.warning(
-            Code.HEADING_LOST,
+        yield Code.HEADING_LOST.warning(
             f"`{short_name(_line(new, number))}` at line {number} is no longer a heading{inside}",
             "close what comes before it, or put a blank line there",
             place=Position(number, 1),
@@ -638,8 +628,7 @@ def _own_text(outline: Outline, section: Section) -> str:
 
 
 def _retargeted_link(target: str, line: int, shift: _Shift) -> Diagnostic:
-    return Diagnostic.warning(
-        Code.LINK_RETARGETED,
+    return Code.LINK_RETARGETED.warning(
         f"the link to `{short_name(target)}` at line {line} named {shift.named}, and now names {shift.now}",
         shift.hint,
         place=Position(line, 1),
@@ -655,8 +644,7 @@ def _doubled_anchors(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
     known = places_of_anchors(old) if old is not None else {}
     for key, (first, *others) in places_of_anchors(new).items():
         if others and len(known.get(key, ())) < 2:
-            yield Diagnostic.warning(
-                Code.LINK_RETARGETED,
+            yield Code.LINK_RETARGETED.warning(
                 f"the anchor `{short_name(key)}` of line {others[0]} is at line {first} too: "
                 "links lead there",
                 "give one of the two another name",
@@ -682,8 +670,7 @@ def lost_definitions(old: Outline | None, new: Outline, *, of_code: bool = True)
 
 def broken_link(target: str, line: int) -> Diagnostic:
     """Return BROKEN_LINK for a link to `target` that leads to nothing; `line` is 1-based."""
-    return Diagnostic.warning(
-        Code.BROKEN_LINK,
+    return Code.BROKEN_LINK.warning(
         f"the link to `{short_name(target)}` at line {line} leads to nothing",
         "correct its target, or restore what it named",
         place=Position(line, 1),
@@ -738,8 +725,7 @@ def retargeted_labels(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
         if use.label in shifted & used:
             line = new.source.lines.line_at(after[use.label][0].start)
             place = new.source.lines.position(use.span.start)
-            yield Diagnostic.warning(
-                Code.LINK_RETARGETED,
+            yield Code.LINK_RETARGETED.warning(
                 f"`{short_name(new.text_of(use.span))}` at line {use.line} uses the definition "
                 f"of line {line}, and used another one before",
                 "give one of the definitions another label",
@@ -768,8 +754,7 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
                 place = file.outline.source.lines.position(span.start) if span else None
                 yield (
                     file.relative,
-                    Diagnostic.warning(
-                        Code.BROKEN_LINK,
+                    Code.BROKEN_LINK.warning(
                         f"the entry `{shown(path)}` names `{short_name(value)}`, which is gone",
                         "correct the entry, or delete it",
                         place=place,
@@ -805,8 +790,7 @@ def torn_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iter
     """Yield HEADING_LOST for headings without the blank after their ``#``; not for lines in `swallowed`."""
     was, now = _heading_texts(old), _heading_texts(new)
     for number, before in _torn_lines(new, was, now, _HEADING, swallowed):
-        yield Diagnostic.warning(
-            Code.HEADING_LOST,
+        yield Code.HEADING_LOST.warning(
             f"`{short_name(_line(new, number))}` at line {number} is no longer a heading",
             f"write the blank after its marks again: `{short_name(before)}`",
             place=Position(number, 1),
@@ -818,8 +802,7 @@ def torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterato
     if "[" not in old.source.text:
         return
     for number, before in _torn_lines(new, _task_texts(old), _task_texts(new), _TASK, swallowed):
-        yield Diagnostic.warning(
-            Code.TASK_LOST,
+        yield Code.TASK_LOST.warning(
             f"`{short_name(_line(new, number))}` at line {number} is no longer a task",
             f"write its blanks again: `{short_name(before)}`",
             place=Position(number, 1),
@@ -874,8 +857,7 @@ def torn_underlines(old: Outline, new: Outline, swallowed: Container[int]) -> It
         pair = (title, _SPACES.sub("", below))
         if lost[pair] and number not in swallowed and number not in now:
             lost[pair] -= 1
-            yield Diagnostic.warning(
-                Code.HEADING_LOST,
+            yield Code.HEADING_LOST.warning(
                 f"`{short_name(title)}` at line {number} is no longer a heading",
                 "put the line of its marks right below it",
                 place=Position(number, 1),
@@ -921,8 +903,7 @@ def torn_fences(old: Outline, new: Outline) -> list[TornFence]:
 
 def torn_fence(fence: TornFence) -> Diagnostic:
     """Return BLOCK_UNCLOSED for `fence`: what was its end begins a fence now."""
-    return Diagnostic.warning(
-        Code.BLOCK_UNCLOSED,
+    return Code.BLOCK_UNCLOSED.warning(
         f"line {fence.line} no longer opens a code block, and the end of that block opens one now",
         f"write the fence again: `{short_name(fence.opening)}`",
         place=Position(fence.line, 1),
@@ -937,8 +918,7 @@ def torn_comments(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     before = Counter(_bare(line) for line, is_lone in _ends_of_comments(old) if is_lone)
     lone = (line for line, is_lone in _ends_of_comments(new) if is_lone and _bare(line) in ends)
     for number, _ in _unknown(before, lone, _bare):
-        yield Diagnostic.warning(
-            Code.BLOCK_UNCLOSED,
+        yield Code.BLOCK_UNCLOSED.warning(
             f"the comment that ends at line {number} has lost its beginning: it is text now",
             "write `<!--` again, or delete `-->`",
             place=Position(number, 1),
@@ -980,8 +960,7 @@ def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
             text = _row_text(new, row.line)
             is_torn = text in full or (text and text + _row_text(new, row.line + 1) in full)
             if len(row.cells) < len(table.columns) and text and is_torn and text not in short:
-                yield Diagnostic.warning(
-                    Code.TABLE_TORN,
+                yield Code.TABLE_TORN.warning(
                     f"the row at line {row.line} has {len(row.cells)} cells, and its table "
                     f"{len(table.columns)} columns: it had all of them",
                     "write the pipe between its cells again",

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
-from typing import Final, Self
+from typing import Final, Self, TypedDict, Unpack
 
 from mdplan.text.lines import NearMiss, Position
+from mdplan.words import PythonWords, say
 
 
 class Exit(IntEnum):
@@ -32,6 +33,16 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+class Where(TypedDict, total=False):
+    """What a problem is about, as in `Diagnostic`."""
+
+    file: str | None
+    edit_index: int | None
+    place: Position | None
+    candidates: "tuple[Candidate, ...]"
+    near: tuple[NearMiss, ...] | None
+
+
 class Code(StrEnum):
     """Every code that a report can carry, with the exit code that the command line gives it.
 
@@ -40,17 +51,28 @@ class Code(StrEnum):
     """
 
     exit: Exit
+    message: str
+    hint: str
 
-    def __new__(cls, value: str, exit_code: Exit = Exit.REFUSED) -> Self:
-        """Make the member `value` with its exit code."""
+    def __new__(cls, value: str, exit_code: Exit = Exit.REFUSED, message: str = "", hint: str = "") -> Self:
+        """Make the member `value` with its exit code, and its message and hint if it always has the same."""
         member = str.__new__(cls, value)
         member._value_ = value
-        member.exit = exit_code
+        member.exit, member.message, member.hint = exit_code, message, hint
         return member
 
-    def problem(self, message: str, hint: str = "", *, file: str | None = None) -> "Diagnostic":
-        """Make the error with this code, about the file `file`."""
-        return Diagnostic(code=self, message=message, hint=hint, file=file)
+    def problem(self, message: str, hint: str = "", **where: Unpack[Where]) -> "Diagnostic":
+        """Make the error with this code."""
+        return Diagnostic(code=self, message=message, hint=hint, **where)
+
+    def warning(self, message: str, hint: str = "", **where: Unpack[Where]) -> "Diagnostic":
+        """Make the warning with this code, which does not stop the plan."""
+        return Diagnostic(code=self, message=message, hint=hint, severity=Severity.WARNING, **where)
+
+    def of(self, **fields: object) -> "Diagnostic":
+        """Make the error of a code that has one message, with the `fields` of that and of its hint."""
+        file = str(fields["file"]) if "file" in fields else None
+        return self.problem(say(self.message, **fields), say(self.hint, **fields), file=file)
 
     # The batch cannot be understood.
     INVALID_ARGUMENT = "INVALID_ARGUMENT", Exit.INVALID
@@ -75,7 +97,12 @@ class Code(StrEnum):
     # A guard does not hold.
     TEXT_MISMATCH = "TEXT_MISMATCH"
     MATCH_COUNT_MISMATCH = "MATCH_COUNT_MISMATCH"
-    SECTION_CHANGED = "SECTION_CHANGED", Exit.STALE
+    SECTION_CHANGED = (
+        "SECTION_CHANGED",
+        Exit.STALE,
+        "the section at lines {first}-{last} has changed",
+        "read it again; its {sectionSha256} is now {now}",
+    )
     STALE_BASE = "STALE_BASE", Exit.STALE
     MERGE_CONFLICT = "MERGE_CONFLICT", Exit.STALE
     PRECONDITION_REQUIRED = "PRECONDITION_REQUIRED"
@@ -99,7 +126,7 @@ class Code(StrEnum):
     STALE_DECISION = "STALE_DECISION", Exit.APPROVAL
     # The file cannot be used.
     FILE_NOT_FOUND = "FILE_NOT_FOUND"
-    FILE_EXISTS = "FILE_EXISTS"
+    FILE_EXISTS = ("FILE_EXISTS", Exit.REFUSED, "`{file}` exists already", "edit it, or choose another name")
     FILE_TOO_LARGE = "FILE_TOO_LARGE"
     PARSE_TIMEOUT = "PARSE_TIMEOUT"
     NOT_A_TEXT_FILE = "NOT_A_TEXT_FILE"
@@ -168,8 +195,8 @@ class Diagnostic:
 
     `message` says what and where and contains no file text; `hint` is the next step, with values that can be
     pasted. `edit_index` is 0-based through the whole batch; `place` is 1-based. `near` are the places that
-    come closest to a text that was not found; None where there are none. The constructors `invalid`,
-    `warning` and `file_exists` are for mdplan itself.
+    come closest to a text that was not found; None where there are none. The constructors `invalid` and
+    `warning` are for mdplan itself.
 
     >>> error = engine.read({"file": "guide.md", "heading": "Example"}).error
     >>> error.message
@@ -189,58 +216,26 @@ class Diagnostic:
     near: tuple[NearMiss, ...] | None = None
 
     @classmethod
-    def invalid(
-        cls,
-        message: str,
-        hint: str = "",
-        *,
-        file: str | None = None,
-        edit_index: int | None = None,
-        place: Position | None = None,
-    ) -> "Diagnostic":
+    def invalid(cls, message: str, hint: str = "", **where: Unpack[Where]) -> "Diagnostic":
         """INVALID_ARGUMENT: the request itself is wrong."""
-        return cls(
-            code=Code.INVALID_ARGUMENT,
-            message=message,
-            hint=hint,
-            file=file,
-            edit_index=edit_index,
-            place=place,
-        )
+        return cls(code=Code.INVALID_ARGUMENT, message=message, hint=hint, **where)
 
     @classmethod
-    def warning(
-        cls,
-        code: Code,
-        message: str,
-        hint: str = "",
-        *,
-        file: str | None = None,
-        place: Position | None = None,
-    ) -> "Diagnostic":
+    def warning(cls, code: Code, message: str, hint: str = "", **where: Unpack[Where]) -> "Diagnostic":
         """A diagnostic that does not stop the plan."""
-        return cls(code=code, message=message, hint=hint, severity=Severity.WARNING, file=file, place=place)
-
-    @classmethod
-    def file_exists(cls, path: str) -> "Diagnostic":
-        """FILE_EXISTS for the file `path`, which an edit would create."""
-        return cls(
-            code=Code.FILE_EXISTS,
-            message=f"`{path}` exists already",
-            hint="edit it, or choose another name",
-            file=path,
-        )
+        return code.warning(message, hint, **where)
 
     def __str__(self) -> str:
-        """Code, place, message and hint, in one or two lines."""
+        """Code, place, message and hint, in one or two lines, as a Python caller writes fields and verbs."""
         lines = f":{self.place.line}:{self.place.col}" if self.place else ""
         places = (
             self.file + lines if self.file else "",
             f"edit_index {self.edit_index}" if self.edit_index is not None else "",
         )
         place = ", ".join(filter(None, places))
-        text = f"{self.code}{f' ({place})' if place else ''}: {self.message}"
-        return f"{text}\n  hint: {self.hint}" if self.hint else text
+        told = PythonWords().tell(self)
+        text = f"{self.code}{f' ({place})' if place else ''}: {told.message}"
+        return f"{text}\n  hint: {told.hint}" if told.hint else text
 
     def at(self, *, file: str | None = None, edit_index: int | None = None) -> "Diagnostic":
         """The same diagnostic, tied to a file or edit where it is not tied to one yet."""

@@ -1,11 +1,10 @@
 """Fold the spellings of field names in requests, and report unknown names with the nearest known one."""
 
-import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.words import Argument, Arguments, join, say
 
 
 class RepeatedNameError(ValueError):
@@ -24,7 +23,6 @@ def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-_CAPITAL: Final = lazy_pattern("[A-Z]")
 FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
@@ -86,41 +84,40 @@ _MEANT: Final[Mapping[str, tuple[str, ...]]] = {
     "with": ("replacement",),
 }
 _FORMS: Final = {
-    "lines": ', as in `"lines": {"start": 7, "end": 8}`',
-    "matchType": ': `"matchType": "regex"`',
+    "lines": say(", as in {}", Argument("lines", {"start": 7, "end": 8})),
+    "matchType": say(': {matchType="regex"}'),
 }
-# For names that people try, a field that must be known, and what to send instead; {} is the given value.
-_INSTEAD: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
-    "after": (
-        ("toHeadingPath", '`"toHeadingPath": [{}], "position": "after"`'),
-        ("line", '`"line": {}, "position": "after"`'),
-        ("position", '`"heading": {}, "position": "after"`'),
-    ),
-    "all": (("matchSelection", '`"matchSelection": "all"`'),),
-    "before": (
-        ("toHeadingPath", '`"toHeadingPath": [{}], "position": "before"`'),
-        ("line", '`"line": {}, "position": "before"`'),
-        ("position", '`"heading": {}, "position": "before"`'),
-    ),
-    "caseInsensitive": (("caseSensitive", '`"caseSensitive": false`'),),
-    "destination": (("toHeadingPath", '`"toHeadingPath": [{}]`, with a `position`'),),
-    "files": (("targets", '`"targets": [{{"file": …}}, …]`'),),
-    "from": (("newTitle", '`"heading": {}`'),),
-    "ignoreCase": (("caseSensitive", '`"caseSensitive": false`'),),
-    "index": tuple((name, f'`"{name}": {{{{"index": {{}}}}}}`') for name in ("codeBlock", "table", "list")),
-    "keepSubsections": (("part", '`"part": "heading"` or `"part": "body"`'),),
-    "language": (("codeBlock", '`"codeBlock": {{"language": {}}}`, with `index` for one of several'),),
-    "limit": (("startLine", '`"lines": {{"start": 7, "end": 8}}`'),),
-    "position": (("inOrder", '`"before": 0` for the start, or `before` and `after` with a neighbour'),),
-    "replaceAll": (("matchSelection", '`"matchSelection": "all"`'),),
+_GIVEN: Final = object()
+# For names that people try, a field that must be known, and what to send instead of the value given.
+_INSTEAD: Final[Mapping[str, tuple[tuple[str, str | Mapping[str, Any]], ...]]] = {
+    **{
+        position: (
+            ("toHeadingPath", {"toHeadingPath": [_GIVEN], "position": position}),
+            ("line", {"line": _GIVEN, "position": position}),
+            ("position", {"heading": _GIVEN, "position": position}),
+        )
+        for position in ("before", "after")
+    },
+    "all": (("matchSelection", {"matchSelection": "all"}),),
+    "caseInsensitive": (("caseSensitive", {"caseSensitive": False}),),
+    "destination": (("toHeadingPath", {"toHeadingPath": [_GIVEN], "position": "…"}),),
+    "files": (("targets", {"targets": [{"file": "…"}]}),),
+    "from": (("newTitle", {"heading": _GIVEN}),),
+    "ignoreCase": (("caseSensitive", {"caseSensitive": False}),),
+    "index": tuple((name, {name: {"index": _GIVEN}}) for name in ("codeBlock", "table", "list")),
+    "keepSubsections": (("part", say('{part="heading"} or {part="body"}')),),
+    "language": (("codeBlock", {"codeBlock": {"language": _GIVEN}}),),
+    "limit": (("startLine", {"lines": {"start": 7, "end": 8}}),),
+    "position": (("inOrder", say("{before=0} for the start, or {before and after} with a neighbour")),),
+    "replaceAll": (("matchSelection", {"matchSelection": "all"}),),
     "title": (
-        ("newTitle", '`"newTitle": {}`'),
+        ("newTitle", {"newTitle": _GIVEN}),
         ("parentPath", ""),
-        ("levels", "`markdown` that begins with the heading"),
+        ("levels", say("{markdown} that begins with the heading")),
     ),
-    "toHeading": (("toHeadingPath", '`"toHeadingPath": [{}]`'),),
-    "toSection": (("toHeadingPath", '`"toHeadingPath": [{}]`'),),
-    "undo": (("transaction", '`"action": "undo"`'),),
+    "toHeading": (("toHeadingPath", {"toHeadingPath": [_GIVEN]}),),
+    "toSection": (("toHeadingPath", {"toHeadingPath": [_GIVEN]}),),
+    "undo": (("transaction", {"action": "undo"}),),
 }
 _MOST_LISTED: Final = 12
 _LONGEST_VALUE: Final = 60
@@ -151,23 +148,34 @@ def unknown_fields(
         meant = _SYNONYMS.get(camel_case(name), camel_case(name))
         if meant in known and meant in fields:
             yield Diagnostic.invalid(
-                f"{where} has `{short_name(name)}` beside `{meant}`, which is the same", "give one of them"
+                say("{} has `{}` beside {}, which is the same", where, short_name(name), Argument(meant)),
+                "give one of them",
             )
         else:
             hint = _instead(name, fields[name], known)
             if not hint and meant in outer:
-                hint = f"`{meant}` goes next to `edits`, not into an edit"
+                hint = say("{} goes next to {edits}, not into an edit", Argument(meant))
                 hint += '; several files: {"files": [{"file": …, "edits": […]}]}' if meant == "file" else ""
             yield _unknown(name, known, where, hint)
 
 
 def _instead(name: str, value: object, known: Sequence[str]) -> str:
     """Say what to send instead of the field `name` with its `value`; empty if the table does not say."""
-    written = json.dumps(value, ensure_ascii=False) if isinstance(value, str | int) else "…"
-    written = written if len(written) <= _LONGEST_VALUE else "…"
+    given = value if isinstance(value, str | int) and len(str(value)) <= _LONGEST_VALUE else "…"
     forms = (form for field, form in _INSTEAD.get(camel_case(name), ()) if field in known)
     form = next(forms, "")
-    return f"send {form.format(written)}" if form else ""
+    if not isinstance(form, str):
+        form = join((say("{}", Argument(field, _filled(what, given))) for field, what in form.items()), ", ")
+    return say("send {}", form) if form else ""
+
+
+def _filled(form: Any, given: object) -> Any:  # noqa: ANN401 (JSON)
+    """Return `form` with the value `given` at its place."""
+    if isinstance(form, dict):
+        return {name: _filled(value, given) for name, value in form.items()}
+    if isinstance(form, list):
+        return [_filled(value, given) for value in form]
+    return given if form is _GIVEN else form
 
 
 def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagnostic:
@@ -176,17 +184,15 @@ def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagno
     meant = next((field for field in meant_fields(name) if field in known), None)
     near = [meant] if meant else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if name == "where":
-        hint = "send as `files` the names that search with where finds"
+        hint = say("send as {files} the names that {step find} finds")
     elif advice:
         hint = advice
     elif near:
-        hint = f"did you mean `{near[0]}`{_FORMS.get(near[0], '')}?"
+        hint = say("did you mean {}{}?", Argument(near[0]), _FORMS.get(near[0], ""))
     else:
         more = ", …" if len(known) > _MOST_LISTED else ""
-        hint = f"known fields: {', '.join(known[:_MOST_LISTED])}{more}"
-    return Diagnostic(
-        code=Code.UNKNOWN_FIELD, message=f"{where} has an unknown field `{short_name(name)}`", hint=hint
-    )
+        hint = say("known fields: {}{}", Arguments(*known[:_MOST_LISTED], joint=""), more)
+    return Code.UNKNOWN_FIELD.problem(say("{} has an unknown field `{}`", where, short_name(name)), hint)
 
 
 def meant_fields(name: str) -> tuple[str, ...]:
@@ -210,11 +216,6 @@ def spelled_as(name: str, known: Iterable[str]) -> str:
 
 def _plain(name: str) -> str:
     return name.replace("-", "").replace("_", "").lower()
-
-
-def snake_case(name: str) -> str:
-    """Return `name` as in Python: ``section_id`` for `sectionId`."""
-    return _CAPITAL.sub(lambda match: "_" + match[0].lower(), name)
 
 
 def value_has_surrogate(value: object) -> bool:

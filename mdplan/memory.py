@@ -26,13 +26,13 @@ from mdplan.reading.read import read_target
 from mdplan.reading.search import Window, search_document
 from mdplan.reading.stat import stat_report
 from mdplan.reports.base import refusal
-from mdplan.reports.next_steps import Caller, hint_for
 from mdplan.reports.plan import PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.text.source import Source
+from mdplan.words import PythonWords
 
 Format = Literal["markdown", "ini", "yaml", "json", "toml", "text"]
 AnyEdit = Edit | Mapping[str, Any]
@@ -506,7 +506,8 @@ class DocumentReport(PlanReport):
 
 
 def _for_caller(*problems: Diagnostic) -> Problems:
-    return tuple(hint_for(Caller.DOCUMENT, problem) for problem in problems)
+    told: Problems = PythonWords(of_document=True).tell_all(problems)
+    return told
 
 
 # --- Plans of batches on one document in memory

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from docs.codegen.cases import CaseText, GoldenCases
 from docs.codegen.pages import as_json, fenced, linked, one_line_json, page, table, with_linked_codes
+from mdplan import words
 from mdplan.diagnostics import Code, Exit
 from mdplan.field_names import EDIT_SYNONYMS
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base import SectionTargeted
-from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.schemas import FieldReference, OperationReference, operation_reference
 from mdplan.requests.spellings import SPELLINGS
 from mdplan.storage.filesystem import of_error
@@ -207,7 +207,6 @@ def _message_blocks(code: Code, texts: tuple[tuple[str, str], ...]) -> Iterator[
 
 
 def _message_text(code: Code, message: str, hint: str) -> str:
-    hint = in_words_of(Caller.SHELL, hint)
     return f"{code}: {message}" + (f"\n  hint: {hint}" if hint else "")
 
 
@@ -223,6 +222,7 @@ def _first_sentence(code: Code) -> str:
 
 _CONSTRUCTORS: Final = frozenset({"Diagnostic", "Diagnostic.warning", "StorageRefused.of"})
 _FILLED: Final = "…"
+_FIELDS: Final = dict.fromkeys(("file", "first", "last", "now"), _FILLED)
 _SYSTEM_ERRORS: Final = (errno.EACCES, errno.EBUSY, errno.EIO, errno.ENOSPC, errno.EROFS)
 
 
@@ -238,11 +238,39 @@ def messages_in(package: Path) -> dict[str, tuple[tuple[str, str], ...]]:
         problem = of_error(OSError(number, ""), _FILLED, "writing")
         message = problem.message.replace(os.strerror(number), _FILLED)
         found.setdefault(problem.code, {})[message, problem.hint] = None
+    for defined in (defined for defined in Code if defined.message):
+        message, hint = (words.say(text, **_FIELDS) for text in (defined.message, defined.hint))
+        found.setdefault(defined, {})[message, hint] = None
     for module in sorted(package.rglob("*.py")):
         data = module.read_bytes()
         for code, message, hint in _messages_of(ast.parse(data)) if b"Code." in data else ():
             found.setdefault(code, {})[message, hint] = None
     return {code: tuple(sorted(texts)) for code, texts in found.items()}
+
+
+def said(node: ast.Call, example: str) -> str:
+    """Return the text that a call of `say` or `either` makes, with an `example` for what it is filled with."""
+    tree = ast.fix_missing_locations(ast.Expression(_filled(node, example)))
+    text: str = eval(compile(tree, "text", "eval"), vars(words))  # noqa: S307 (of our own code)
+    return text
+
+
+# What stands for the name of a value that gets it when it is made.
+_NAMES: Final = {"Argument": "pattern", "Arguments": "pattern", "Meaning": "pattern", "Option": "--max-files"}
+
+
+def _filled(node: ast.expr, example: str) -> ast.expr:
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if hasattr(words, name):
+            arguments = [_filled(part, _NAMES.get(name, example)) for part in node.args]
+            keywords = [
+                ast.keyword(part.arg, _filled(part.value, example)) for part in node.keywords if part.arg
+            ]
+            return ast.Call(node.func, arguments, keywords)
+        case ast.Constant():
+            return node
+        case _:
+            return ast.Constant(example)
 
 
 def _messages_of(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
@@ -257,7 +285,9 @@ def _messages_of(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
                         given |= {each.arg: each.value for each in node.keywords if each.arg}
                         yield from _message(given.get("code"), given.get("message"), given.get("hint"), names)
                     case ast.Call(
-                        func=ast.Attribute(value=code, attr="problem"), args=args, keywords=keywords
+                        func=ast.Attribute(value=code, attr="problem" | "warning"),
+                        args=args,
+                        keywords=keywords,
                     ):
                         given = dict(zip(("message", "hint"), args, strict=False))
                         given |= {each.arg: each.value for each in keywords if each.arg}
@@ -308,6 +338,8 @@ def _text_of(node: ast.expr | None, names: dict[str, str]) -> str | None:
             return text
         case ast.JoinedStr(values=parts):
             return "".join(_text_of(part, {}) or _FILLED for part in parts)
+        case ast.Call(func=ast.Name(id="say" | "either")):
+            return said(node, _FILLED)
         case ast.Name(id=name):
             return names.get(name)
         case ast.IfExp(orelse=other):

@@ -418,10 +418,9 @@ def _too_many(job: Job, plans: Sequence[StandalonePlan]) -> Diagnostic | None:
     most_files = min(limits.files, manifest.max_files or limits.files)
     for what, count, most in (("files", files, most_files), ("edits", edits, limits.edits)):
         if count > most:
-            return Diagnostic(
-                code=Code.BATCH_TOO_LARGE,
-                message=f"the manifest changes {count} {what}, and the limit is {most}",
-                hint=f"name fewer files, or raise the limit (`--max-{what}`, and `maxFiles` in the manifest)",
+            return Code.BATCH_TOO_LARGE.problem(
+                f"the manifest changes {count} {what}, and the limit is {most}",
+                f"name fewer files, or raise the limit (`--max-{what}`, and `maxFiles` in the manifest)",
                 file=job.loaded.name,
             )
     return None
@@ -436,12 +435,8 @@ def _unused(loaded: LoadedManifest, candidates: Iterable[CandidateFile]) -> list
         if number not in used and rule.changed_since is None:
             place = loaded.located.place(("files", number))
             unused.append(
-                Diagnostic.warning(
-                    Code.FILE_NOT_FOUND,
-                    "no file matches",
-                    "look at glob and exclude",
-                    file=loaded.name,
-                    place=place,
+                Code.FILE_NOT_FOUND.warning(
+                    "no file matches", "look at glob and exclude", file=loaded.name, place=place
                 )
             )
     return unused
@@ -457,10 +452,9 @@ def _refused(problems: Problems, findings: RunFindings) -> BotResult:
     return BotResult(plan=None, problems=problems, findings=findings, diff=lambda: iter(()))
 
 
-_BROKEN: Final = Diagnostic(
-    code=Code.IO_ERROR,
-    message="a process that planned files has ended, killed by the system or by somebody",
-    hint="try again with fewer processes (`--jobs`); nothing was written",
+_BROKEN: Final = Code.IO_ERROR.problem(
+    "a process that planned files has ended, killed by the system or by somebody",
+    "try again with fewer processes (`--jobs`); nothing was written",
 )
 
 

@@ -289,10 +289,9 @@ def _short_name(branch: str) -> str:
 def _moved(ref: str, on_stale: OnStale) -> Diagnostic:
     rebases = on_stale == "rebase"
     times = f" {MOST_ATTEMPTS} times" if rebases else ""
-    return Diagnostic(
-        code=Code.STALE_BASE,
-        message=f"`{visible(ref)}` was moved by others{times} while it was planned on; nothing was committed",
-        hint="try again later" if rebases else "`--on-stale rebase` plans again on its new commit",
+    return Code.STALE_BASE.problem(
+        f"`{visible(ref)}` was moved by others{times} while it was planned on; nothing was committed",
+        "try again later" if rebases else "`--on-stale rebase` plans again on its new commit",
     )
 
 
@@ -535,10 +534,9 @@ def conflicts_of(made: MergedTree) -> list[Diagnostic]:
         beginning = f"{_CONFLICT}{file}, "
         places = [line.removeprefix(beginning) for line in made.said if line.startswith(beginning)]
         found += [
-            Diagnostic(
-                code=Code.MERGE_CONFLICT,
-                message=f"`{visible(file)}`, {visible(place)}",
-                hint="merge the base into the branch, and choose the text that is right",
+            Code.MERGE_CONFLICT.problem(
+                f"`{visible(file)}`, {visible(place)}",
+                "merge the base into the branch, and choose the text that is right",
                 file=file,
             )
             for place in places or ["git finds a conflict"]

@@ -727,10 +727,9 @@ def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagno
     section = next((section for section in outline.sections if section.level == 1), None)
     if section is not None:
         return {"sectionId": str(section.section_id)}
-    return Diagnostic(
-        code=Code.SECTION_NOT_FOUND,
-        message="the page has no heading of level 1",
-        hint="skip such pages: `when: {matches: '^# '}`, or use `at: top of body`",
+    return Code.SECTION_NOT_FOUND.problem(
+        "the page has no heading of level 1",
+        "skip such pages: `when: {matches: '^# '}`, or use `at: top of body`",
     )
 
 

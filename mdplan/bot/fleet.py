@@ -168,10 +168,8 @@ def run_fleet(
 def fleet_report(repositories: Sequence[FleetRepository]) -> FleetReport:
     """The report on `repositories`, with a problem for each that failed."""
     problems = tuple(
-        Diagnostic(
-            code=Code.IO_ERROR,
-            message=f"{repository.name}: {repository.error}",
-            hint=repository.hint or "run the command again to retry",
+        Code.IO_ERROR.problem(
+            f"{repository.name}: {repository.error}", repository.hint or "run the command again to retry"
         )
         for repository in repositories
         if repository.state is FleetState.FAILED
@@ -240,7 +238,7 @@ def _reports_failure(task: VisitTask) -> VisitTask:
         except OSError as error:
             message = f"its clone cannot be used: {error}"
             hint = "name another folder with `--work`"
-            return _failed(visit[1], Diagnostic(code=Code.IO_ERROR, message=message, hint=hint))
+            return _failed(visit[1], Code.IO_ERROR.problem(message, hint))
 
     return visit_repository
 
@@ -414,9 +412,9 @@ def read_repositories(path: str, base: str) -> tuple[FleetMember, ...] | Problem
         text = Path(path).read_bytes().decode("utf-8")
     except OSError as error:
         reason = error.strerror or "it cannot be read"
-        return (Diagnostic(code=Code.FILE_NOT_FOUND, message=f"`{path}`: {reason}", hint=_HINT),)
+        return (Code.FILE_NOT_FOUND.problem(f"`{path}`: {reason}", _HINT),)
     except UnicodeDecodeError:
-        return (Diagnostic(code=Code.NOT_A_TEXT_FILE, message=f"`{path}` is not UTF-8", hint=_HINT),)
+        return (Code.NOT_A_TEXT_FILE.problem(f"`{path}` is not UTF-8", _HINT),)
     located = read_source_map(text, path, "the list of repositories", _HINT)
     if isinstance(located, Diagnostic):
         return (located,)

@@ -273,8 +273,7 @@ def near_miss_warnings(misses: Iterable[SkippedNearMiss], loaded: LoadedManifest
     for miss in misses:
         of_edits.setdefault(miss.asked, []).append(miss)
     return [
-        Diagnostic.warning(
-            Code.SECTION_NOT_FOUND,
+        Code.SECTION_NOT_FOUND.warning(
             f"no section {_shown(first.wanted)} to delete, but `{first.file}` has {_shown(first.found)}"
             f" at line {first.line}{_and_more(len(others))}",
             f"if that is meant, write {_shown(first.found)}; otherwise there is nothing to do",

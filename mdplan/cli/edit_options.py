@@ -3,8 +3,8 @@
 import json
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import click
@@ -13,11 +13,9 @@ from mdplan.cli import field_types
 from mdplan.cli.completion import Completion, front_matter_keys, headings, task_items
 from mdplan.cli.usage import retyped
 from mdplan.diagnostics import Candidate, Code, Diagnostic
-from mdplan.field_names import snake_case
-from mdplan.reports.base import AnyReport
-from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.schemas import Schema, inlined, operation_reference, operation_schema
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.words import ShellWords, commands_for_tools, listed, snake_case
 
 # Fields with text that is often long: it can come from a file, standard input or an editor.
 CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
@@ -92,7 +90,7 @@ class EditOptions:
 
     def help_of(self, name: str) -> str:
         """What the help says of the field `name`."""
-        description = in_words_of(Caller.SHELL, self.schemas[name].get("description", ""))
+        description = commands_for_tools(self.schemas[name].get("description", ""))
         return option_help(name, description, self.schemas)
 
     def options(self) -> Iterator[click.Option]:
@@ -341,59 +339,37 @@ BATCH_FIELDS: Final = ("allowOutlineChange", "allowDuplicateHeadings", "updateRe
 _SECTION_NAMES: Final = ("heading", "headingPath", "sectionId")
 _MOST_MEANT: Final = 3
 _MOST_TYPED: Final = 100
-_CLAUSE: Final = lazy_pattern(r"(?:; |, or )")
-
-_FIELD_IN_HINT: Final = lazy_pattern(
-    r'(?P<tick>`?)(?:"(?P<quoted>[a-zA-Z]\w*)": |(?P<bare>[a-z]\w*): (?=(?:true|false)`))'
-)
-
-_INDEX: Final = lazy_pattern(r"\{[^{}]*…[^{}]*\}")
-_BRACES: Final = lazy_pattern(r"\{[^{}]*\}")
-_PATH: Final = lazy_pattern(r'(heading path )?(\["(?:[^"\\]|\\.)*"(?:, "(?:[^"\\]|\\.)*")*\])')
-_CAMEL: Final = lazy_pattern(r"`?\b(?P<name>[a-z]+(?:[A-Z][a-z]*|[A-Z]\w*\d+)+)\b`?(?P<empty> \[\])?")
-_CODE: Final = lazy_pattern(r"`(?P<name>[a-z]\w*)(?:\[\d+\])?`")
-
-_FIRST: Final = lazy_pattern(
-    r"(?P<name>[a-z]\w*)"
-    r"(?=:| (?:is|has|holds|goes|requires|gives|names|starts|refers|does|picks|cannot|excludes)\b)"
-)
-
-_SEVERAL: Final = lazy_pattern(r"\b[a-zA-Z]\w*(?:, [a-zA-Z]\w*)* (?:or|and) [a-zA-Z]\w*\b")
-_DESCRIBED: Final = lazy_pattern(r"give `(?P<name>\w+)`: ")
-_SEND_OPTION: Final = lazy_pattern(r"\bsend (?=`--)")
-_SEND_LIST: Final = lazy_pattern(r"\bsend an array(?:: |, such as )")
-
-# Names and numbers, as a key of data files has them.
-_KEY: Final = lazy_pattern(r'`(\["[^"\]]*"(?:, (?:"[^"\]]*"|\d+))*, \d+\])`')
-_VERB: Final = lazy_pattern(r"\b(?:add|send|use) $")
-_DECODER: Final = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandWords:
-    """How a command calls what an operation takes.
+class CommandWords(ShellWords):
+    """The words of the command that made an edit: its options and arguments in place of fields.
 
-    `names` has its option or argument for each field that it has one for. `flags` are fields that one value
-    of turns into an option. What only `mdplan edit` can say becomes the whole command of that. `section` is
-    the section as it was typed.
+    `names` has the option or argument for each field that the command has one for. `flags` are fields that
+    one value of turns into an option. What only `mdplan edit` can say becomes the whole command of that,
+    which `whole` gives. `section` is the section as it was typed.
     """
 
-    options: EditOptions
-    names: Mapping[str, str]
-    flags: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
-    is_edit: bool = False
-    section: str | None = None
+    whole: Callable[[str, Any], str] | None = None
+
+    def __init__(
+        self,
+        edit_options: EditOptions,
+        names: Mapping[str, str],
+        flags: Mapping[str, Callable[[Any], str | None]] | None = None,
+        *,
+        is_edit: bool = False,
+        section: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.edit_options, self.names, self.flags = edit_options, names, flags or {}
+        self.is_edit, self.section = is_edit, section
 
     @classmethod
     def of_edit(cls, options: EditOptions, section: str | None = None) -> "CommandWords":
         """Those of `mdplan edit`: each field is an option."""
         own = {name: option_name(name) for name in (*options.schemas, *BATCH_FIELDS)}
         target = dict.fromkeys(_SECTION_NAMES, "--section") if options.is_about_sections else {}
-        return cls(options=options, names=own | target, is_edit=True, section=section)
-
-    def knows(self, name: str) -> bool:
-        """Whether `name` is a field of the operation, or of its batch, with an option."""
-        return name in self.options.schemas or name in BATCH_FIELDS
+        return cls(options, own | target, is_edit=True, section=section)
 
     def given(self, name: str, value: Any) -> str | None:  # noqa: ANN401 (any JSON)
         """The words that give the field `name` a `value` in this command; None where it has none."""
@@ -403,128 +379,90 @@ class CommandWords:
             words = shlex.quote(PATH_JOINT.join(path))
             return f"{called} {words}" if called.startswith("--") else words
         if self.is_edit:
-            return option_words(self.options, name, value)
+            return option_words(self.edit_options, name, value)
         return self.flags[name](value) if name in self.flags else None
 
+    def name(self, field: str) -> str:
+        """Return the option or argument, or that of `mdplan edit`."""
+        if field in self.names:
+            return f"`{self.names[field]}`"
+        of_edit = field in self.edit_options.schemas
+        return f"`{option_name(field)}` of `mdplan edit`" if of_edit else super().name(field)
 
-def in_words(text: str, words: CommandWords, command: Callable[[str, Any], str] | None = None) -> str:
-    """`text` of a problem with what a person types in place of the fields and values of a batch.
+    def arguments(self, *names: str, joint: str = "or") -> str:
+        """Return a list of options."""
+        return listed(map(self.name, names), joint)
 
-    `command` gives the whole of a command with a further field, for a field that `words` cannot say.
-    """
-    described = _DESCRIBED.match(text)
-    if described is not None and described["name"] in words.options.schemas:
-        name = described["name"]
-        return f"give `{words.names.get(name, name)}`: {words.options.help_of(name)}"
-    clauses = _clauses(text)
-    kept = [clause for clause in clauses if _is_possible(clause[1], words)]
-    text = "".join(joint + clause for joint, clause in kept).removeprefix("; ").removeprefix(", or ")
-    text = _assignments(text, words, command)
-    text = _KEY.sub(lambda match: f"`[{', '.join(map(str, json.loads(match[1])))}]`", text)
-    text = _PATH.sub(lambda match: f"'{PATH_JOINT.join(json.loads(match[2]))}'", text)
-    text = _SEND_OPTION.sub("add ", _SEND_LIST.sub("write ", text))
-    text = _SEVERAL.sub(lambda match: _all_named(match[0], words), text)
-    text = _CAMEL.sub(lambda match: _named(match, words), text)
-    text = _CODE.sub(lambda match: _named(match, words), text)
-    first = _FIRST.match(text)
-    return text if first is None else _named(first, words) + text[first.end() :]
+    def field(self, name: str, value: object) -> str | None:
+        """Return the option with its value, or the whole command."""
+        if name not in self.edit_options.schemas and name not in BATCH_FIELDS:
+            return None
+        given = self.given(name, value)
+        return f"`{given or (self.whole(name, value) if self.whole else option_name(name))}`"
+
+    def send(self, name: str, value: object) -> str | None:
+        """Return the advice to add the option, or to run the whole command."""
+        field = self.field(name, value)
+        is_whole = self.whole is not None and not self.given(name, value)
+        return f"{'run' if is_whole else 'add'} {field}" if field else None
+
+    def meaning(self, name: str, text: str) -> str:
+        """Return the advice to give the option, with its help."""
+        is_own = name in self.edit_options.schemas
+        return (
+            f"give {self.name(name)}: {self.edit_options.help_of(name)}"
+            if is_own
+            else super().meaning(name, text)
+        )
+
+    def op(self, name: str) -> str:
+        """Return the command."""
+        return f"`mdplan edit {name}`"
+
+    def heading(self, path: Sequence[str], noun: str = "") -> str:
+        """Return a heading path as it is typed."""
+        del noun
+        return f"'{PATH_JOINT.join(path)}'"
+
+    def tell(self, problem: Any) -> Any:  # noqa: ANN401 (as all words have it)
+        """Return the diagnostic `problem`; where a section was meant, with the command that names it."""
+        told = super().tell(problem)
+        hint = told.hint
+        if problem.code is Code.AMBIGUOUS_HEADING and problem.candidates:
+            hint = f"name one of them: `{self._retyped(problem.candidates[0], problem)}`"
+        elif problem.code is Code.INVALID_REGEX:
+            plain = "`--match-type literal`" if self.is_edit else "no `--regex`"
+            hint = f"put a backslash before a sign that means itself, as in `\\(`; {plain} finds plain text"
+        elif problem.code is Code.SECTION_NOT_FOUND and problem.candidates:
+            meant = [self._retyped(each, problem) for each in problem.candidates[:_MOST_MEANT]]
+            hint = f"did you mean {' or '.join(f'`{each}`' for each in meant)}?"
+        elif problem.code is Code.MATCH_COUNT_MISMATCH and "differs in case" in hint:
+            flag = self.given("caseSensitive", False)  # noqa: FBT003 (the value of a field)
+            hint = f"{hint}; `{flag}` matches any case" if flag else hint
+        elif problem.code is Code.FILE_NOT_FOUND and problem.file and self.edit_options.may_begin_file:
+            joint = " To" if hint.endswith("?") else "; to"
+            hint = (
+                f"{hint}{joint} create it: `{self.command_line('edit', 'create_file', files=[problem.file])}`"
+            )
+        return replace(told, hint=hint)
+
+    def _retyped(self, meant: Candidate, problem: Diagnostic) -> str:
+        """The command as it was typed with the section that is `meant`; what names that where it is long."""
+        paths = [candidate.heading_path for candidate in problem.candidates]
+        is_unique = paths.count(meant.heading_path) == 1 and all(
+            len(field_types.heading_path(title)) == 1 for title in meant.heading_path
+        )
+        section = PATH_JOINT.join(meant.heading_path) if is_unique else str(meant.section_id)
+        is_only = self.section is not None and len(problem.candidates) == 1
+        if is_only or problem.code is Code.AMBIGUOUS_HEADING:
+            command = retyped(str(self.section), section)
+            if command is not None and len(command) <= _MOST_TYPED:
+                return command
+        called = self.names.get("heading", "")
+        return f"{called} {shlex.quote(section)}" if called.startswith("--") else shlex.quote(section)
 
 
-def for_command(
-    problem: Diagnostic, words: CommandWords, command: Callable[[str, Any], str] | None = None
-) -> Diagnostic:
-    """`problem` in the `words` of the command that it is of; `command` as in `in_words`."""
-    # The steps first: what a tool takes looks like fields of a batch.
-    steps = in_words_of(Caller.SHELL, problem.hint)
-    message, hint = (in_words(text, words, command) for text in (problem.message, steps))
-    if problem.code is Code.AMBIGUOUS_HEADING and problem.candidates:
-        hint = f"name one of them: `{_retyped(problem.candidates[0], problem, words)}`"
-    elif problem.code is Code.INVALID_REGEX:
-        plain = "`--match-type literal`" if words.is_edit else "no `--regex`"
-        hint = f"put a backslash before a sign that means itself, as in `\\(`; {plain} finds plain text"
-    elif problem.code is Code.SECTION_NOT_FOUND and problem.candidates:
-        meant = [_retyped(each, problem, words) for each in problem.candidates[:_MOST_MEANT]]
-        hint = f"did you mean {' or '.join(f'`{each}`' for each in meant)}?"
-    elif problem.code is Code.MATCH_COUNT_MISMATCH and "differs in case" in hint:
-        flag = words.given("caseSensitive", False)  # noqa: FBT003 (the value of a field)
-        hint = f"{hint}; `{flag}` matches any case" if flag else hint
-    elif problem.code is Code.FILE_NOT_FOUND and problem.file and words.options.may_begin_file:
-        joint = " To" if hint.endswith("?") else "; to"
-        hint = f"{hint}{joint} create it: `mdplan edit create_file {shlex.quote(problem.file)}`"
-    return replace(problem, message=message, hint=hint)
-
-
-def for_section_option(report: AnyReport, flag: str, section: str) -> AnyReport:
-    """Return `report` of a command that only looks, in which `flag` named the `section`, in its words."""
+def words_of_section(flag: str, section: str) -> CommandWords:
+    """The words of a command that only looks, in which `flag` named the `section`."""
     options = EditOptions("read", {}, frozenset())
-    names = dict.fromkeys(_SECTION_NAMES, flag)
-    words = CommandWords(options=options, names=names, is_edit=True, section=section)
-    return replace(report, diagnostics=tuple(for_command(problem, words) for problem in report.diagnostics))
-
-
-def _retyped(meant: Candidate, problem: Diagnostic, words: CommandWords) -> str:
-    """The command as it was typed with the section that is `meant`; what names that where it is long."""
-    paths = [candidate.heading_path for candidate in problem.candidates]
-    is_unique = paths.count(meant.heading_path) == 1 and all(
-        len(field_types.heading_path(title)) == 1 for title in meant.heading_path
-    )
-    section = PATH_JOINT.join(meant.heading_path) if is_unique else str(meant.section_id)
-    if (words.section is not None and len(problem.candidates) == 1) or problem.code is Code.AMBIGUOUS_HEADING:
-        command = retyped(str(words.section), section)
-        if command is not None and len(command) <= _MOST_TYPED:
-            return command
-    called = words.names.get("heading", "")
-    return f"{called} {shlex.quote(section)}" if called.startswith("--") else shlex.quote(section)
-
-
-def _clauses(text: str) -> list[tuple[str, str]]:
-    """The parts of `text`, each with the words that join it to the one before."""
-    joints = ["", *_CLAUSE.findall(text)]
-    return list(zip(joints, _CLAUSE.split(text), strict=True))
-
-
-def _is_possible(clause: str, words: CommandWords) -> bool:
-    """Whether no field that only a batch has is given a value in `clause`."""
-    fields = _FIELD_IN_HINT.finditer(_BRACES.sub("", clause))
-    names = (field["quoted"] or field["bare"] for field in fields)
-    return all(map(words.knows, names))
-
-
-def _assignments(text: str, words: CommandWords, command: Callable[[str, Any], str] | None) -> str:
-    """`text` with options in place of each `"name": value`."""
-    parts, at = [], 0
-    while assignment := _FIELD_IN_HINT.search(text, at):
-        name = assignment["quoted"] or assignment["bare"]
-        parts.append(text[at : assignment.start()])
-        index = _INDEX.match(text, assignment.end())
-        if index is not None:
-            said, at = words.names.get(name) or option_name(name), index.end()
-        else:
-            value, at = _DECODER.raw_decode(text, assignment.end())
-            given = words.given(name, value)
-            said = given or (command(name, value) if command else option_name(name))
-            parts[-1] = parts[-1] if given else _VERB.sub("run ", parts[-1])
-        if assignment["tick"] and text.startswith("`", at):
-            at += 1
-        parts.append(f"`{said}`")
-    return "".join([*parts, text[at:]])
-
-
-def _named(match: re.Match[str], words: CommandWords) -> str:
-    name = match["name"]
-    called = words.names.get(name)
-    if called is None:
-        is_field = match.re.pattern != _FIRST.pattern and name in words.options.schemas
-        return f"`{option_name(name)}` of `mdplan edit`" if is_field else match[0]
-    is_empty = match.re.pattern == _CAMEL.pattern and match["empty"]
-    return f"`{called} ''`" if is_empty else f"`{called}`"
-
-
-def _all_named(text: str, words: CommandWords) -> str:
-    """A list of fields with their names in the command; `text` itself where it lists anything else."""
-    names = [name for name in re.findall(r"\w+", text) if name not in ("or", "and")]
-    if not all(name in words.names for name in names):
-        return text
-    called = list(dict.fromkeys(f"`{words.names[name]}`" for name in names))
-    joint = " and " if " and " in text else " or "
-    return joint.join([", ".join(called[:-1]), called[-1]]) if len(called) > 1 else called[0]
+    return CommandWords(options, dict.fromkeys(_SECTION_NAMES, flag), is_edit=True, section=section)

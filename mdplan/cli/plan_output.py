@@ -111,10 +111,9 @@ def print_sarif(session: Session, report: PlanReport, source: str) -> None:
 
     `source` is the path of the batch, for what is wrong with no other file.
     """
-    from mdplan.reports.next_steps import Caller, with_hints_for
     from mdplan.review.sarif import sarif_log
 
-    report = with_hints_for(Caller.SHELL, report)
+    report = session.words().tell_all(report)
     session.console.json(sarif_log(report.warnings if report.ok else report.diagnostics, source))
 
 
@@ -185,7 +184,7 @@ def write_document(parts: Iterable[bytes], path: Path) -> Problems:
             file.write(b"\n")
     except OSError as error:
         message = f"writing the plan to `{path}` failed: {error.strerror}"
-        return (Diagnostic(code=Code.IO_ERROR, message=message, hint="name another file after --output"),)
+        return (Code.IO_ERROR.problem(message, "name another file after --output"),)
     return ()
 
 
@@ -234,11 +233,7 @@ def full_id(engine: "Engine", text: str) -> str | Diagnostic:
         return found[0]
     if not found:
         hint = "`mdplan review --list` lists the saved plans"
-        return Diagnostic(
-            code=Code.PLAN_NOT_FOUND,
-            message=f"no saved plan has an ID that begins with `{digits}`",
-            hint=hint,
-        )
+        return Code.PLAN_NOT_FOUND.problem(f"no saved plan has an ID that begins with `{digits}`", hint)
     names = ", ".join(f"`{short_id(each)}`" for each in found[:_LISTED])
     return Diagnostic.invalid(
         f"{len(found)} saved plans have IDs that begin with `{digits}`", f"give more digits: {names}"

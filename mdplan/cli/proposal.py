@@ -19,9 +19,9 @@ from mdplan.cli.session import Session
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import ask, has_terminal
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
-from mdplan.field_names import snake_case
 from mdplan.reports.plan import PlanReport, as_apply_report
 from mdplan.text.visible import counted
+from mdplan.words import snake_case
 
 if TYPE_CHECKING:
     from mdplan.cli.edit_options import CommandWords
@@ -191,9 +191,10 @@ def _in_own_words(
     if words is None or not (report.diagnostics or report.warnings):
         return report
     # Loaded for problems alone, as the words are.
-    from mdplan.cli.edit_options import edit_command, for_command
+    from mdplan.cli.edit_options import edit_command
 
     command_words = words()
+    command_words.roots = session.roots
     edits = [(entry["file"], edit) for entry in batch.get("files", [batch]) for edit in entry["edits"]]
 
     def in_own_words(problem: Diagnostic) -> Diagnostic:
@@ -201,9 +202,11 @@ def _in_own_words(
         named = os.path.relpath(file, session.folder()) if os.path.isabs(file) else file  # noqa: PTH117
 
         def command(name: str, value: object) -> str:
-            return session.on_roots(edit_command(command_words.options, named, {**edit, name: value}))
+            return session.on_roots(edit_command(command_words.edit_options, named, {**edit, name: value}))
 
-        return for_command(problem, command_words, command)
+        command_words.whole = command
+        told: Diagnostic = command_words.tell(problem)
+        return told
 
     problems, warnings = (tuple(map(in_own_words, each)) for each in (report.diagnostics, report.warnings))
     error = problems[0] if report.error is not None and problems else report.error
@@ -280,12 +283,11 @@ def check_count(expected: int | None, search: str) -> Check:
         count = report.matches_replaced or 0
         if count == expected or (expected is None and count):
             return None
-        return Diagnostic(
-            code=Code.MATCH_COUNT_MISMATCH,
-            message="no file contains the text"
+        return Code.MATCH_COUNT_MISMATCH.problem(
+            "no file contains the text"
             if expected is None
             else f"the text has {counted(count, 'match', 'matches')}, and --count expects {expected}",
-            hint=f"`{search}` shows every place, also those in code and HTML",
+            f"`{search}` shows every place, also those in code and HTML",
         )
 
     return check
@@ -332,9 +334,5 @@ def shortcut_words(op: str, section: str | None = None) -> "CommandWords":
 
     shortcut = _SHORTCUTS[op]
     targets = dict.fromkeys(("heading", "headingPath", "sectionId"), shortcut.target or "")
-    return CommandWords(
-        options=EditOptions.of(op),
-        names={**(targets if shortcut.target else {}), **shortcut.names},
-        flags=shortcut.flags,
-        section=section,
-    )
+    names = {**(targets if shortcut.target else {}), **shortcut.names}
+    return CommandWords(EditOptions.of(op), names, shortcut.flags, section=section)

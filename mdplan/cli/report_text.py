@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.terminal import Style, shown
@@ -11,6 +10,7 @@ from mdplan.plan import EditNumbers
 from mdplan.reports.plan import FileReport, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted, escaped
+from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
     from mdplan.review.plan_review import PlanReview, ReviewedFile
@@ -21,14 +21,17 @@ _TOTAL_FROM: Final = 3
 
 
 def problem_texts(
-    problems: Sequence[Diagnostic], style: Style, edits: EditNumbers | None = None, excerpt: str = ""
+    problems: Sequence[Diagnostic],
+    style: Style,
+    edits: EditNumbers | None = None,
+    excerpt: str = "",
+    words: ShellWords | None = None,
 ) -> Iterator[str]:
-    """`problems` as `problem_text` says them: what many files share once, and no more than a person reads.
+    """Write each of `problems` once, even if many files share it, and no more than a person reads.
 
     Where there are many, the last line counts them.
     """
-    from mdplan.reports.next_steps import Caller, hint_for
-
+    words = words or ShellWords()
     shared: dict[object, list[Diagnostic]] = {}
     for number, problem in enumerate(problems):
         is_shared = problem.place is None and problem.edit_index is None and not problem.candidates
@@ -37,9 +40,8 @@ def problem_texts(
     listed = list(shared.values())
     for same in listed[:_PROBLEMS_LISTED]:
         files = [each.file for each in same[1:] if each.file is not None]
-        # One hint for many files names none of them.
-        hint = hint_for(Caller.SHELL, replace(same[0], file=None) if files else same[0]).hint
-        yield problem_text(replace(same[0], hint=hint), style, files, edits, excerpt)
+        words.names_file = not files
+        yield problem_text(words.tell(same[0]), style, files, edits, excerpt)
     more = sum(map(len, listed[_PROBLEMS_LISTED:]))
     if more:
         yield f"and {more} more; `--json` lists all of them"

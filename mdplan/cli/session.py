@@ -14,7 +14,7 @@ from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.documents.workspace import Workspace, find_root, folder_of, found_root, root_name_of
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
-from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
     from mdplan.cli.batches import BadInput
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 # What these say depends on which folder is the root.
 _ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
-
-# A command in a hint that looks at the files, or changes them.
-_COMMAND: Final = lazy_pattern(r"`(mdplan (?!help|schema|serve)(?![^`]*--root)[^`]*)`")
 
 # Options that a `Session` has as they are.
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
@@ -92,9 +89,7 @@ class Session:
         """
         console = self.console
         if console.as_json:
-            from mdplan.reports.next_steps import Caller, with_hints_for
-
-            console.json(to_wire(with_hints_for(Caller.SHELL, report)))
+            console.json(to_wire(self.words().tell_all(report)))
         if report.diagnostics:
             self._print_problems(report.diagnostics, batch, excerpt)
         return exit_of(report)
@@ -120,26 +115,19 @@ class Session:
     def _print_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
         from mdplan.cli.batches import numbers_of
         from mdplan.cli.report_text import problem_texts
-        from mdplan.cli.shell_words import in_shell
 
         root, why = self._root()
         edits = numbers_of(batch) if batch is not None else None
-        # One hint for many files is printed once.
-        file = problems[0].file if len({problem.file for problem in problems}) == 1 else None
-        listed = [self._on_these_roots(in_shell(problem, root, batch), file) for problem in problems]
-        for text in problem_texts(listed, self.console.err, edits, excerpt):
+        for text in problem_texts(problems, self.console.err, edits, excerpt, self.words(root, batch)):
             self.console.problem(text)
         if root is not None and any(problem.code in _ABOUT_ROOT for problem in problems):
             self.console.problem(f"  {self.console.err.paint('root:', 'cyan')} {shown(root)} ({why})")
 
-    def _on_these_roots(self, problem: Diagnostic, file: str | None) -> Diagnostic:
-        """`problem` whose suggested commands work in the roots of this one, and on `file` if it is of one."""
-        from mdplan.reports.next_steps import on_file
+    def words(self, root: str | None = None, batch: object = None) -> ShellWords:
+        """The words of this command; see `SessionWords`."""
+        from mdplan.cli.shell_words import SessionWords
 
-        hint = on_file(problem.hint, file)
-        if hint and self.roots:
-            hint = _COMMAND.sub(lambda found: f"`{self.on_roots(found[1])}`", hint)
-        return replace(problem, hint=hint)
+        return SessionWords(self.roots, root, batch)
 
     def _root(self) -> tuple[str | None, str]:
         """The one root of this run, and why it is that; None where there are several."""

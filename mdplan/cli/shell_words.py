@@ -3,34 +3,38 @@
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.text.visible import escaped
+from mdplan.words import ShellWords
 
 _GLOB: Final = frozenset("*?[")
 
 
-def in_shell(problem: Diagnostic, root: str | None, data: object = None) -> Diagnostic:
-    """`problem` with the next step of somebody in a shell; names are relative to the folder `root`.
+class SessionWords(ShellWords):
+    """The words of a command on `roots`; names of files are relative to the one `root`, where there is one.
 
-    `data` is the batch that it is about, as it was sent.
+    `data` is the batch that problems are about, as it was sent.
     """
-    hint = lost_apostrophe(problem, data) or in_words_of(Caller.SHELL, problem.hint)
-    if problem.code is Code.FILE_NOT_FOUND and problem.file is not None:
-        hint = _missing_file(problem.file, root) or hint
-    if problem.code is Code.PATH_OUTSIDE_ROOT and problem.file is not None and "://" not in problem.file:
-        folder = os.path.dirname(os.path.abspath(problem.file))  # noqa: PTH100, PTH120 (links stay)
-        hint = f"name its folder as the root: `--root {shlex.quote(folder)}`"
-    if problem.code is Code.PRECONDITION_REQUIRED:
-        hint = "plan it first: `mdplan plan BATCH`, then `mdplan apply`; or add `baseSha256`"
-    if problem.code is Code.MATCH_COUNT_MISMATCH and hint.startswith("check spelling"):
-        hint = "check spelling and case: `mdplan search -i TEXT FILE` shows similar places"
-    return replace(problem, hint=hint)
+
+    def __init__(self, roots: Sequence[str], root: str | None = None, data: object = None) -> None:
+        super().__init__(roots)
+        self._root, self._data = root, data
+
+    def tell(self, problem: Any) -> Any:  # noqa: ANN401 (as all words have it)
+        """Return the diagnostic `problem`, with what only a shell can have made wrong."""
+        told = super().tell(problem)
+        hint = lost_apostrophe(told, self._data) or told.hint
+        if problem.code is Code.FILE_NOT_FOUND and problem.file is not None:
+            hint = _missing_file(problem.file, self._root) or hint
+        if problem.code is Code.PATH_OUTSIDE_ROOT and problem.file is not None and "://" not in problem.file:
+            folder = os.path.dirname(os.path.abspath(problem.file))  # noqa: PTH100, PTH120 (links stay)
+            hint = f"name its folder as the root: `--root {shlex.quote(folder)}`"
+        return replace(told, hint=hint)
 
 
 def lost_apostrophe(problem: Diagnostic, edits: object) -> str:

@@ -14,6 +14,7 @@ from mdplan.review import plan_review
 from mdplan.review.lines import MarkedText
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import code_span, counted, escaped, longer_than_runs
+from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import Proposal
@@ -387,15 +388,14 @@ def write_sarif(
     """Write `problems` and `fixes` to the file `path`, if it is given; returns why that failed."""
     if path is None:
         return ()
-    from mdplan.reports.next_steps import Caller, hint_for
     from mdplan.review.sarif import sarif_log
 
-    problems = [hint_for(Caller.SHELL, each) for each in problems]
+    problems = [ShellWords().tell(each) for each in problems]
     try:
         path.write_text(json.dumps(sarif_log(problems, manifest, fixes)), encoding="utf-8")
     except OSError as error:
         message = f"writing the SARIF log to `{path}` failed: {error.strerror}"
-        return (Diagnostic(code=Code.IO_ERROR, message=message, hint="name another file after --sarif"),)
+        return (Code.IO_ERROR.problem(message, "name another file after --sarif"),)
     return ()
 
 

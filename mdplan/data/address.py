@@ -17,6 +17,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
+from mdplan.words import say
 
 _LISTED: Final = 8
 _LONGEST: Final = 60
@@ -116,7 +117,7 @@ def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any v
     if found.missing and any(name.text == found.missing[0] for name in twice):
         return Diagnostic.invalid(
             f"the key `{shown((*found.path, found.missing[0]))}` is there more than once",
-            "delete all but one of them with delete_lines",
+            say("delete all but one of them with {delete_lines}"),
         )
     near = nearest_names(found.missing[0], names) if found.missing else ()
     where = f" in `{shown(found.path)}`" if found.path else ""
@@ -130,7 +131,7 @@ def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any v
     else:
         hint = "there are no keys" + where
     name = f"`{shown(found.missing)}`" if found.missing else "such a key"
-    return Diagnostic(code=Code.KEY_NOT_FOUND, message=f"there is no key {name}{where}", hint=hint)
+    return Code.KEY_NOT_FOUND.problem(f"there is no key {name}{where}", hint)
 
 
 def shown(path: Sequence[Element], *, whole: bool = False) -> str:
@@ -285,8 +286,7 @@ def _item_missing(values: object, path: Path) -> Diagnostic:
     where = f"`{shown(path)}`" if path else "the outermost value"
     if not isinstance(values, list):
         return Diagnostic.invalid(f"{where} is not a list", "name a key of a map by its name")
-    return Diagnostic(
-        code=Code.KEY_NOT_FOUND,
-        message=f"{where}, a list of {len(values)} items, has no such item, or several",
-        hint="name an item by its number, as in `[0]` or `[-1]`",
+    return Code.KEY_NOT_FOUND.problem(
+        f"{where}, a list of {len(values)} items, has no such item, or several",
+        "name an item by its number, as in `[0]` or `[-1]`",
     )

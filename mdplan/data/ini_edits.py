@@ -28,6 +28,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import Source
 from mdplan.text.visible import nearest_names
+from mdplan.words import say
 
 # The name of a section that holds the keys before the first one, for `configparser`.
 _TOP: Final = "\x01"
@@ -429,6 +430,9 @@ def section_name(ini: IniOutline, given: str | None) -> str | None:
     return given[1:-1]
 
 
+_SEE_SECTIONS: Final = say("see the sections in {step stat}")
+
+
 def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection | Diagnostic:
     """Find the section `name`; None names what is before the first header.
 
@@ -437,10 +441,8 @@ def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> I
     sections = ini.sections_named(name)
     if not sections:
         near = nearest_names(name or "", filter(None, ini.section_names))
-        return Diagnostic(
-            code=Code.SECTION_NOT_FOUND,
-            message=f"no section has the name {_quoted(name)}",
-            hint=f"nearest: {_listed(near)}" if near else "see iniSections in md_stat",
+        return Code.SECTION_NOT_FOUND.problem(
+            f"no section has the name {_quoted(name)}", f"nearest: {_listed(near)}" if near else _SEE_SECTIONS
         )
     candidates = [
         Candidate(heading_path=(name or "",), start_line=section.first_line, end_line=section.last_line)
@@ -473,10 +475,8 @@ def find_ini_key(
         assert isinstance(absent, Diagnostic)
         return absent
     near = nearest_names(key, ini.key_names(section))
-    return Diagnostic(
-        code=Code.KEY_NOT_FOUND,
-        message=f"there is no {description}",
-        hint=f"nearest: {_listed(near)}" if near else "see iniSections in md_stat",
+    return Code.KEY_NOT_FOUND.problem(
+        f"there is no {description}", f"nearest: {_listed(near)}" if near else _SEE_SECTIONS
     )
 
 
@@ -496,10 +496,11 @@ def _pick(
     lines = ", ".join(str(match.first_line) for match in matches[:_MOST_CANDIDATES])
     lines += ", …" if count > _MOST_CANDIDATES else ""
     times = "once, at line" if count == 1 else f"{count} times, at lines"
-    return Diagnostic(
-        code=Code.AMBIGUOUS_HEADING if occurrence is None else absent,
-        message=f"the {description} is {times} {lines}",
-        hint=f"give occurrence (1-based), from 1 to {count}" if count > 1 else "leave occurrence out",
+    return (Code.AMBIGUOUS_HEADING if occurrence is None else absent).problem(
+        f"the {description} is {times} {lines}",
+        say("give {occurrence} (1-based), from 1 to {}", count)
+        if count > 1
+        else say("leave {occurrence} out"),
         candidates=tuple(candidates),
     )
 

@@ -1,6 +1,5 @@
 """Open the documents that batches and plans name: snapshots, current files, globs and linked files."""
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
+from mdplan.words import Argument, Send, either, say
 
 BACKUP_SUFFIX: Final = ".bak"
 
@@ -108,10 +108,9 @@ class Documents(OutlinedFiles):
         """
         if len(built.files) > limits.files:
             return (
-                Diagnostic(
-                    code=Code.BATCH_TOO_LARGE,
-                    message=f"links change in {len(built.files)} files, and the limit is {limits.files}",
-                    hint="update references in the files of the batch alone, or raise `--max-files`",
+                Code.BATCH_TOO_LARGE.problem(
+                    f"links change in {len(built.files)} files, and the limit is {limits.files}",
+                    either("update references in the files of the batch alone", say("raise {--max-files}")),
                 ),
             )
         problems = (self._too_large(file) for file in built.files)
@@ -221,8 +220,8 @@ class Documents(OutlinedFiles):
         outline = self.open(name, requested.encoding, requested.format)
         if isinstance(outline, Diagnostic):
             if _is_missing(outline) and self.workspace.is_several(requested.file):
-                glob = json.dumps(requested.file)
-                hint = f'`file` names one file; for all that match, send `"files": {glob}` beside `edits`'
+                many = Send("files", requested.file)
+                hint = say("{file} names one file; for all that match, {} beside {edits}", many)
                 return replace(outline, hint=hint)
             return outline
         expected = requested.base_sha256
@@ -246,7 +245,7 @@ class Documents(OutlinedFiles):
                     if _is_missing(other) and edit.makes_other_file:
                         other = self._new_file(name, FileEdits.none_of(str(name)), 0)
                 if _is_missing(other):
-                    other = replace(other, hint=f"{_MADE_BEFORE}; {other.hint}")
+                    other = replace(other, hint=say("{}; {}", _MADE_BEFORE, other.hint))
                 if isinstance(name, FileName):
                     names.add(name)
                     paths[index] = str(name)
@@ -287,7 +286,7 @@ class Documents(OutlinedFiles):
         """Return why no file can be made under `name`; None if one can."""
         status = self.workspace.status_of(name)
         if not isinstance(status, Diagnostic):
-            return Diagnostic.file_exists(str(name))
+            return Code.FILE_EXISTS.of(file=str(name))
         return None if _is_missing(status) else status
 
     def _read_if_there(self, path: str, encoding: str | None) -> Source | Diagnostic | None:
@@ -327,10 +326,9 @@ def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
     """Return READ_ONLY for a pointer of Git LFS: an edit of it would lose the content it points to."""
     if not data.startswith(_LFS_POINTER):
         return None
-    return Diagnostic(
-        code=Code.READ_ONLY,
-        message=f"`{name}` is a pointer of Git LFS, not the document itself",
-        hint="skip it, in a manifest by `exclude`; or fetch the content with `git lfs pull`",
+    return Code.READ_ONLY.problem(
+        f"`{name}` is a pointer of Git LFS, not the document itself",
+        "skip it, in a manifest by `exclude`; or fetch the content with `git lfs pull`",
         file=str(name),
     )
 
@@ -343,7 +341,7 @@ def _named_twice(name: str) -> Diagnostic:
     )
 
 
-_MADE_BEFORE: Final = "make it first by create_file, in a separate call"
+_MADE_BEFORE: Final = say("make it first by {create_file}, in a separate call")
 
 _SEVERAL_ROOTS: Final = Diagnostic.invalid(
     "the batch has files of several roots, and a commit lives in one", "send one batch for each root"
@@ -420,12 +418,20 @@ def _count_mismatch(batch: Batch) -> Problems:
     named = ", ".join(file.file for file in batch.files[:_MOST_LISTED])
     more = ", …" if len(batch.files) > _MOST_LISTED else ""
     return (
-        Diagnostic(
-            code=Code.MATCH_COUNT_MISMATCH,
-            message=f"the edits are for {len(batch.files)} file{'s' if len(batch.files) > 1 else ''}, "
-            f"and expectedFiles is {batch.expected_files}: {named}{more}",
-            hint=f'`"expectedFiles": {len(batch.files)}` is for all of them, also those that the edits leave '
-            'as they are; or list the names in "files"',
+        Code.MATCH_COUNT_MISMATCH.problem(
+            say(
+                "the edits are for {} file{}, and {expectedFiles} is {}: {}{}",
+                len(batch.files),
+                "s" if len(batch.files) > 1 else "",
+                batch.expected_files,
+                named,
+                more,
+            ),
+            say(
+                "{} is for all of them, also those that the edits leave as they are; "
+                "or list the names in {files}",
+                Argument("expectedFiles", len(batch.files)),
+            ),
         ),
     )
 
@@ -441,17 +447,14 @@ def _matching_files(
     matching = (name for name in names if _has_any(workspace, name, texts))
     paths = [str(name) for name in islice(matching, limits.glob_files + 1)]
     if not paths:
-        return Diagnostic(
-            code=Code.FILE_NOT_FOUND,
-            message=f"no file matches `{glob}`"
-            + (" and has the text that the edits look for" if texts else ""),
-            hint="a glob is relative to the root, and skips what git ignores",
+        return Code.FILE_NOT_FOUND.problem(
+            f"no file matches `{glob}`" + (" and has the text that the edits look for" if texts else ""),
+            "a glob is relative to the root, and skips what git ignores",
         )
     if len(paths) > limits.glob_files:
-        return Diagnostic(
-            code=Code.BATCH_TOO_LARGE,
-            message=f"`{glob}` matches more than {limits.glob_files} files",
-            hint="narrow it, or raise `--max-glob-files`",
+        return Code.BATCH_TOO_LARGE.problem(
+            f"`{glob}` matches more than {limits.glob_files} files",
+            either("narrow it", say("raise {--max-glob-files}")),
         )
     files = [entry.of_file(path) for path in paths]
     if isinstance(entry, MatchingEdits):
@@ -717,8 +720,7 @@ class LinkIndex:
 
 
 def _not_looked_at(name: FileName, problem: Diagnostic) -> Diagnostic:
-    return Diagnostic.warning(
-        problem.code,
+    return problem.code.warning(
         f"links in `{name}` were not looked at: {problem.message}",
         "correct them by hand if there are any",
         file=str(name),

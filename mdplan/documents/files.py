@@ -23,6 +23,7 @@ from mdplan.storage.files import FileName
 from mdplan.storage.root import Root
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source
+from mdplan.words import either, say
 
 _Found = TypeVar("_Found")
 
@@ -148,10 +149,9 @@ class OutlinedFiles:
             with parse_time(seconds * count, thread_time):
                 return read()
         except ParseTimeout:
-            return Diagnostic(
-                code=Code.PARSE_TIMEOUT,
-                message=f"parsing `{file}` takes longer than {seconds:g} s",
-                hint="split the file, or raise `--max-parse-seconds`",
+            return Code.PARSE_TIMEOUT.problem(
+                f"parsing `{file}` takes longer than {seconds:g} s",
+                either("split the file", say("raise {--max-parse-seconds}")),
                 file=file,
             )
 
@@ -266,6 +266,6 @@ def _rules_of(value: object, file: str, table: tuple[str, ...]) -> SiteRules | D
 
 
 def _ignored_rules(name: str, reason: str, hint: str = _HINT) -> Diagnostic:
-    return Diagnostic.warning(
-        Code.INVALID_ARGUMENT, f"the rules for links in `{name}` are ignored: {reason}", hint, file=name
+    return Code.INVALID_ARGUMENT.warning(
+        f"the rules for links in `{name}` are ignored: {reason}", hint, file=name
     )

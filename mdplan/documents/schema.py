@@ -127,18 +127,15 @@ def _violations(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterato
     new = new_violations(before, after)
     shown = short_name(schema.path)
     for violation in new[:_MOST_LISTED]:
-        yield Diagnostic(
-            code=Code.SCHEMA_VIOLATION,
-            message=f"{place_of(violation)} would violate `{short_name(violation.rule)}` "
-            f"of the schema `{shown}`",
-            hint="send a value that the schema allows",
+        yield Code.SCHEMA_VIOLATION.problem(
+            f"{place_of(violation)} would violate `{short_name(violation.rule)}` of the schema `{shown}`",
+            "send a value that the schema allows",
             file=path,
         )
     if len(new) > _MOST_LISTED:
-        yield Diagnostic(
-            code=Code.SCHEMA_VIOLATION,
-            message=f"and {len(new) - _MOST_LISTED} more violations of the schema `{shown}`",
-            hint="send values that the schema allows",
+        yield Code.SCHEMA_VIOLATION.problem(
+            f"and {len(new) - _MOST_LISTED} more violations of the schema `{shown}`",
+            "send values that the schema allows",
             file=path,
         )
 
@@ -158,10 +155,8 @@ def _values_of(outline: Outline) -> object:
 
 
 def _unusable(path: str, reason: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.DATA_INVALID,
-        message=f"the schema `{short_name(path)}` cannot be used: {reason}",
-        hint="correct the schema, or leave it out",
+    return Code.DATA_INVALID.problem(
+        f"the schema `{short_name(path)}` cannot be used: {reason}", "correct the schema, or leave it out"
     )
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused
-from mdplan.storage.root import Root
+from mdplan.storage.root import LET_THROUGH, Root
 from mdplan.storage.user_state import is_known_root, user_state_directory
 from mdplan.text.visible import visible
+from mdplan.words import either
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -286,7 +287,7 @@ def _no_files(root: Root, folder: str) -> Diagnostic:
     shown = root.show(folder)
     return Code.FILE_NOT_FOUND.problem(
         f"there is no file below `{shown}` that may be read",
-        "name another folder; some may not be read or written (`--allow`, `--deny`)",
+        either("name another folder", LET_THROUGH, joint="; "),
         file=shown,
     )
 

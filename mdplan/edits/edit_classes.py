@@ -9,7 +9,7 @@ from inspect import Parameter, Signature
 from typing import Any, ClassVar, Final, NoReturn
 
 from mdplan.diagnostics import Refused
-from mdplan.field_names import camel_case, snake_case
+from mdplan.field_names import camel_case
 from mdplan.limits import Limits
 from mdplan.operations import OPERATIONS, class_name
 from mdplan.operations.base import CodeBlockField, LinesField, PositionField, RangeField, WireModel
@@ -17,6 +17,7 @@ from mdplan.operations.lists import ListField
 from mdplan.operations.tables import TableField
 from mdplan.requests import batch
 from mdplan.requests.batch import read_batch, read_edit, validated
+from mdplan.words import snake_case
 
 # Objects that edits are made of, by the names of their classes here; their arguments may be positional.
 PARTS: Final[Mapping[str, type[WireModel]]] = {

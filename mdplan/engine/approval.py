@@ -18,6 +18,7 @@ from mdplan.reports.base import refusal
 from mdplan.reports.plan import Approved, ReviewComment, ReviewReport
 from mdplan.storage.plans import DecisionStore, PlanLinks, PlanStore
 from mdplan.storage.root import Root
+from mdplan.words import Argument, Command, Step, say
 
 # Few plans were reviewed: the comparison and the reports are loaded for these.
 if TYPE_CHECKING:
@@ -167,11 +168,13 @@ def decision_problems(outcome: AddOutcome) -> Problems:
 def _required(plan_id: str, standing: DecisionHistory) -> Diagnostic:
     used = standing.used_by
     again = f"; the transaction {used} used its approval" if used is not None else ""
-    return Diagnostic(
-        code=Code.APPROVAL_REQUIRED,
-        message=f"a person has to approve the plan {plan_id} before it is applied{again}",
-        hint="ask the user to run `mdplan review` for a review page, or `mdplan review --terminal "
-        f"{plan_id[:_SHORT]}` for a review of this plan in a terminal; then apply it again",
+    return Code.APPROVAL_REQUIRED.problem(
+        f"a person has to approve the plan {plan_id} before it is applied{again}",
+        say(
+            "{run review} for a review page, or {} for a review of this plan in a terminal; "
+            "then apply it again",
+            Command("review", "--terminal", plan_id[:_SHORT]),
+        ),
     )
 
 
@@ -219,7 +222,9 @@ def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnos
     if decision.requests_changes:
         code = Code.CHANGES_REQUESTED
         message = f"{decision.decided_by} requested changes to the plan {decision.plan_id}"
-        hint = f'plan the revised edits with `"revises": "{decision.plan_id[:_SHORT]}"`: md_validate'
+        hint = say(
+            "plan the revised edits with {}: {step plan}", Argument("revises", decision.plan_id[:_SHORT])
+        )
     elif decision.is_rejection or decision.approved_plan_id is None:
         message = f"{decision.decided_by} rejected the plan {decision.plan_id}"
         hint = "plan again with that in mind" if comments else "ask why, before you plan again"
@@ -228,10 +233,10 @@ def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnos
             f"{decision.decided_by} approved the plan {decision.plan_id} without "
             f"{numbers.listed(decision.rejected) or 'some of its edits'}"
         )
-        hint = f'apply what was approved: md_apply {{"planId": "{decision.approved_plan_id}"}}'
+        hint = say("apply what was approved: {}", Step("apply", planId=decision.approved_plan_id))
     if decision.plan_id != plan_id:
         message += f", from which the plan {plan_id} was derived"
-    return Diagnostic(code=code, message=f"{message}: {comments}" if comments else message, hint=hint)
+    return code.problem(f"{message}: {comments}" if comments else message, hint)
 
 
 def _comments(decision: Decision, numbers: EditNumbers) -> Iterator[str]:
@@ -260,17 +265,15 @@ def _line(comment: str) -> str:
     return " ".join(comment.split())
 
 
-STALE_DECISION: Final = Diagnostic(
-    code=Code.STALE_DECISION,
-    message="somebody decided about this plan since you looked at it, or its approval was used; "
+STALE_DECISION: Final = Code.STALE_DECISION.problem(
+    "somebody decided about this plan since you looked at it, or its approval was used; "
     "your decision was not recorded",
-    hint="reload the plan, and decide again",
+    "reload the plan, and decide again",
 )
 
-_NOT_STORED: Final = Diagnostic(
-    code=Code.IO_ERROR,
-    message="the decision cannot be stored: the user's state directory cannot be written, or not safely",
-    hint="make it a folder of your own with mode 0700, or set MDPLAN_STATE_DIR; then run `mdplan doctor`",
+_NOT_STORED: Final = Code.IO_ERROR.problem(
+    "the decision cannot be stored: the user's state directory cannot be written, or not safely",
+    say("make it a folder of your own with mode 0700, or set MDPLAN_STATE_DIR; then {run doctor}"),
 )
 
 

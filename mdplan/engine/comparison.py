@@ -22,6 +22,7 @@ from mdplan.storage.files import FileName
 from mdplan.storage.root import Root
 from mdplan.text.diff import DiffStat, DiffText, Hunk, LineDrift, file_diff, find_hunks
 from mdplan.text.source import EncodeProblem, Source
+from mdplan.words import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +156,9 @@ def _removed(hunk: Hunk) -> Iterator[int]:
 
 
 def _not_kept(path: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.STALE_BASE,
-        message=f"`{path}` has changed, and its text at the time of the plan is not kept",
-        hint="look at both plans one by one: md_history",
+    return Code.STALE_BASE.problem(
+        f"`{path}` has changed, and its text at the time of the plan is not kept",
+        say("look at both plans one by one: {step history}"),
         file=path,
     )
 
@@ -277,8 +277,7 @@ def _with_link_warnings(warnings: Problems, claimed: Problems) -> Problems:
     return claimed if rest == warnings else warnings
 
 
-_FORGED_PLAN = Diagnostic(
-    code=Code.PLAN_TAMPERED,
-    message="planning the edits of this document does not give the plan that it describes",
-    hint="plan the batch again; a change of a file that links to these files has the same effect",
+_FORGED_PLAN = Code.PLAN_TAMPERED.problem(
+    "planning the edits of this document does not give the plan that it describes",
+    "plan the batch again; a change of a file that links to these files has the same effect",
 )

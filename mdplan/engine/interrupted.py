@@ -8,6 +8,7 @@ from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.documents.workspace import Workspace
 from mdplan.storage.root import Root
 from mdplan.storage.user_state import has_conflict
+from mdplan.words import say
 
 if TYPE_CHECKING:
     from mdplan.reports.history import HistoryReport
@@ -34,7 +35,7 @@ def with_interrupted(report: AnyReport, workspace: Workspace) -> AnyReport:
 def without_hidden(workspace: Workspace, problems: Iterable[Diagnostic]) -> Problems:
     """`problems`, without what they tell of files that `--allow` or `--deny` excludes."""
     return tuple(
-        replace(problem, file=None, message=_HIDDEN, hint="run `mdplan recover` without these options")
+        replace(problem, file=None, message=_HIDDEN, hint=say("{run recover} without these options"))
         if problem.file is not None and workspace.hides(problem.file)
         else problem
         for problem in problems

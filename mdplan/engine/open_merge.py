@@ -12,6 +12,7 @@ from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.plan import Plan
 from mdplan.planning.replay import FoundFile, PlannedBatch
 from mdplan.text.source import sha256_hex
+from mdplan.words import say
 
 if TYPE_CHECKING:
     from mdplan.planning.merging import Sides
@@ -100,7 +101,7 @@ def _open_sides(merging: MergeService, plan_id: str) -> _OpenedSides | Problems:
         return (loaded,)
     plan = loaded[0]
     if plan.undoes is not None:
-        return (Diagnostic.invalid("an undo is not merged here", "undo again with onStale: merge"),)
+        return (Diagnostic.invalid("an undo is not merged here", say('undo again with {onStale="merge"}')),)
     current_files = merging.documents.read_current(plan)
     if not isinstance(current_files, list):
         return current_files

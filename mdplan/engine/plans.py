@@ -37,6 +37,7 @@ from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import PlanLinks, PlanStore, StoredPlan
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
+from mdplan.words import either, say
 
 # Few plans are stale: what merges them, and git, is loaded for these.
 if TYPE_CHECKING:
@@ -168,16 +169,13 @@ def _is_named(plan: Plan, plan_id: str) -> bool:
     return plan.plan_id.removeprefix(PREFIX).startswith(plan_id.removeprefix(PREFIX).lower())
 
 
-_NOT_FOUND: Final = Diagnostic(
-    code=Code.PLAN_NOT_FOUND,
-    message="this root has no stored plan with that ID",
-    hint="plan the batch again: old plans are deleted (`--keep-plans`)",
+_NOT_FOUND: Final = Code.PLAN_NOT_FOUND.problem(
+    "this root has no stored plan with that ID",
+    either("plan the batch again: old plans are deleted", say("{--keep-plans} keeps more"), joint="; "),
 )
 
-_FOREIGN: Final = Diagnostic(
-    code=Code.PLAN_TAMPERED,
-    message="the store contains another plan under this ID",
-    hint="plan the batch again",
+_FOREIGN: Final = Code.PLAN_TAMPERED.problem(
+    "the store contains another plan under this ID", "plan the batch again"
 )
 
 
@@ -612,13 +610,13 @@ def _unknown_fields(given: Mapping[str, Any], known: tuple[str, ...]) -> Iterato
     entries = files if isinstance(files, list) else []
     if "edits" in given or any(isinstance(entry, Mapping) and "edits" in entry for entry in entries):
         yield Diagnostic.invalid(
-            "edits are given with planId, and the plan has its own edits",
-            "send planId to apply the preview, or edits to plan again",
+            say("edits are given with {planId}, and the plan has its own edits"),
+            say("send {planId} to apply the preview, or edits to plan again"),
         )
         return
     of_reports = {camel_case(field.name) for field in fields(ApplyReport)}
     unknown = {name: None for name in given if name not in of_reports}
-    yield from unknown_fields(unknown, known, "a request with planId")
+    yield from unknown_fields(unknown, known, say("a request with {planId}"))
 
 
-_HINT: Final = "with a plan go planId, baseSha256, dryRun, accept, onStale"
+_HINT: Final = say("with a plan go {planId}, {baseSha256}, dryRun, accept, {onStale}")

@@ -38,6 +38,7 @@ from mdplan.review.lines import FileSides
 from mdplan.storage import plans
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, visible
+from mdplan.words import say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -484,9 +485,8 @@ def _of_part(decision: Decision) -> Decision:
 
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
 
-_NO_BASE: Final = Diagnostic(
-    code=Code.NOT_UNDOABLE,
-    message="the files have the planned text, and the history does not have their old content",
+_NO_BASE: Final = Code.NOT_UNDOABLE.problem(
+    "the files have the planned text, and the history does not have their old content"
 )
 
 _LONG_COMMENT: Final = Diagnostic.invalid(
@@ -497,18 +497,14 @@ _NO_COMMENT: Final = Diagnostic.invalid(
     "a request for changes says what to change", "write a comment on the plan, an edit or a line"
 )
 
-_OVERRIDE_REQUEST: Final = Diagnostic(
-    code=Code.CHANGES_REQUESTED,
-    message="changes to the plan were requested: approving it as it is must override that",
-    hint="tick `Override the rejection` on the review page, or run `mdplan review --terminal "
-    "--override-rejection`",
+_OVERRIDE_REQUEST: Final = Code.CHANGES_REQUESTED.problem(
+    "changes to the plan were requested: approving it as it is must override that",
+    say("tick `Override the rejection` on the review page, or {run review --terminal --override-rejection}"),
 )
 
-_OVERRIDE: Final = Diagnostic(
-    code=Code.PLAN_REJECTED,
-    message="the plan was rejected: approving it must override the rejection",
-    hint="tick `Override the rejection` on the review page, or run `mdplan review --terminal "
-    "--override-rejection`",
+_OVERRIDE: Final = Code.PLAN_REJECTED.problem(
+    "the plan was rejected: approving it must override the rejection",
+    say("tick `Override the rejection` on the review page, or {run review --terminal --override-rejection}"),
 )
 
 

@@ -18,6 +18,7 @@ from mdplan.storage.recovery import pending
 from mdplan.storage.root import Root
 from mdplan.storage.store import Store
 from mdplan.text.visible import size_text
+from mdplan.words import say
 
 _LISTED: Final = 5
 _LOCK_SECONDS: Final = 2.0
@@ -49,10 +50,9 @@ def _folder(root: Root) -> _Finding:
     """Whether files can be written at all: a disk can be mounted to be read only."""
     if root.filesystem.may_write(root.descriptor, "."):
         return _ok(root, "folder", "can be written")
-    problem = Diagnostic(
-        code=Code.PERMISSION_DENIED,
-        message="this folder cannot be written: mdplan can look at its files, but not edit them",
-        hint="if it is yours: `chmod u+w` on it; if its disk is mounted read-only: mount it writable",
+    problem = Code.PERMISSION_DENIED.problem(
+        "this folder cannot be written: mdplan can look at its files, but not edit them",
+        "if it is yours: `chmod u+w` on it; if its disk is mounted read-only: mount it writable",
     )
     return _problem(root, "folder", (problem,))
 
@@ -68,7 +68,7 @@ def _lock(root: Root, settings: Settings) -> Iterator[_Finding]:
             yield _exchange(root)
     except StorageRefused as refused:
         if refused.problems[0].code is Code.LOCK_TIMEOUT:
-            hint = "run `mdplan doctor` again when it is done"
+            hint = say("{run doctor} again when it is done")
             yield _note(root, "lock", refused.problems[0].message, hint)
         else:
             yield _problem(root, "lock", refused.problems)
@@ -120,7 +120,7 @@ def _stray_files(root: Root) -> _Finding:
         return _ok(root, "stray files", "none")
     names = ", ".join(f"`{root.show(path)}`" for path in listed[:_LISTED])
     more = ", …" if len(listed) > _LISTED else ""
-    hint = "`mdplan recover` removes those of its transactions; delete others when no mdplan is running"
+    hint = say("{mdplan recover} removes those of its transactions; delete others when no mdplan is running")
     return _note(root, "stray files", f"left by interrupted transactions: {names}{more}", hint)
 
 

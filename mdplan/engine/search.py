@@ -22,6 +22,7 @@ from mdplan.text.lines import LineEndView, Span
 from mdplan.text.pattern import MatchType, PatternProblem
 from mdplan.text.source import Source, visible
 from mdplan.text.visible import counted
+from mdplan.words import say
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
 _MOST_VALUES: Final = 10
@@ -102,10 +103,9 @@ def _is_text(data: bytes, *, is_exact: bool) -> bool:
 
 def _not_searched(file: str, invalid_bytes: int) -> Diagnostic:
     """Return the warning about a file with bytes that are not UTF-8, in which matches may be overlooked."""
-    return Diagnostic.warning(
-        Code.ENCODING_UNKNOWN,
+    return Code.ENCODING_UNKNOWN.warning(
         f"`{visible(file)}` is not UTF-8 ({counted(invalid_bytes, 'invalid byte')}): not all was searched",
-        'search this file with its `"encoding"`, such as "latin-1" or "cp1252"',
+        say('search this file with its {encoding}, such as "latin-1" or "cp1252"'),
         file=file,
     )
 
@@ -197,8 +197,7 @@ class _Search:
         """Yield the values that files have for the keys of `where`, if no file has those of `where`."""
         for key, values in self._others.items() if not (self._files or self._where_is_met) else ():
             more = ", …" if len(values) > _MOST_VALUES else ""
-            yield Diagnostic.warning(
-                Code.INVALID_ARGUMENT,
+            yield Code.INVALID_ARGUMENT.warning(
                 f"no file has this value of `{visible(key)}`: "
                 f"{visible(json.dumps(self.request.where[key], ensure_ascii=False))}",
                 f"there are {visible(', '.join(islice(values, _MOST_VALUES)))}{more}; case matters",
@@ -208,10 +207,9 @@ class _Search:
         for key, files in self._uncounted.items():
             more = f" and {len(files) - 1} more" if len(files) > 1 else ""
             where = f"`{visible(files[0])}`{more}"
-            yield Diagnostic.warning(
-                Code.INVALID_ARGUMENT,
+            yield Code.INVALID_ARGUMENT.warning(
                 f"`min` counts items of lists, and `{visible(key)}` is not a list in {where}",
-                "compare a single value with `where`",
+                say("compare a single value with {where}"),
             )
 
     def report(self) -> SearchReport:
@@ -233,4 +231,6 @@ class _Search:
 
 
 _MOST_WARNINGS: Final = 50
-_NO_CURSOR: Final = Diagnostic.invalid("the cursor is none of search", "send nextCursor as it was given")
+_NO_CURSOR: Final = Diagnostic.invalid(
+    "the cursor is none of search", say("send {nextCursor} as it was given")
+)

@@ -24,6 +24,7 @@ from mdplan.storage.root import Root
 from mdplan.storage.store import Record, Store, stored_content
 from mdplan.text.source import Source
 from mdplan.text.visible import visible
+from mdplan.words import Step, say
 
 # Every commit asks whether one before was interrupted; few were.
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _with_rebase_hint(problem: Diagnostic) -> Diagnostic:
     """What keeps an undo from files that changed, with the next step where there is one."""
     if problem.code is not Code.STALE_BASE:
         return problem
-    return replace(problem, hint='`"onStale": "rebase"` undoes it if other lines have changed')
+    return replace(problem, hint=say('{onStale="rebase"} undoes it if other lines have changed'))
 
 
 def _unknown(transaction: str | None) -> Diagnostic:
@@ -224,35 +225,32 @@ def _unknown(transaction: str | None) -> Diagnostic:
         message = "there is nothing to undo here"
     else:
         message = f"no transaction has the ID `{visible(transaction)}`, or several IDs begin with it"
-    return Diagnostic(
-        code=Code.NOT_UNDOABLE,
-        message=message,
-        hint="see md_history; what the history has forgotten cannot be undone",
+    return Code.NOT_UNDOABLE.problem(
+        message, say("see {step history}; what the history has forgotten cannot be undone")
     )
 
 
-_HIDDEN: Final = Diagnostic(
-    code=Code.PATH_OUTSIDE_ROOT,
-    message="the transaction changed a file that `--allow` or `--deny` excludes: it is not shown or undone",
-    hint="ask a person to run `mdplan undo` without these options",
+_HIDDEN: Final = Code.PATH_OUTSIDE_ROOT.problem(
+    "the transaction changed a file that `--allow` or `--deny` excludes: it is not shown or undone",
+    say("{run undo} without these options"),
 )
 
 
 def _of_others(past: PastTransaction, actor: str | None) -> Diagnostic:
-    return Diagnostic(
-        code=Code.NOT_UNDOABLE,
-        message=f"the history contains no transaction of {actor}; the last one is {past.id} of {past.actor}",
-        hint='name the transaction to undo one of another user or client: md_history {"action": "undo", '
-        f'"transaction": "{past.id}"}}',
+    return Code.NOT_UNDOABLE.problem(
+        f"the history contains no transaction of {actor}; the last one is {past.id} of {past.actor}",
+        say(
+            "name the transaction to undo one of another user or client: {}",
+            Step("undo", transaction=past.id),
+        ),
     )
 
 
 def _without_plan(past: PastTransaction) -> Diagnostic:
     reason = "its record has no plan of this version" if past.is_committed else "it was never committed"
-    return Diagnostic(
-        code=Code.NOT_UNDOABLE,
-        message=f"the transaction {past.id} cannot be undone or shown: {reason}",
-        hint="write the old text with a new batch",
+    return Code.NOT_UNDOABLE.problem(
+        f"the transaction {past.id} cannot be undone or shown: {reason}",
+        "write the old text with a new batch",
     )
 
 

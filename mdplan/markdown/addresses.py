@@ -11,10 +11,10 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import without_attributes
 from mdplan.markdown.sections import Section
 from mdplan.text.visible import nearest_names
+from mdplan.words import Argument, Heading, Nearest, Text, join, say
 
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
-_MOST_SHOWN: Final = 300
 _NEAREST: Final = 3
 _MOST_LIKELY: Final = 50
 _SEPARATORS: Final = (" > ", ">", " / ", "/", " » ", " → ", "::")
@@ -50,17 +50,19 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
     digits = section_id_digits(reference)
     if digits is None:
         return Diagnostic.invalid(
-            "sectionId is not `sha256-` and at least 8 hex digits", "copy a sectionId from md_stat"
+            say("{sectionId} is not `sha256-` and at least 8 hex digits"),
+            say("copy a {sectionId} from {step ids}"),
         )
     sections = outline.with_digits(digits)
     if len(sections) == 1:
         return sections[0]
     if sections:
-        return _ambiguous(sections, f"section ID prefix `{digits}`", "give more digits of the sectionId")
-    return Diagnostic(
-        code=Code.SECTION_NOT_FOUND,
-        message=f"no section has the ID `{digits}`",
-        hint="an ID changes when its heading or one above it is renamed: take a current one from md_stat",
+        return _ambiguous(
+            sections, f"section ID prefix `{digits}`", say("give more digits of the {sectionId}")
+        )
+    return Code.SECTION_NOT_FOUND.problem(
+        f"no section has the ID `{digits}`",
+        say("an ID changes when its heading or one above it is renamed: take a current one from {step ids}"),
     )
 
 
@@ -76,12 +78,11 @@ def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
     if section is not None:
         return section
     nearest = nearest_names(name, outline.anchors)
-    return Diagnostic(
-        code=Code.ANCHOR_NOT_FOUND,
-        message="no heading has that anchor",
-        hint=f"nearest: {', '.join(f'`{anchor}`' for anchor in nearest)}"
+    return Code.ANCHOR_NOT_FOUND.problem(
+        "no heading has that anchor",
+        f"nearest: {', '.join(f'`{anchor}`' for anchor in nearest)}"
         if nearest
-        else "see `anchor` in md_stat",
+        else say("see the anchors in {step anchors}"),
     )
 
 
@@ -177,26 +178,25 @@ def _pick(sections: Sequence[Section], path: Sequence[str], occurrence: int | No
     if occurrence is not None:
         return _ambiguous(
             sections,
-            f"heading path {_shown(path)}",
-            f"occurrence goes from 1 to {len(sections)}, not {occurrence}",
+            _path_text(path),
+            say("{occurrence} goes from 1 to {}, not {}", len(sections), occurrence),
         )
     if len(sections) == 1:
         return sections[0]
     return _ambiguous(
         sections,
-        f"heading path {_shown(path)}",
-        "give the sectionId of one of them, a longer headingPath, or occurrence (1-based)",
+        _path_text(path),
+        say("give the {sectionId} of one of them, a longer {headingPath}, or {occurrence} (1-based)"),
     )
 
 
 def _ambiguous(sections: Sequence[Section], address: str, hint: str) -> Diagnostic:
     several = f"{len(sections)} sections" if len(sections) != 1 else "1 section"
     lines = ", ".join(str(section.first_line) for section in sections[:_MOST_CANDIDATES])
-    return Diagnostic(
-        code=Code.AMBIGUOUS_HEADING,
-        message=f"{address} names {several}, at lines {lines}"
+    return Code.AMBIGUOUS_HEADING.problem(
+        say("{} names {}, at lines {}", address, several, lines)
         + (", …" if len(sections) > _MOST_CANDIDATES else ""),
-        hint=hint,
+        hint,
         candidates=tuple(candidate(section) for section in sections[:_MOST_CANDIDATES]),
     )
 
@@ -209,10 +209,9 @@ def _invalid(path: Sequence[str]) -> Diagnostic | None:
         problem = "an element has a line break"
     else:
         return None
-    return Diagnostic(
-        code=Code.INVALID_HEADING_PATH,
-        message=f"headingPath cannot name a section: {problem}",
-        hint='give the headings from outer to inner, as in ["Guide", "Install"]',
+    return Code.INVALID_HEADING_PATH.problem(
+        say("{headingPath} cannot name a section: {}", problem),
+        'give the headings from outer to inner, as in ["Guide", "Install"]',
     )
 
 
@@ -221,22 +220,24 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
     apart = _as_several(outline, path)
     if apart is not None:
         near = [apart]
-        hint = f'give each heading by itself: "headingPath": {_shown(apart.path)}'
+        hint = say("give each heading by itself: {}", Argument("headingPath", list(apart.path)))
     else:
         heading = canonical_heading(heading_title(path[-1].lstrip("# \t")))
         names = [heading] if outline.named(heading) else nearest_names(heading, outline.heading_names)
         near = [section for name in names for section in _likely(outline, name, path)][:_NEAREST]
-        places = "; ".join(f"{_shown(section.path)} ({_place(section, path)})" for section in near)
+        places = join(
+            (say("{} ({})", Heading(section.path), _place(section, path)) for section in near), "; "
+        )
         if near:
-            hint = f"headings of that name: {places}" if names == [heading] else f"nearest: {places}"
+            is_elsewhere = names == [heading]
+            hint = say("headings of that name: {}", places) if is_elsewhere else Text(Nearest(places))
         elif len(outline.sections) > 1 or outline.nested:
-            hint = "see md_stat for the headings of this file"
+            hint = say("see {step stat} for the headings of this file")
         else:
-            hint = "this file has no headings; headingPath [] is the text before the first heading"
-    return Diagnostic(
-        code=Code.SECTION_NOT_FOUND,
-        message=f"no section matches heading path {_shown(path)}",
-        hint=hint,
+            hint = say("this file has no headings; {headingPath=[]} is the text before one")
+    return Code.SECTION_NOT_FOUND.problem(
+        say("no section matches {}", _path_text(path)),
+        hint,
         candidates=tuple(candidate(section) for section in near),
     )
 
@@ -275,8 +276,5 @@ def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
     return sorted(sections, key=unlike) if len(path) > 1 and len(sections) > 1 else sections
 
 
-def _shown(path: Sequence[str]) -> str:
-    import json
-
-    text = json.dumps(list(path), ensure_ascii=False)
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
+def _path_text(path: Sequence[str]) -> str:
+    return Text(Heading(path, "heading path "))

@@ -10,6 +10,7 @@ from mdplan.markdown.paths import MARKDOWN_SUFFIXES
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import DecodeFailure, DecodeProblem, DocumentFormat, Source
+from mdplan.words import either, say
 
 _SUFFIXES: Final = {
     **dict.fromkeys((suffix[1:] for suffix in MARKDOWN_SUFFIXES), DocumentFormat.MARKDOWN),
@@ -163,7 +164,7 @@ _CODES: Final = {
 }
 
 _HINTS: Final = {
-    DecodeFailure.NOT_TEXT: 'if it is text, give its `"encoding"`',
+    DecodeFailure.NOT_TEXT: say("if it is text, give its {encoding}"),
     DecodeFailure.UNKNOWN_ENCODING: 'use a name such as "utf-8", "latin-1", "cp1252" or "shift_jis"',
     DecodeFailure.DOES_NOT_DECODE: "give the encoding that the file has, or omit it",
 }
@@ -177,17 +178,13 @@ def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int
     """
     source = Source.decode(data, encoding)
     if isinstance(source, DecodeProblem):
-        return Diagnostic(
-            code=_CODES[source.failure],
-            message=f"`{path}` cannot be read as text: {source.reason}",
-            hint=_HINTS[source.failure],
-            file=path,
+        return (_CODES[source.failure]).problem(
+            f"`{path}` cannot be read as text: {source.reason}", _HINTS[source.failure], file=path
         )
     if source.lines.count > max_lines:
-        return Diagnostic(
-            code=Code.FILE_TOO_LARGE,
-            message=f"`{path}` has {source.lines.count} lines, and the limit is {max_lines}",
-            hint="split the file, or raise `--max-lines`",
+        return Code.FILE_TOO_LARGE.problem(
+            f"`{path}` has {source.lines.count} lines, and the limit is {max_lines}",
+            either("split the file", say("raise {--max-lines}")),
             file=path,
         )
     return source

@@ -24,6 +24,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_edges, line_end_around, lines_of, to_lf
 from mdplan.text.source import Source
+from mdplan.words import say
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -300,17 +301,15 @@ def _moved(span: Span, by: int) -> Span:
 
 
 def _failed(line: int, reason: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.FORMATTER_FAILED,
-        message=f"the text at line {line} cannot be formatted: {reason}",
-        hint="format other sections, or edit this one by replace_section",
+    return Code.FORMATTER_FAILED.problem(
+        f"the text at line {line} cannot be formatted: {reason}",
+        say("format other sections, or edit this one by {replace_section}"),
     )
 
 
-_NOT_INSTALLED: Final = Diagnostic(
-    code=Code.FORMATTER_FAILED,
-    message="mdformat is not installed, or its GFM plugin is not",
-    hint='install the extra: `pip install "mdplan[mdformat]"`',
+_NOT_INSTALLED: Final = Code.FORMATTER_FAILED.problem(
+    "mdformat is not installed, or its GFM plugin is not",
+    'install the extra: `pip install "mdplan[mdformat]"`',
 )
 
 

@@ -27,6 +27,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Position, line_end_around, with_line_ends
 from mdplan.text.source import DocumentFormat, visible
+from mdplan.words import either, say
 
 _FENCES: Final = {FrontMatterFormat.YAML: "---", FrontMatterFormat.TOML: "+++"}
 
@@ -126,24 +127,24 @@ def _with_first_line(content: DataContent, splices: list[Splice]) -> list[Splice
 
 # --- Problems with keys and values, or with the front matter or file that has them
 
-OTHER_VALUE: Final = (
-    "to change it, send that as `expectedValue`; in many files, "
-    "send as `files` the names that search with where finds"
+OTHER_VALUE: Final = either(
+    say("to change it, send that as {expectedValue}"),
+    say("in many files, send as {files} the names that {step find} finds"),
+    joint="; ",
 )
 
 _UNRECOGNISED: Final = (
     "no two lines of `---` or `+++` alone enclose it from line 1 on, and it is no JSON object"
 )
-_EDIT_AS_TEXT: Final = "edit the lines themselves with replace_lines or replace_match"
+_EDIT_AS_TEXT: Final = say("edit the lines themselves with {replace_lines} or {replace_match}")
 
 
 def no_block(*, may_create: bool) -> Diagnostic:
     """Return FRONT_MATTER_NOT_FOUND; the hint says so if the operation may create a block."""
-    create = '; `"createIfMissing": true` would make it' if may_create else ""
-    return Diagnostic(
-        code=Code.FRONT_MATTER_NOT_FOUND,
-        message="the file has no front matter",
-        hint=f"front matter starts with `---` or `+++` on the very first line{create}",
+    create = [say("{createIfMissing=true} would make it")] if may_create else []
+    return Code.FRONT_MATTER_NOT_FOUND.problem(
+        "the file has no front matter",
+        either("front matter starts with `---` or `+++` on the very first line", *create, joint="; "),
     )
 
 
@@ -161,11 +162,8 @@ def cannot_change(outline: Outline, error: DataError) -> Diagnostic:
 
 def _invalid(outline: Outline, problem: str, place: Position | None) -> Diagnostic:
     is_markdown = outline.format is DocumentFormat.MARKDOWN
-    return Diagnostic(
-        code=Code.FRONT_MATTER_INVALID if is_markdown else Code.DATA_INVALID,
-        message=f"the {'front matter' if is_markdown else 'file'} {problem}",
-        hint=_EDIT_AS_TEXT,
-        place=place,
+    return (Code.FRONT_MATTER_INVALID if is_markdown else Code.DATA_INVALID).problem(
+        f"the {'front matter' if is_markdown else 'file'} {problem}", _EDIT_AS_TEXT, place=place
     )
 
 
@@ -205,12 +203,11 @@ def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnost
         old = _TYPES.get(type(value_at(values, change.key)))
         new = _TYPES.get(type(as_read(change.value)))
         if old is not None and new is not None and old != new:
-            yield Diagnostic.warning(
-                Code.FRONT_MATTER_TYPE,
+            yield Code.FRONT_MATTER_TYPE.warning(
                 f"`{visible('.'.join(map(str, change.key)))}` was a {old} and is a {new} now",
                 f'to keep text, put the value in quotes: `"{_as_text(change.value)}"`'
                 if old == "string"
-                else "name the key in `dates` to write the number without quotes"
+                else say("name the key in {dates} to write the number without quotes")
                 if isinstance(change.value, str) and spelled(change.value) != change.value
                 else "send the value as the type that it should have: false and 3 without quotes",
             )

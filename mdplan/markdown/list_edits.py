@@ -25,6 +25,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import Source
+from mdplan.words import say
 
 _HIGHEST_NUMBER: Final = 999_999_999
 _CODE_INDENTATION: Final = 4
@@ -150,10 +151,9 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
         return problem
     last = parent.children[-1] if parent.children else None
     if last is not None and is_left_open(last, outline.source.text):
-        return Diagnostic(
-            code=Code.OUTLINE_CHANGED,
-            message=f"the {last.kind} at line {last.first_line} is not closed, and would swallow the item",
-            hint="close it first, in a separate edit",
+        return Code.OUTLINE_CHANGED.problem(
+            f"the {last.kind} at line {last.first_line} is not closed, and would swallow the item",
+            "close it first, in a separate edit",
         )
     # Some HTML blocks end at a blank line only.
     gap = [marker.prefix.rstrip(" \t")] if last is not None and last.kind is BlockKind.HTML else []
@@ -267,10 +267,9 @@ def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, li
 
 
 def _would_belong(line: int, item: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message=f"the text at line {line} would become a part of {item}",
-        hint="indent it less first, or use replace_lines",
+    return Code.OUTLINE_CHANGED.problem(
+        f"the text at line {line} would become a part of {item}",
+        say("indent it less first, or use {replace_lines}"),
     )
 
 
@@ -307,10 +306,9 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
 
 
 def _in_the_way(line: int, what: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message=f"line {line}, between two items, closes or opens what is around one of them",
-        hint=f"{what} with replace_lines",
+    return Code.OUTLINE_CHANGED.problem(
+        f"line {line}, between two items, closes or opens what is around one of them",
+        say("{} with {replace_lines}", what),
     )
 
 
@@ -330,7 +328,7 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
     if containers.share_line(first):
         return Diagnostic.invalid(
             f"the item at line {first} is all that the item around it begins with",
-            "remove the outer item, or give it other text with replace_match or replace_lines",
+            say("remove the outer item, or give it other text with {replace_match} or {replace_lines}"),
         )
     claimed = lines.span(first, last)
     if containers.block is None:
@@ -457,7 +455,7 @@ def _unverified(line: int) -> Diagnostic:
     """Return INVALID_ARGUMENT for the item at `line`, whose marker the source does not show."""
     return Diagnostic.invalid(
         f"the marker of the item at line {line} could not be found in the source",
-        "use replace_lines or insert_lines there",
+        say("use {replace_lines} or {insert_lines} there"),
     )
 
 
@@ -475,7 +473,7 @@ def read_item(markdown: str) -> ItemText | Diagnostic:
             return inner
         text, blocks = inner, parse_blocks(inner, LineIndex(inner)).roots
     if payload.is_blank or not text.strip(" \t\n"):
-        return Diagnostic(code=Code.EMPTY_CONTENT, message="item is empty", hint="give the text of the item")
+        return Code.EMPTY_CONTENT.problem(say("{item} is empty"), "give the text of the item")
     lines = tuple(line if line.strip(" \t") else "" for line in text.split("\n"))
     return ItemText(lines, text_without_box(blocks[0], task_mark(blocks[0], text)) if blocks else "")
 
@@ -498,10 +496,9 @@ def _check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
     left_open = next((block for block in lists[0].items[0].children if is_left_open(block, text)), None)
     if left_open is None:
         return None
-    return Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message=f"item leaves the {left_open.kind} of its line {left_open.first_line} open",
-        hint="close the fence, comment or tag in the item",
+    return Code.OUTLINE_CHANGED.problem(
+        f"item leaves the {left_open.kind} of its line {left_open.first_line} open",
+        "close the fence, comment or tag in the item",
     )
 
 
@@ -514,7 +511,7 @@ def _without_marker(text: str) -> str | Diagnostic:
     marker = lists.marker(listing, 0)
     if len(tree.roots) > 1 or len(listing.items) > 1 or marker is None:
         return Diagnostic.invalid(
-            "item is a list; it must be the text of one item",
+            say("{item} is a list; it must be the text of one item"),
             "send one edit for each item, with the text after its marker",
         )
     first, *more = text[marker.span.end :].split("\n")
@@ -561,14 +558,14 @@ def shifted_numbers(
             return Diagnostic.invalid(
                 f"the item at line {item.first_line} cannot get the number `{digits}`: its other lines are "
                 "indented by the width of the old one",
-                "leave renumber out, or give the items their numbers with replace_lines",
+                say("leave renumber out, or give the items their numbers with {replace_lines}"),
             )
         edits.append(TextEdit(marker.span, text))
     return tuple(edits)
 
 
 _SORT: Final = "sort the items"
-_BY_HAND: Final = f"{_SORT} with replace_lines"
+_BY_HAND: Final = say("{} with {replace_lines}", _SORT)
 
 
 def sort_items(
@@ -645,10 +642,8 @@ def _changed_blocks(
         and len(result.lists.all) == len(outline.lists.all)
     ):
         return None
-    return Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message=f"in the new order the list at line {listing.block.first_line} would parse as other blocks",
-        hint=_BY_HAND,
+    return Code.OUTLINE_CHANGED.problem(
+        f"in the new order the list at line {listing.block.first_line} would parse as other blocks", _BY_HAND
     )
 
 

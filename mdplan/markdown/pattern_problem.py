@@ -4,6 +4,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.pattern import PatternFailure, PatternProblem
+from mdplan.words import say
 
 _PROBLEMS: Final = {
     PatternFailure.INVALID: (
@@ -12,7 +13,7 @@ _PROBLEMS: Final = {
     ),
     PatternFailure.TIMEOUT: (
         Code.REGEX_TIMEOUT,
-        "avoid nested repetition or look in less text, or raise `--max-regex-seconds`",
+        say("avoid nested repetition or look in less text, or raise {--max-regex-seconds}"),
     ),
     PatternFailure.TOO_MANY: (Code.BATCH_TOO_LARGE, "use a longer pattern, or look in less text"),
 }
@@ -21,4 +22,4 @@ _PROBLEMS: Final = {
 def pattern_problem(problem: PatternProblem) -> Diagnostic:
     """Return INVALID_REGEX, REGEX_TIMEOUT or BATCH_TOO_LARGE for a pattern that cannot be used."""
     code, hint = _PROBLEMS[problem.failure]
-    return Diagnostic(code=code, message=f"the pattern cannot be used: {problem.reason}", hint=hint)
+    return code.problem(f"the pattern cannot be used: {problem.reason}", hint)

@@ -17,7 +17,6 @@ from mdplan.mcp.tool import ToolResult
 from mdplan.plan import EditResult, MatchResult
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport
-from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.reports.plan import (
     ApplyReport,
     Approved,
@@ -31,7 +30,6 @@ from mdplan.reports.read import ReadReport, SearchedFile, SearchReport
 from mdplan.requests.batch import validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.schemas import Schema
-from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Lines
 from mdplan.text.source import visible
 from mdplan.text.visible import counted
@@ -561,10 +559,8 @@ def refused_if_too_long(
     """`answer`, or a refusal where it is longer than `most`: nothing was written, so nothing is lost."""
     if max(size_of(dict(answer.structured)), len(answer.text)) <= most:
         return answer
-    problem = Diagnostic(
-        code=Code.BATCH_TOO_LARGE,
-        message=f"the answer would be longer than {most} characters",
-        hint="ask for fewer places, or for one file",
+    problem = Code.BATCH_TOO_LARGE.problem(
+        f"the answer would be longer than {most} characters", "ask for fewer places, or for one file"
     )
     return refuse(refusal(shape, (problem,)))
 
@@ -618,7 +614,6 @@ _NOT_UNICODE = Diagnostic.invalid(
 
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096
-_OTHER_TOOLS: Final = lazy_pattern(r"\bmd_[a-z]+\b")
 
 # Names of the field that names a file, as models mix them up; without underscores, in lower case.
 _PATHS: Final = frozenset({"file", "path", "filepath", "searchpath"})
@@ -659,12 +654,6 @@ def request_schema(model: type[Request]) -> Schema:
     """Published schema of a request."""
     required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
     return object_schema(request_properties(model), required)
-
-
-def hint_of(problem: Diagnostic) -> str:
-    """The hint of `problem`, unless it sends to what only the toolset `md` has."""
-    hint = in_words_of(Caller.AGENT, problem.hint)
-    return "" if _OTHER_TOOLS.search(hint) else hint
 
 
 def _folded(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:

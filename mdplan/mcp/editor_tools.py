@@ -14,13 +14,14 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answers import MOST_PATH, Request, hint_of, read_arguments, request_schema
+from mdplan.mcp.answers import MOST_PATH, Request, read_arguments, request_schema
 from mdplan.mcp.flat_schema import NULLABLE, object_schema
 from mdplan.mcp.tool import EDITOR_PATCH, ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
 from mdplan.requests.schemas import Schema
 from mdplan.text.lines import to_lf
 from mdplan.text.source import Source, visible
+from mdplan.words import OtherToolWords
 
 # --- Requests
 
@@ -567,7 +568,7 @@ def failure_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
         return not_decoded(encoding)
     if problem.code is Code.CONFLICTING_EDITS:
         return Failure("Overlapping ranges in one file", hint="The ranges of one file must not overlap")
-    return Failure(f"{problem.code}: {problem.message}", hint=hint_of(problem) or None)
+    return Failure(f"{problem.code}: {problem.message}", hint=OtherToolWords().text(problem.hint) or None)
 
 
 def not_decoded(encoding: str | None = None) -> Failure:

@@ -22,6 +22,7 @@ from mdplan.requests.read import MOST_TARGETS, LinesToRead, ReadRequest, ReadTar
 from mdplan.requests.search import SearchRequest
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
+from mdplan.words import OtherToolWords
 
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
 _LARGE_BYTES: Final = 100_000
@@ -212,11 +213,8 @@ def _without_empty_results(report: ReadReport) -> ReadReport:
 
 
 def _no_room(file: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.BATCH_TOO_LARGE,
-        message=f"the files before `{file}` fill the answer",
-        hint="read it in a separate call",
-        file=file,
+    return Code.BATCH_TOO_LARGE.problem(
+        f"the files before `{file}` fill the answer", "read it in a separate call", file=file
     )
 
 
@@ -228,10 +226,9 @@ def _too_large(engine: Engine, request: ReadFilesRequest) -> Iterator[Diagnostic
             continue
         size = engine.stat(StatRequest(file=file.path, detail="brief", limit=1)).bytes or 0
         if size > _LARGE_BYTES:
-            yield Diagnostic(
-                code=Code.FILE_TOO_LARGE,
-                message=f"`{visible(file.path)}` has {size} bytes of JSON or YAML",
-                hint="read a part of it (head, start_line), or set large_file_passthrough: true",
+            yield Code.FILE_TOO_LARGE.problem(
+                f"`{visible(file.path)}` has {size} bytes of JSON or YAML",
+                "read a part of it (head, start_line), or set large_file_passthrough: true",
                 file=visible(file.path),
             )
 
@@ -310,5 +307,5 @@ def _refused(report: ReadReport | SearchReport) -> ToolResult:
 
 
 def _problem_text(problem: Diagnostic) -> str:
-    hint = answers.hint_of(problem)
+    hint = OtherToolWords().text(problem.hint)
     return f"{problem.code}: {problem.message}" + (f"; {hint}" if hint else "")

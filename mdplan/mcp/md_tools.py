@@ -32,7 +32,6 @@ from mdplan.reading.stat import LIMITS
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport, TransactionEntry
-from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
@@ -44,6 +43,7 @@ from mdplan.requests.schemas import Schema
 from mdplan.requests.search import SearchRequest
 from mdplan.storage.files import FileName
 from mdplan.text.source import DocumentFormat, visible
+from mdplan.words import AgentWords
 
 _STAT: Final = """\
 Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
@@ -155,7 +155,7 @@ class _AnswerForms(Generic[AnyReport]):
 
     def answer(self, report: AnyReport, most: int) -> ToolResult:
         """The report as an answer of at most so many characters."""
-        report = with_hints_for(Caller.AGENT, report)
+        report = AgentWords().tell_all(report)
         if not report.ok and not getattr(report, "results", ()):
             return answers.refused(report, answers.cut_lists(self.wire(report), most))
         if not report.ok:
@@ -270,7 +270,7 @@ def _plan_answer(
     engine: Engine, report: PlanReport | ApplyReport, *, full: bool, was_shown: bool = False
 ) -> ToolResult:
     most = engine.settings.report_characters
-    report = with_hints_for(Caller.AGENT, report)
+    report = AgentWords().tell_all(report)
     return (
         answers.plan_answer(report, most)
         if full
@@ -378,7 +378,7 @@ def _call_history(engine: Engine, arguments: Arguments, *, may_undo: bool, full:
 
 
 def _history_answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
-    report = with_hints_for(Caller.AGENT, report)
+    report = AgentWords().tell_all(report)
     rows = answers.first_lines(map(_line, report.transactions), most // 3, "transactions")
     if full:
         return answers.answer(report, partial(_text, rows), most)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from mdplan.decisions import Channel, Decision, LineComment, Side
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import user_name
 from mdplan.engine.plans import PlanRef
@@ -28,10 +28,10 @@ from mdplan.mcp.flat_schema import object_schema
 from mdplan.mcp.tool import PlanQuestion, ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.operations.base import Count
 from mdplan.reports.base import Report, refusal, to_wire
-from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.reports.plan import ApplyReport
 from mdplan.text.visible import escaped
 from mdplan.web.labels import counted
+from mdplan.words import AgentWords
 
 # What the App receives next to a plan, in the `_meta` of a result.
 META_KEY: Final = "mdplan/review"
@@ -208,17 +208,15 @@ class ChatReview:
 
 
 NOT_THE_APP: Final[Problems] = (
-    Diagnostic(
-        code=Code.APPROVAL_REQUIRED,
-        message="only the review that the user sees in the chat can decide on a plan; nothing was decided",
-        hint="ask the user to decide there; if that fails, preview the plan again with md_validate",
+    Code.APPROVAL_REQUIRED.problem(
+        "only the review that the user sees in the chat can decide on a plan; nothing was decided",
+        "ask the user to decide there; if that fails, preview the plan again with md_validate",
     ),
 )
 
-_NOT_IN_CHAT: Final = Diagnostic(
-    code=Code.APPROVAL_REQUIRED,
-    message="this server takes no approvals from the chat; nothing was decided",
-    hint="ask the user to run `mdplan review` or `mdplan serve --approve-in-chat`",
+_NOT_IN_CHAT: Final = Code.APPROVAL_REQUIRED.problem(
+    "this server takes no approvals from the chat; nothing was decided",
+    "ask the user to run `mdplan review` or `mdplan serve --approve-in-chat`",
 )
 
 
@@ -374,7 +372,7 @@ def _answer(report: ReviewAppReport, text: str, meta: Mapping[str, Any] | None =
 
 
 def _refused(problems: Problems, meta: Mapping[str, Any] | None = None) -> ToolResult:
-    report = with_hints_for(Caller.AGENT, refusal(ReviewAppReport, problems))
+    report = AgentWords().tell_all(refusal(ReviewAppReport, problems))
     return ToolResult(text=refusal_text(report), structured=to_wire(report), is_refusal=True, meta=meta or {})
 
 

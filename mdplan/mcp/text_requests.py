@@ -9,13 +9,14 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
-from mdplan.mcp.answers import MOST_PATH, Request, hint_of
+from mdplan.mcp.answers import MOST_PATH, Request
 from mdplan.mcp.flat_schema import NULLABLE, object_schema
 from mdplan.mcp.tool import ToolResult
 from mdplan.operations.base import Count, LinesField
 from mdplan.requests.schemas import Schema
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import SHOWN_BYTE, Source, visible
+from mdplan.words import OtherToolWords
 
 _FILE_PATH: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
 
@@ -391,8 +392,9 @@ def _suggestions(problem: Diagnostic, source: Source | None) -> Iterator[str]:
     if problem.code in _ADVICE:
         yield _ADVICE[problem.code]
         return
-    if hint_of(problem) and not listed:
-        yield hint_of(problem)
+    hint = OtherToolWords().text(problem.hint)
+    if hint and not listed:
+        yield hint
     if problem.code in _ABOUT_PLACES:
         yield _INSPECT_HINT
 

@@ -25,6 +25,7 @@ from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern
 from mdplan.text.source import SHOWN_BYTE, DocumentFormat, Source
 from mdplan.text.visible import escape_for_message
+from mdplan.words import OtherToolWords
 
 AnyTextRequest = TypeVar("AnyTextRequest", bound=answers.Request)
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
@@ -251,7 +252,9 @@ def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
     if isinstance(source, Source):
         content |= text_requests.escape_notice(source, *_texts(content["matches"]))
     if report.warnings:
-        content |= text_requests.inexact(answers.hint_of(report.warnings[0]), report.warnings[0].message)
+        content |= text_requests.inexact(
+            OtherToolWords().text(report.warnings[0].hint), report.warnings[0].message
+        )
     return text_requests.success(content)
 
 

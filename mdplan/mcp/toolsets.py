@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, Optional
 
 from mdplan.engine.engine import Engine
-from mdplan.field_names import snake_case
 from mdplan.mcp import editor_tools as editor
 from mdplan.mcp import file_tools as files
 from mdplan.mcp import md_tools as md
 from mdplan.mcp import text_tools as text
 from mdplan.mcp.tool import ToolDefinition
+from mdplan.words import snake_case
 
 # What makes the tools of a toolset, of an engine and of whether nothing may be written.
 TOOLSETS: Final[Mapping[str, Callable[[Engine, bool], tuple[ToolDefinition, ...]]]] = {

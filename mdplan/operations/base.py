@@ -19,6 +19,7 @@ from mdplan.markdown.sections import Section
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
+from mdplan.words import Argument, Arguments, say
 
 if TYPE_CHECKING:
     from mdplan.data.tree import Change
@@ -401,13 +402,17 @@ class SectionTargeted(Operation):
     def _check_target(self) -> "SectionTargeted":
         given = self._given_targets()
         if len(given) > 1:
-            raise ValueError(f"give exactly one target, not {' and '.join(to_camel(name) for name in given)}")
+            raise ValueError(
+                say("give exactly one target, not {}", Arguments(*map(to_camel, given), joint="and"))
+            )
         if not given and self.target_is_required:
-            raise ValueError("give a target: one of sectionId, headingPath, heading, anchor")
+            raise ValueError(say("give a target: {sectionId, headingPath, heading or anchor}"))
         if self.occurrence is not None and self.heading is None and self.heading_path is None:
-            raise ValueError("occurrence requires heading or headingPath")
+            raise ValueError(say("{occurrence} requires {heading or headingPath}"))
         if self.section_sha256 is not None and not given:
-            raise ValueError("sectionSha256 requires a section: sectionId, headingPath, heading or anchor")
+            raise ValueError(
+                say("{sectionSha256} requires a section: {sectionId, headingPath, heading or anchor}")
+            )
         return self
 
     def _given_targets(self) -> list[str]:
@@ -429,14 +434,11 @@ class SectionTargeted(Operation):
         if section.nested and not self.accepts_nested:
             return Diagnostic.invalid(
                 f"the heading at line {section.heading_line} is in a quote or list: it has no section",
-                "nested headings can be renamed; for other text use replace_match or replace_range",
+                say("nested headings can be renamed; for other text use {replace_match} or {replace_range}"),
             )
         if self.section_sha256 and outline.hashed_part(section, self.section_sha256) is None:
-            return Diagnostic(
-                code=Code.SECTION_CHANGED,
-                message=f"the section at lines {section.first_line}-{section.last_line} has changed",
-                hint=f"read it again; its sectionSha256 is now {outline.section_sha256(section)}",
-            )
+            now = outline.section_sha256(section)
+            return Code.SECTION_CHANGED.of(first=section.first_line, last=section.last_line, now=now)
         return section
 
     def _find(self, outline: Outline) -> Section | Diagnostic:
@@ -524,7 +526,7 @@ class CodeBlockField(WireModel):
     @model_validator(mode="after")
     def _check_one(self) -> "CodeBlockField":
         if self.index is None and self.language is None:
-            raise ValueError("give index, language or both")
+            raise ValueError(say("give {index}, {language} or both"))
         return self
 
 
@@ -560,10 +562,8 @@ class LinesField(WireModel):
 
     def outside(self, count: int) -> Diagnostic:
         """Return RANGE_OUT_OF_BOUNDS for lines that a file of `count` lines does not have."""
-        return Diagnostic(
-            code=Code.RANGE_OUT_OF_BOUNDS,
-            message=f"lines {self.start}-{self.end} are not in the file",
-            hint=f"the file has {count} lines",
+        return Code.RANGE_OUT_OF_BOUNDS.problem(
+            f"lines {self.start}-{self.end} are not in the file", f"the file has {count} lines"
         )
 
 
@@ -596,12 +596,11 @@ def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, Proo
         return LinesField(start=places[0], end=places[0] + lines.end - lines.start), proof
     named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
     listed = ", ".join(map(str, places[:_MOST_LISTED]))
-    return Diagnostic(
-        code=Code.TEXT_MISMATCH,
-        message=f"`{named}` is another text now"
+    return Code.TEXT_MISMATCH.problem(
+        f"`{named}` is another text now"
         if not places
         else f"`{named}` is another text now, and {len(places)} places have those hashes (lines {listed})",
-        hint="read the lines again",
+        "read the lines again",
         place=Position(line=min(lines.start, max(outline.source.lines.count, 1)), col=1),
     )
 
@@ -699,8 +698,8 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic
         return Diagnostic.invalid(str(contradiction), "give each option once, in its flat form")
     if folded.get("occurrence") is not None and not {"heading", "headingPath"} & folded.keys():
         return Diagnostic.invalid(
-            "occurrence picks one of several equal headings, not a match",
-            f'use `"matchSelection": "{folded["occurrence"]}"` for the match',
+            say("{occurrence} picks one of several equal headings, not a match"),
+            say("use {} for the match", Argument("matchSelection", str(folded["occurrence"]))),
         )
     return folded
 

@@ -23,6 +23,7 @@ from mdplan.operations.matches import text_in_line, with_nearest_lines
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, lines_of, to_lf
 from mdplan.text.source import Source, visible
+from mdplan.words import say
 
 
 class ReplaceRegion(Operation):
@@ -71,7 +72,7 @@ class ReplaceRegion(Operation):
             payload = payload if text in payload.text else read_payload(text)
         edit = region_edits.replace_region_text(outline, old, payload)
         if edit is None:
-            return (inside_of_a_line(old.region, "markdown has several lines", "give one line"),)
+            return (inside_of_a_line(old.region, say("{markdown} has several lines"), "give one line"),)
         claim = claim_of_region(outline, old.region)
         return Resolution(
             claims=(claim,),
@@ -83,11 +84,10 @@ class ReplaceRegion(Operation):
     def _payload(self) -> Payload | Diagnostic:
         payload = read_payload(self.markdown)
         if payload.left_open:
-            return Diagnostic(
-                code=Code.OUTLINE_CHANGED,
-                message=f"markdown leaves the {payload.left_open.kind} of its line "
+            return Code.OUTLINE_CHANGED.problem(
+                f"markdown leaves the {payload.left_open.kind} of its line "
                 f"{payload.left_open.first_line} open, which would swallow the end marker",
-                hint="close the fence, comment or tag in the payload",
+                "close the fence, comment or tag in the payload",
             )
         if ":start" not in payload.text and ":end" not in payload.text:
             return payload
@@ -107,10 +107,9 @@ class ReplaceRegion(Operation):
             expected = expected.strip(" \t")
         if expected == old.content:
             return []
-        problem = Diagnostic(
-            code=Code.TEXT_MISMATCH,
-            message=f"the text of `{self.region}` at {lines_of_region(old.region)} is not expectedText",
-            hint="read the region again; expectedText is the text between its markers",
+        problem = Code.TEXT_MISMATCH.problem(
+            say("the text of `{}` at {} is not {expectedText}", self.region, lines_of_region(old.region)),
+            say("read the region again; {expectedText} is the text between its markers"),
             place=outline.source.lines.position(old.region.start.span.start),
         )
         return [with_nearest_lines(outline, problem, self.expected_text, old.region.inside)]
@@ -154,7 +153,7 @@ class UpdateToc(Operation):
     @model_validator(mode="after")
     def _check_levels(self) -> "UpdateToc":
         if self.max_level is not None and self.min_level is not None and self.max_level < self.min_level:
-            raise ValueError("maxLevel is less than minLevel")
+            raise ValueError(say("{maxLevel} is less than {minLevel}"))
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -301,7 +300,7 @@ class ReplaceCodeBlock(SectionTargeted):
             by = f"index {self.code_block.index}" if self.code_block.language is None else of_language
             message = f"{place} has no fenced code block of {by}"
             hint = f"it has {_listed(scope, range(len(scope)))}" if scope else "it has no fenced code blocks"
-        return Diagnostic(code=Code.CODE_BLOCK_NOT_FOUND, message=message, hint=hint)
+        return Code.CODE_BLOCK_NOT_FOUND.problem(message, hint)
 
     def _fences(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
         """INVALID_ARGUMENT for a whole code block as the new code, unless the block shows Markdown."""
@@ -312,7 +311,7 @@ class ReplaceCodeBlock(SectionTargeted):
         if not is_block or language in _MARKDOWN or any(map(_FENCE.match, fence.code)):
             return None
         return Diagnostic.invalid(
-            "markdown has fences, and the block has its own", "send the code alone, without fences"
+            say("{markdown} has fences, and the block has its own"), "send the code alone, without fences"
         )
 
     def _mismatch(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
@@ -321,10 +320,9 @@ class ReplaceCodeBlock(SectionTargeted):
             return None
         lines, block = outline.source.lines, fence.block
         start = lines.start(block.first_line + 1)
-        problem = Diagnostic(
-            code=Code.TEXT_MISMATCH,
-            message=f"the code at lines {block.first_line}-{block.last_line} is not expectedText",
-            hint="read the block again; expectedText is its code without the fences",
+        problem = Code.TEXT_MISMATCH.problem(
+            say("the code at lines {}-{} is not {expectedText}", block.first_line, block.last_line),
+            say("read the block again; {expectedText} is its code without the fences"),
             place=lines.position(start),
         )
         span = Span(start, lines.start(block.last_line))
@@ -342,11 +340,10 @@ def _listed(scope: Sequence[Block], indexes: Sequence[int]) -> str:
 
 
 def _left_open(outline: Outline, block: Block) -> Diagnostic:
-    return Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message=f"the code block at line {block.first_line} has no closing fence, "
+    return Code.OUTLINE_CHANGED.problem(
+        f"the code block at line {block.first_line} has no closing fence, "
         "so it is not known where its code should end",
-        hint="close it first, in a separate edit",
+        "close it first, in a separate edit",
         place=outline.source.lines.position(block.span.start),
     )
 
@@ -358,11 +355,9 @@ def find_region(outline: Outline, name: str) -> region_edits.RegionText | Diagno
     if len(named) != 1:
         return _not_found(name, regions, named)
     found = region_edits.read_region(outline, named[0])
-    return found or Diagnostic(
-        code=Code.REGION_NOT_FOUND,
-        message=f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same "
-        "quote or list item",
-        hint="put both on separate lines in one of them",
+    return found or Code.REGION_NOT_FOUND.problem(
+        f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same quote or list item",
+        "put both on separate lines in one of them",
     )
 
 
@@ -377,7 +372,7 @@ def claim_of_region(outline: Outline, region: Region) -> Claim:
 def inside_of_a_line(region: Region, why: str, advice: str) -> Diagnostic:
     """INVALID_ARGUMENT for a `region` inside a line, which `why` cannot stay so."""
     return Diagnostic.invalid(
-        f"the region is inside line {region.start.line}, and {why}",
+        say("the region is inside line {}, and {}", region.start.line, why),
         f"{advice}, or put the markers on separate lines first",
     )
 
@@ -394,7 +389,7 @@ def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnost
     if named:
         places = ", ".join(lines_of_region(region) for region in named[:_MOST_LISTED])
         message = f"there are {len(named)} regions {shown}"
-        hint = f"they are at {places}; give each a different name, or use replace_lines"
+        hint = say("they are at {}; give each a different name, or use {replace_lines}", places)
     elif alone:
         edge, other = ("start", "end") if alone[0].is_start else ("end", "start")
         message = f"the {edge} marker of {shown} at line {alone[0].line} has no {other} marker"
@@ -411,4 +406,4 @@ def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnost
             if listed
             else "this file has no regions: put `<!-- NAME:start -->` and `<!-- NAME:end -->` around one"
         )
-    return Diagnostic(code=Code.REGION_NOT_FOUND, message=message, hint=hint)
+    return Code.REGION_NOT_FOUND.problem(message, hint)

@@ -15,6 +15,7 @@ from mdplan.operations.matches import with_nearest_lines
 from mdplan.text import unified_diff
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Span, line_end_around, to_lf, with_line_ends
+from mdplan.words import say
 
 
 class ApplyDiff(Operation):
@@ -86,11 +87,13 @@ class ApplyDiff(Operation):
     def _file(self) -> unified_diff.FileDiff | Diagnostic:
         """The one file of the diff, if it changes nothing but its text."""
         if isinstance(self.files, unified_diff.NotADiff):
-            return Diagnostic.invalid(f"diff is not a unified diff: {self.files.reason}", self.files.hint)
+            return Diagnostic.invalid(
+                say("{diff} is not a unified diff: {}", self.files.reason), self.files.hint
+            )
         if len(self.files) > 1:
             return Diagnostic.invalid(
-                f"diff changes {len(self.files)} files, and this edit is of one",
-                'send it as `"diff"` with or instead of `files`, which makes one edit of each file',
+                say("{diff} changes {} files, and this edit is of one", len(self.files)),
+                say("send it as {diff} with or instead of {files}, which makes one edit of each file"),
             )
         file = self.files[0]
         if file.obstacle is not None:
@@ -105,7 +108,7 @@ class ApplyDiff(Operation):
             if is_asked:
                 return Diagnostic.invalid(
                     f"diff {what} its file, and this edit is of one that stays",
-                    f'use {operation}, or send it as `"diff"` instead of `files`',
+                    say("use {}, or send it as {diff} instead of {files}", operation),
                 )
         return file
 
@@ -187,10 +190,9 @@ def _problem(outline: Outline, found: unified_diff.MisplacedHunk) -> Diagnostic:
         start = min(found.stated, len(view.text))
         stated = view.span_in_text(Span(start, min(start + len(to_lf(hunk.old)), len(view.text))))
     why = _why(outline, found)
-    problem = Diagnostic(
-        code=Code.DIFF_DOES_NOT_APPLY,
-        message=f"hunk {hunk.number} does not apply at line {hunk.old_start}{why[0] if why else ''}",
-        hint=why[1] if why else "make a new diff from the current file",
+    problem = Code.DIFF_DOES_NOT_APPLY.problem(
+        f"hunk {hunk.number} does not apply at line {hunk.old_start}{why[0] if why else ''}",
+        why[1] if why else "make a new diff from the current file",
         place=None if stated is None else lines.position(stated.start),
     )
     return problem if why or not hunk.old.strip() else with_nearest_lines(outline, problem, hunk.old, stated)

@@ -15,6 +15,7 @@ from mdplan.operations.lines import as_lines, without_last_line_end
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import Source
+from mdplan.words import say
 
 # --- Shared parts of operations that create a file.
 
@@ -93,7 +94,7 @@ class CreatePage(NewFileOperation):
     @model_validator(mode="after")
     def _check_place(self) -> "CreatePage":
         if self.before is not None and self.after is not None:
-            raise ValueError("give one of before and after")
+            raise ValueError(say("give one of {before and after}"))
         return self
 
     @property
@@ -167,15 +168,14 @@ class AppendToFile(Operation):
 
 
 def _swallowing(block: Block) -> Diagnostic:
-    return Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message=f"the {block.kind} that starts at line {block.first_line} is not closed, "
+    return Code.OUTLINE_CHANGED.problem(
+        f"the {block.kind} that starts at line {block.first_line} is not closed, "
         "so the new lines would be inside it",
-        hint="begin the lines with what closes it",
+        "begin the lines with what closes it",
     )
 
 
-_EMPTY = Diagnostic(code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the lines to add")
+_EMPTY = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the lines to add")
 
 
 class RenameFile(Operation):

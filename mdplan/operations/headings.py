@@ -36,6 +36,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+from mdplan.words import say
 
 _MARKS: Final = lazy_pattern(r"#{1,6}[ \t]")
 
@@ -102,17 +103,15 @@ class RenameHeading(SectionTargeted):
 
 def _title_problem(title: str) -> Diagnostic | None:
     if not title:
-        return Diagnostic(
-            code=Code.EMPTY_CONTENT, message="newTitle is empty", hint="give the new text of the heading"
-        )
+        return Code.EMPTY_CONTENT.problem(say("{newTitle} is empty"), "give the new text of the heading")
     if "\n" in title or "\r" in title:
         return Diagnostic.invalid(
-            "newTitle has a line break, and a heading is one line",
-            "use append_to_section for text below the heading",
+            say("{newTitle} has a line break, and a heading is one line"),
+            say("use {append_to_section} for text below the heading"),
         )
     if _MARKS.match(title):
         return Diagnostic.invalid(
-            "newTitle starts with heading marks; the level of the heading stays as it is",
+            say("{newTitle} starts with heading marks; the level of the heading stays as it is"),
             "give the text alone, without #",
         )
     return None
@@ -150,10 +149,9 @@ class SetHeadingLevel(SectionTargeted):
         deepest = max(outline.sections[index].level for index in taken) + shift
         if deepest > MAX_LEVEL:
             return (
-                Diagnostic(
-                    code=Code.HEADING_LEVEL_OVERFLOW,
-                    message=f"a subsection would be at level {deepest}; the maximum is {MAX_LEVEL}",
-                    hint='use a smaller level, or `"subsections": "keep"`',
+                Code.HEADING_LEVEL_OVERFLOW.problem(
+                    f"a subsection would be at level {deepest}; the maximum is {MAX_LEVEL}",
+                    say('use a smaller level, or {subsections="keep"}'),
                 ),
             )
         edits = shift_levels(outline.source, [heading for heading in headings if heading], shift)
@@ -217,11 +215,11 @@ class MoveSection(LevelFitting):
     def _check_destination(self) -> "MoveSection":
         has_id, has_path = self.to_section_id is not None, self.to_heading_path is not None
         if (has_id and has_path) or not (has_id or has_path or self.to_file is not None):
-            raise ValueError("give one of toSectionId and toHeadingPath")
+            raise ValueError(say("give one of {toSectionId and toHeadingPath}"))
         if self.to_base_sha256 is not None and self.to_file is None:
-            raise ValueError("toBaseSha256 requires toFile")
+            raise ValueError(say("{toBaseSha256} requires {toFile}"))
         if self.position is None and (has_id or has_path):
-            raise ValueError("give position: before, after, firstChild or lastChild")
+            raise ValueError(say("give {position}: before, after, firstChild or lastChild"))
         return self
 
     @property
@@ -289,11 +287,10 @@ class MoveSection(LevelFitting):
         if payload.left_open:
             line = section.first_line + payload.left_open.first_line - 1
             return (
-                Diagnostic(
-                    code=Code.OUTLINE_CHANGED,
-                    message=f"the section leaves the {payload.left_open.kind} of line {line} open, and it "
+                Code.OUTLINE_CHANGED.problem(
+                    f"the section leaves the {payload.left_open.kind} of line {line} open, and it "
                     "would swallow what follows in another file",
-                    hint="close the fence, comment or tag first",
+                    "close the fence, comment or tag first",
                 ),
             )
         claim = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
@@ -352,7 +349,7 @@ def _no_section_there(to: Section, position: SectionPosition) -> Diagnostic | No
         return None
     return Diagnostic.invalid(
         "no section can be there",
-        "name another section, or use firstChild or lastChild with toHeadingPath []",
+        say("name another section, or use firstChild or lastChild with {toHeadingPath=[]}"),
     )
 
 
@@ -516,10 +513,9 @@ def _changed_sections(
     ]
     if is_same and first_definitions(result).keys() == first_definitions(outline).keys():
         return None
-    return Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message="in the new order the sections would parse as others",
-        hint="look for a code block or comment in one of them that does not end",
+    return Code.OUTLINE_CHANGED.problem(
+        "in the new order the sections would parse as others",
+        "look for a code block or comment in one of them that does not end",
         place=outline.source.lines.position(edits[0].span.start),
     )
 
@@ -532,11 +528,10 @@ def _torn_enclosure(outline: Outline, moves: Sequence[tuple[Section, Section]]) 
         tags = {tag.line for pair in outline.enclosures.pairs for tag in pair} if len(rest) else set()
         for line in range(lines.line_at(rest.start), lines.line_at(rest.end - 1) + 1) if tags else ():
             if line not in tags and lines.content(line).strip():
-                return Diagnostic(
-                    code=Code.OUTLINE_CHANGED,
-                    message=f"the block that begins or ends at line {lines.line_at(rest.start)} goes on in "
+                return Code.OUTLINE_CHANGED.problem(
+                    f"the block that begins or ends at line {lines.line_at(rest.start)} goes on in "
                     "another section, and text behind that line would stay",
-                    hint="leave that section where it is, or end the block in the section first",
+                    "leave that section where it is, or end the block in the section first",
                     place=lines.position(rest.start),
                 )
     return None

@@ -12,6 +12,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.front_matter_edits import data_content
 from mdplan.markdown.outline import Outline, of_source
 from mdplan.operations.base import KEYS, Claim, Resolution
+from mdplan.words import either, say
 
 
 def section_changed(outline: Outline, content: DataContent, found: Found, sha256: str) -> Diagnostic | None:
@@ -22,11 +23,8 @@ def section_changed(outline: Outline, content: DataContent, found: Found, sha256
     section, ini = _section_of(content, found.path), outline.derived(of_source, IniOutline)
     if ini.has_sha256(section, sha256):
         return None
-    return Diagnostic(
-        code=Code.SECTION_CHANGED,
-        message=f"the section at lines {section.first_line}-{section.last_line} has changed",
-        hint=f"read it again; its sectionSha256 is now {ini.section_sha256(section)}",
-    )
+    now = ini.section_sha256(section)
+    return Code.SECTION_CHANGED.of(first=section.first_line, last=section.last_line, now=now)
 
 
 def later_sha256(base: Outline, current: Outline, address: ini_edits.IniAddress, sha256: str) -> str | None:
@@ -69,7 +67,7 @@ def _fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
     if fault is not None:
         yield Diagnostic.invalid(
             f"`{field}` {fault}, so that it would not be read back as it is",
-            "use replace_lines or replace_match for lines that only your program reads so",
+            say("use {replace_lines} or {replace_match} for lines that only your program reads so"),
         )
 
 
@@ -85,7 +83,7 @@ def _if_unclear(ini: IniOutline, key: IniKey, value: str) -> Iterator[Diagnostic
     if not value or not old or (old[0] in "\"'" and old.count(old[0]) == 1):
         yield Diagnostic.invalid(
             f"at line {key.first_line} nothing shows where the value ends and a comment begins",
-            "write the whole line with replace_lines",
+            say("write the whole line with {replace_lines}"),
         )
 
 
@@ -110,7 +108,9 @@ def replaced_section(
     if isinstance(found, Diagnostic):
         is_absent = name is not None and not ini.sections_named(name)
         if not may_create and is_absent:
-            found = replace(found, hint=f'`"createIfMissing": true` would make it; {found.hint}')
+            found = replace(
+                found, hint=either(say("{createIfMissing=true} would make it"), found.hint, joint="; ")
+            )
         if not may_create or not is_absent or sha256 is not None or address.occurrence not in {None, 1}:
             return (*problems, found)
         assert name is not None, "what is before the first section is always there"
@@ -136,10 +136,9 @@ def replaced_section(
 
 def _payload_problems(name: str | None, payload: ini_edits.IniPayload) -> Iterator[Diagnostic]:
     if not payload.lines:
-        yield Diagnostic(
-            code=Code.EMPTY_CONTENT,
-            message="markdown is empty",
-            hint="use delete_value for its keys, or delete_lines for all of it",
+        yield Code.EMPTY_CONTENT.problem(
+            say("{markdown} is empty"),
+            say("use {delete_value} for its keys, or {delete_lines} for all of it"),
         )
     if payload.other_sections:
         yield Diagnostic.invalid(
@@ -149,7 +148,7 @@ def _payload_problems(name: str | None, payload: ini_edits.IniPayload) -> Iterat
     elif payload.header is not None and payload.header != name:
         yield Diagnostic.invalid(
             "the payload begins with the header of another section",
-            "leave the header out; rename a section with rename_key",
+            say("leave the header out; rename a section with {rename_key}"),
         )
 
 
@@ -157,9 +156,8 @@ def _if_swallows(ini: IniOutline, section: IniSection, payload: ini_edits.IniPay
     """OUTLINE_CHANGED where the next header would continue the last value of `payload`."""
     following = ini.sections[section.index + 1 : section.index + 2]
     if following and payload.last_indent is not None and following[0].indent > payload.last_indent:
-        yield Diagnostic(
-            code=Code.OUTLINE_CHANGED,
-            message=f"the header at line {following[0].first_line} is indented deeper than the last key of "
+        yield Code.OUTLINE_CHANGED.problem(
+            f"the header at line {following[0].first_line} is indented deeper than the last key of "
             "the payload, and would continue its value",
-            hint="indent the keys of the payload as the file does",
+            "indent the keys of the payload as the file does",
         )

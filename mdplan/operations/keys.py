@@ -28,6 +28,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.operations.base import KEYS, Claim, DataChanges, Operation, Ordinal, Resolution, SectionHash
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
+from mdplan.words import Argument, either, say
 
 # --- Shared parts of operations on data files: addresses, guards and positions.
 
@@ -94,7 +95,7 @@ class DataOperation(Operation):
     @model_validator(mode="after")
     def _check_section(self) -> "DataOperation":
         if self.section is not None and not isinstance(self.key, str | None):
-            raise ValueError("with section, key is one name")
+            raise ValueError(say("with {section}, {key} is one name"))
         return self
 
     @property
@@ -125,7 +126,7 @@ class DataOperation(Operation):
         if outline.format is DocumentFormat.TEXT:
             return Diagnostic.invalid(
                 f"{self.op} needs YAML, JSON, TOML, INI or front matter, and this file counts as plain text",
-                'send `"format": "yaml"` next to `file` if it is YAML',
+                say('{send format="yaml"} next to {file} if it is YAML'),
             )
         if creates is not None and not self.is_guarded:
             return Target(empty_content(creates).data, creates)
@@ -167,12 +168,11 @@ class DataOperation(Operation):
         """TEXT_MISMATCH or SECTION_CHANGED where what was `found` is not what the caller expects."""
         value = tree.value_at(target.content.values, found.path)
         if self.is_guarded and not _is_expected(target, value, self.expected_value):
-            return Diagnostic(
-                code=Code.TEXT_MISMATCH,
-                message=other_value(f"`{shown(found.path)}`", value, self.expected_value),
-                hint=front_matter_edits.OTHER_VALUE
+            return Code.TEXT_MISMATCH.problem(
+                other_value(f"`{shown(found.path)}`", value, self.expected_value),
+                front_matter_edits.OTHER_VALUE
                 if outline.format is DocumentFormat.MARKDOWN
-                else "to change it, send that as `expectedValue`",
+                else say("to change it, send that as {expectedValue}"),
                 place=place_of(outline, target, found.path),
             )
         if self.section_sha256 is None:
@@ -279,7 +279,7 @@ class CreatingOperation(DataOperation):
     @model_validator(mode="after")
     def _check_format(self) -> "CreatingOperation":
         if self.front_matter_format is not None and not self.create_if_missing:
-            raise ValueError("frontMatterFormat requires createIfMissing")
+            raise ValueError(say("{frontMatterFormat} requires {createIfMissing}"))
         return self
 
     def _created_format(self) -> FrontMatterFormat | None:
@@ -301,7 +301,7 @@ class PlacedOperation(DataOperation):
     def _check_place(self) -> "PlacedOperation":
         given = (self.before is not None) + (self.after is not None) + self.in_order
         if given > 1 or (not given and not self.may_stay_last):
-            raise ValueError("give one of before, after and inOrder")
+            raise ValueError(say("give one of {before, after and inOrder}"))
         return self
 
     def place_in(
@@ -414,7 +414,7 @@ def other_kind(outline: Outline, target: Target, path: tree.Path, wanted: str) -
     where = f"`{shown(path)}`" if path else "the outermost value"
     return Diagnostic.invalid(
         f"{where} is {what}, not {wanted}",
-        "name another key, or give this one a new value with set_value",
+        say("name another key, or give this one a new value with {set_value}"),
         place=place_of(outline, target, path),
     )
 
@@ -550,20 +550,20 @@ class SetValue(PlacedOperation, CreatingOperation):
         is_one = self.value is not tree.REMOVED
         ways = is_one + (self.values is not None) + (self.markdown is not None)
         if ways != 1 or (self.key is not None) != is_one:
-            raise ValueError("give key and value, or values")
+            raise ValueError(say("give {key and value}, or {values}"))
         if self.markdown is not None and (self.section is None or self.is_guarded):
-            raise ValueError("markdown goes with section, and sectionSha256 guards it")
+            raise ValueError(say("{markdown} goes with {section}, and {sectionSha256} guards it"))
         if self.is_guarded and len(self._wanted) != 1:
-            raise ValueError("expectedValue requires one key")
+            raise ValueError(say("{expectedValue} requires one key"))
         # A key that is given as an array has no name, and may hold what cannot be a key of a dictionary.
         wanted = {key: value for key, value in self._wanted if isinstance(key, str)}
         for field, names in (("dates", self.dates or ()), ("numbers", self.numbers or ())):
             strange = [name for name in names if name not in wanted]
             if strange:
-                raise ValueError(f"{field} names `{strange[0]}`, which is none of the keys")
+                raise ValueError(say("{} names `{}`, which is none of the keys", Argument(field), strange[0]))
         texts = [name for name in self.numbers or () if isinstance(tree.spelled(str(wanted[name])), str)]
         if texts:
-            raise ValueError(f"numbers names `{texts[0]}`, whose value is no number")
+            raise ValueError(say("{numbers} names `{}`, whose value is no number", texts[0]))
         return self
 
     @property
@@ -594,7 +594,7 @@ class SetValue(PlacedOperation, CreatingOperation):
             outcome = self._change(outline, target, key, value)
             if isinstance(outcome, _Wanted):
                 if (outcome.part, "") in parts:
-                    twice = f"`values` names the key `{shown(outcome.part)}` twice"
+                    twice = say("{values} names the key `{}` twice", shown(outcome.part))
                     problems.append(Diagnostic.invalid(twice, "name it once"))
                 parts.append((outcome.part, ""))
                 changes += [] if outcome.change is None else [outcome.change]
@@ -654,13 +654,15 @@ class SetValue(PlacedOperation, CreatingOperation):
     ) -> Iterator[Diagnostic]:
         """INVALID_ARGUMENT where what was `found` cannot have the value `text`, which is written as `new`."""
         if not found.whole:
-            yield Diagnostic.invalid("set_value needs a key", "the whole file is written by create_file")
+            yield Diagnostic.invalid(
+                say("{set_value} needs a key"), say("the whole file is written by {create_file}")
+            )
         elif target.is_ini:
             from mdplan.operations.ini_keys import line_problems
 
             yield from line_problems(target.content, found, text)
         if key in (self.dates or ()) and text == new and tree.spelled(str(text)) == text:
-            what = f"`dates` names `{key}`, whose value is no date"
+            what = say("{dates} names `{}`, whose value is no date", key)
             yield Diagnostic.invalid(what, "send a date such as 2026-01-31")
 
     def _new(
@@ -689,11 +691,13 @@ class SetValue(PlacedOperation, CreatingOperation):
             assert isinstance(problem, Diagnostic), "it is missing"
             if problem.code is not Code.KEY_NOT_FOUND and not target.is_ini:
                 return problem
-            return replace(problem, hint=f'`"createIfMissing": true` would make it; {problem.hint}')
+            return replace(
+                problem, hint=either(say("{createIfMissing=true} would make it"), problem.hint, joint="; ")
+            )
         if target.is_ini and not isinstance(value, dict) and self._goes_astray(target, found):
             return Diagnostic.invalid(
                 "a key of an INI file goes into a section, as in `section.key`",
-                'send `"section": ""` for one before the first section',
+                say('{send section=""} for one before the first section'),
             )
         return self._entry(target, found, value)
 
@@ -746,9 +750,9 @@ class DeleteValue(DataOperation):
     @model_validator(mode="after")
     def _check_choice(self) -> "DeleteValue":
         if (self.key is None) == (not self.whole_block):
-            raise ValueError("give a key, or `wholeBlock: true`")
+            raise ValueError(say("give {key}, or {wholeBlock=true}"))
         if self.whole_block and self.is_guarded:
-            raise ValueError("expectedValue requires key")
+            raise ValueError(say("{expectedValue} requires {key}"))
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -760,7 +764,11 @@ class DeleteValue(DataOperation):
             return (existing,)
         target, path = existing
         if not path:
-            return (Diagnostic.invalid("delete_value needs a key", "a whole file goes with delete_file"),)
+            return (
+                Diagnostic.invalid(
+                    say("{delete_value} needs a key"), say("a whole file goes with {delete_file}")
+                ),
+            )
         return self.resolution(outline, target, [(path, "")], [tree.KeyChange(path, tree.REMOVED)])
 
     def _without_block(self, outline: Outline) -> Resolution | Problems:
@@ -794,7 +802,9 @@ class RenameKey(DataOperation):
             return (existing,)
         target, path = existing
         if not path or not isinstance(path[-1], str):
-            return (Diagnostic.invalid("rename_key needs the key of a map", "list items have no names"),)
+            return (
+                Diagnostic.invalid(say("{rename_key} needs the key of a map"), "list items have no names"),
+            )
         if self.new_name != path[-1] and self.new_name in tree.value_at(target.content.values, path[:-1]):
             taken = shown((*path[:-1], self.new_name))
             return (Diagnostic.invalid(f"`{taken}` is there already", "choose another name"),)
@@ -876,7 +886,9 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
         """`problem` of a list that is missing, with what would make it."""
         if self.create_if_missing:
             return problem
-        return replace(problem, hint=f'`"createIfMissing": true` would make the list; {problem.hint}')
+        return replace(
+            problem, hint=either(say("{createIfMissing=true} would make the list"), problem.hint, joint="; ")
+        )
 
     def _new_items(self, target: Target, old: list[Any]) -> list[Any]:
         """The items that are not among the `old` ones, each once."""
@@ -958,7 +970,7 @@ class MoveItem(PlacedOperation):
         if len(path) > 1 and isinstance(path[-2], int) and len(tree.value_at(values, path[:-1])) == 1:
             path = path[:-1]
         if not path:
-            return (Diagnostic.invalid("move_item needs a key", "name the key or item that moves"),)
+            return (Diagnostic.invalid(say("{move_item} needs a key"), "name the key or item that moves"),)
         own, parent = path[-1], path[:-1]
         names = list(tree.value_at(values, parent))
         at = own if isinstance(own, int) else names.index(own)
@@ -976,7 +988,7 @@ def null_in_toml(target: Target, value: object) -> Iterator[Diagnostic]:
     """INVALID_ARGUMENT where `value` is null, or holds one, and the text is TOML."""
     if target.content.language is tree.Language.TOML and None in scalars_of(value):
         yield Diagnostic.invalid(
-            "TOML has no null", "delete the key with delete_value, or give another value"
+            "TOML has no null", say("delete the key with {delete_value}, or give another value")
         )
 
 

@@ -10,6 +10,7 @@ from mdplan.operations import base
 from mdplan.operations.matches import with_nearest_lines, with_nearest_ranges
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Position, Span, common_start, line_end_around, to_lf, with_line_ends
+from mdplan.words import say
 
 
 class LineOperation(base.Operation):
@@ -51,10 +52,9 @@ class LineOperation(base.Operation):
         span = table.span(lines.start, lines.end)
         current = to_lf(outline.text_of(Span(span.start, table.content_end(lines.end))))
         if self.expected_text is not None and to_lf(self.expected_text) not in {current, current + "\n"}:
-            problem = Diagnostic(
-                code=Code.TEXT_MISMATCH,
-                message=f"lines {lines.start}-{lines.end} are not expectedText",
-                hint="read the lines again, or use replace_match, which finds the text itself",
+            problem = Code.TEXT_MISMATCH.problem(
+                say("lines {}-{} are not {expectedText}", lines.start, lines.end),
+                say("read the lines again, or use {replace_match}, which finds the text itself"),
                 place=table.position(span.start),
             )
             return with_nearest_lines(outline, problem, self.expected_text, span)
@@ -140,17 +140,14 @@ class InsertLines(LineOperation):
 
 def _not_at_edge(which: str, stated: int, line: int) -> Diagnostic:
     more = "before" if which == "first" else "after"
-    return Diagnostic(
-        code=Code.TEXT_MISMATCH,
-        message=f"line {stated} was the {which} one, and is line {line} now, with more {more} it",
-        hint="read that part of the file again",
+    return Code.TEXT_MISMATCH.problem(
+        f"line {stated} was the {which} one, and is line {line} now, with more {more} it",
+        "read that part of the file again",
         place=Position(line=line, col=1),
     )
 
 
-_NOTHING_TO_INSERT = Diagnostic(
-    code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the lines to insert"
-)
+_NOTHING_TO_INSERT = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the lines to insert")
 
 
 class WholeLinesOperation(LineOperation):
@@ -215,8 +212,8 @@ class ReplaceLines(WholeLinesOperation):
         )
 
 
-_NOTHING_TO_REPLACE = Diagnostic(
-    code=Code.EMPTY_CONTENT, message="markdown is empty", hint="use delete_lines to remove lines"
+_NOTHING_TO_REPLACE = Code.EMPTY_CONTENT.problem(
+    say("{markdown} is empty"), say("use {delete_lines} to remove lines")
 )
 
 
@@ -279,7 +276,7 @@ class ReplaceRange(base.Operation):
     def _check_guard(self) -> "ReplaceRange":
         is_hashed = self.range.start.line_hash and self.range.end.line_hash
         if self.expected_text is None and not self.allow_insecure_range and not is_hashed:
-            raise ValueError("expectedText is required: give the text of the range as it is now")
+            raise ValueError(say("{expectedText} is required: give the text of the range as it is now"))
         return self
 
     def located(self, outline: Outline) -> "ReplaceRange | Diagnostic":
@@ -340,10 +337,9 @@ class ReplaceRange(base.Operation):
                 return self._out_of_bounds(outline, name, place)
             offsets.append(offset)
         if offsets[1] < offsets[0]:
-            return Diagnostic(
-                code=Code.RANGE_OUT_OF_BOUNDS,
-                message="range.end is before range.start",
-                hint="swap them; end is exclusive",
+            return Code.RANGE_OUT_OF_BOUNDS.problem(
+                "range.end is before range.start",
+                "swap them; end is exclusive",
                 place=self.range.start.to_position(),
             )
         return Span(*offsets)
@@ -355,21 +351,21 @@ class ReplaceRange(base.Operation):
         else:
             width = lines.content_end(place.line) - lines.start(place.line)
             hint = f"line {place.line} goes from column 1 to {width + 1}"
-        return Diagnostic(
-            code=Code.RANGE_OUT_OF_BOUNDS,
-            message=f"range.{name} {place.line}:{place.col} is not in the file",
-            hint=hint,
-            place=place.to_position(),
+        return Code.RANGE_OUT_OF_BOUNDS.problem(
+            f"range.{name} {place.line}:{place.col} is not in the file", hint, place=place.to_position()
         )
 
     def _mismatch(self, current: str, expected: str) -> Diagnostic:
         current, expected = to_lf(current), to_lf(expected)
         same = common_start(current, expected)
-        return Diagnostic(
-            code=Code.TEXT_MISMATCH,
-            message=f"the range has {len(current)} characters, expectedText has {len(expected)}, "
-            f"and they differ from character {same + 1} on",
-            hint="read the range again, or use replace_match, which finds the text itself",
+        return Code.TEXT_MISMATCH.problem(
+            say(
+                "the range has {} characters, {expectedText} has {}, and they differ from character {} on",
+                len(current),
+                len(expected),
+                same + 1,
+            ),
+            say("read the range again, or use {replace_match}, which finds the text itself"),
             place=self.range.start.to_position(),
         )
 

@@ -20,6 +20,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
+from mdplan.words import Argument, Arguments, say
 
 _NUMBER: Final = lazy_pattern(r"(\s*\d{1,9})([.)])(?=[ \t])")
 
@@ -136,14 +137,13 @@ class ItemOperation(ListOperation):
             return FoundItem(found[number - 1], is_exact=False)
         listed = ", ".join(str(placed.item.first_line) for placed in found[:_MOST_LISTED])
         listed += ", …" if len(found) > _MOST_LISTED else ""
-        others = "a section, a list or its parent (`under`)" if tasks else "a section or list"
+        others = say("a section, a list or its parent ({under})") if tasks else "a section or list"
         several = f"{len(found)} items have that text, at lines" if found[1:] else "1 item has it, at line"
-        return Diagnostic(
-            code=Code.MATCH_COUNT_MISMATCH,
-            message=f"{where}: {several} {listed}",
-            hint=f'`"itemOccurrence": 1` takes the first of them; or name {others}'
+        return Code.MATCH_COUNT_MISMATCH.problem(
+            f"{where}: {several} {listed}",
+            say("{itemOccurrence=1} takes the first of them; or name {}", others)
             if number is None
-            else f"itemOccurrence goes from 1 to {len(found)}, not {number}",
+            else say("{itemOccurrence} goes from 1 to {}, not {}", len(found), number),
             place=outline.source.lines.position(found[0].item.block.span.start),
         )
 
@@ -191,11 +191,11 @@ class AddListItem(ItemOperation):
     def _check_place(self) -> "AddListItem":
         places = [name for name in ("after", "before", "under") if getattr(self, name) is not None]
         if len(places) > 1:
-            raise ValueError(f"give one place, not {' and '.join(places)}")
+            raise ValueError(say("give one place, not {}", Arguments(*places, joint="and")))
         if self.position is not None and places and places != ["under"]:
-            raise ValueError(f"give position or {places[0]}, not both")
+            raise ValueError(say("give {position} or {}, not both", Argument(places[0])))
         if self.item_occurrence is not None and not places:
-            raise ValueError("itemOccurrence requires after, before or under")
+            raise ValueError(say("{itemOccurrence} requires {after, before or under}"))
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -421,7 +421,7 @@ def _no_box(outline: Outline, found: FoundItem) -> Diagnostic:
     item = found.placed.item
     return Diagnostic.invalid(
         f"the list item at line {item.first_line} is not a task: it has no checkbox",
-        "add `[ ]` after its marker first, with replace_match or replace_range",
+        say("add `[ ]` after its marker first, with {replace_match} or {replace_range}"),
         place=outline.source.lines.position(item.block.span.start),
     )
 
@@ -505,12 +505,11 @@ def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: i
         message = f"{place} has {len(lists)} lists, and the edit does not say which"
     else:
         message = f"{place} has no list" + (f" of index {wanted}" if wanted is not None else "")
-    return Diagnostic(
-        code=Code.LIST_NOT_FOUND,
-        message=message,
-        hint=f'"list": {{"index": …}} is one of: {listed}'
+    return Code.LIST_NOT_FOUND.problem(
+        message,
+        say("{list} has the index of one of: {}", listed)
         if lists
-        else "append_to_section with an item such as `- text` starts one",
+        else say("{append_to_section} with an item such as `- text` starts one"),
     )
 
 
@@ -521,10 +520,9 @@ def _no_item(outline: Outline, scope: ListScope, where: str, wanted: list_edits.
         lines = ", ".join(str(each.item.first_line) for each in outline.lists.items_rendered(name)[:3])
         short = visible(name) if len(name) <= _LONGEST_NAME else f"{visible(name)[: _LONGEST_NAME - 1]}…"
         places.append(f"`{short}` (line {lines})")
-    return Diagnostic(
-        code=Code.MATCH_COUNT_MISMATCH,
-        message=f"{where}: {scope.name} has no item with exactly that text",
-        hint=f"nearest: {'; '.join(places)}"
+    return Code.MATCH_COUNT_MISMATCH.problem(
+        f"{where}: {scope.name} has no item with exactly that text",
+        f"nearest: {'; '.join(places)}"
         if places
         else "give the first paragraph of the item, as it is written or as a reader sees it",
     )

@@ -42,6 +42,7 @@ from mdplan.text.lines import NearMiss, Span, lf_pattern, to_lf, with_line_ends
 from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem, has_words, needed_text, required_texts
 from mdplan.text.source import DocumentFormat
+from mdplan.words import Argument, either, say
 
 # With any other field the pattern is not of exact case, or must occur.
 _OPTIONAL_FIELDS: Final = frozenset(
@@ -155,14 +156,17 @@ class ReplaceMatch(SectionTargeted):
         counts = self.min_matches, self.max_matches
         problems = (
             (bool(both), f"{', '.join(sorted(both))} cannot be both included and excluded"),
-            (self.lines is not None and bool(self._given_targets()), "give lines or a section, not both"),
+            (
+                self.lines is not None and bool(self._given_targets()),
+                say("give {lines} or a section, not both"),
+            ),
             (
                 self.expected_match_count is not None and counts != (None, None),
-                "expectedMatchCount excludes minMatches and maxMatches",
+                say("{expectedMatchCount} excludes {minMatches} and {maxMatches}"),
             ),
             (
                 None not in counts and (self.min_matches or 0) > (self.max_matches or 0),
-                "minMatches is greater than maxMatches",
+                say("{minMatches} is greater than {maxMatches}"),
             ),
         )
         for wrong, msg in problems:
@@ -363,9 +367,11 @@ class ReplaceMatch(SectionTargeted):
             return "a case-insensitive pattern is not a guard"
         if not self.is_evidence:
             option = (
-                "matchSelection without expectedMatchCount" if self.match_selection else "a range of counts"
+                say("{matchSelection} without {expectedMatchCount}")
+                if self.match_selection
+                else "a range of counts"
             )
-            return f"{option} is not a guard"
+            return say("{} is not a guard", option)
         return ""
 
     def _count_mismatch(self, outline: Outline, scope: Span, matches: Matches) -> Diagnostic:
@@ -375,10 +381,9 @@ class ReplaceMatch(SectionTargeted):
         listing = ", ".join(f"{place.line}:{place.col}" for place in places)
         message = f"the pattern has {found} {'match' if found == 1 else 'matches'}"
         message += f" ({listing}{', …' if found > _LISTED else ''})" if listing else ""
-        return Diagnostic(
-            code=Code.MATCH_COUNT_MISMATCH,
-            message=f"{message}; {self._expectation()}",
-            hint=self._count_hint(found, matches.excluded, near) + self._as_written(outline, near),
+        return Code.MATCH_COUNT_MISMATCH.problem(
+            say("{}; {}", message, self._expectation()),
+            self._count_hint(found, matches.excluded, near) + self._as_written(outline, near),
             place=places[0] if places else None,
             near=near or None,
         )
@@ -416,28 +421,32 @@ class ReplaceMatch(SectionTargeted):
 
     def _expectation(self) -> str:
         if self.expected_match_count is not None:
-            return f"expectedMatchCount is {self.expected_match_count}"
+            return say("{expectedMatchCount} is {}", self.expected_match_count)
         if self.min_matches is not None or self.max_matches is not None:
             least, most = self.min_matches or 0, self.max_matches
             if most is None:
                 return f"at least {least} are expected"
             return f"from {least} to {most} are expected"
         if self.match_selection is not None:
-            return f'matchSelection is "{self.match_selection}"'
+            return say('{matchSelection} is "{}"', self.match_selection)
         return _ONE
 
     def _count_hint(self, found: int, excluded: Mapping[str, int], near: tuple[NearMiss, ...]) -> str:
         left_out = ", ".join(f"{count} in {kind}" for kind, count in sorted(excluded.items()))
         if found > 1 and self._expectation() == _ONE:
             also = f"; also skipped: {left_out}" if left_out else ""
-            return f'use a longer pattern, a section, or `"matchSelection": "all"` or "1" (1-based){also}'
+            return say('use a longer pattern, a section, or {matchSelection="all"} or "1" (1-based){}', also)
         if left_out:
             kinds = [kind for kind in sorted(excluded) if kind != UNDECIDED]
-            advice = f'; add `"include": ["{kinds[0]}"]` to match there' if kinds else ""
-            return f"skipped: {left_out}{advice}" + (f"; {describe_near_misses(near)}" if near else "")
+            advice = say("add {} to match there", Argument("include", kinds[:1])) if kinds else ""
+            places = describe_near_misses(near) if near else ""
+            return either(f"skipped: {left_out}", advice, places, joint="; ")
         if near:
             return describe_near_misses(near)
-        return "check spelling and case against the file" if not found else "correct the expected count"
+        if found:
+            return "correct the expected count"
+        also = say("{step similar} shows similar places")
+        return either("check spelling and case against the file", also, joint="; ")
 
 
 def _with_breaks(
@@ -471,17 +480,16 @@ def _with_breaks(
 
 
 def _too_much(most: int) -> Diagnostic:
-    return Diagnostic(
-        code=Code.BATCH_TOO_LARGE,
-        message=f"the replacements would be longer than {most} characters together",
-        hint="use a shorter replacement or select fewer matches, or raise `--max-file-bytes`",
+    return Code.BATCH_TOO_LARGE.problem(
+        f"the replacements would be longer than {most} characters together",
+        either("use a shorter replacement or select fewer matches", say("raise {--max-file-bytes}")),
     )
 
 
 def _unknown_group(group: str) -> Diagnostic:
     return Diagnostic.invalid(
-        f"replacement refers to the group `{group}`, which the pattern does not have",
-        "use groups of the pattern, or matchType literal",
+        say("{replacement} refers to the group `{}`, which the pattern does not have", group),
+        say('use groups of the pattern, or {matchType="literal"}'),
     )
 
 
@@ -493,14 +501,14 @@ def _literal(outline: Outline, found: Span) -> NearMiss:
         line=start.line,
         col=start.col,
         end_line=lines.line_at(span.end - 1),
-        differs="matchType (the pattern occurs there as literal text)",
+        differs="kind (the pattern occurs there as literal text)",
     )
 
 
 def _undecided(count: int) -> Diagnostic:
     which = "skipped 1 match because its" if count == 1 else f"skipped {count} matches because their"
-    return Diagnostic.warning(
-        Code.UNDECIDED_NODE, f"{which} place in the Markdown could not be proven", "use replace_range there"
+    return Code.UNDECIDED_NODE.warning(
+        f"{which} place in the Markdown could not be proven", say("use {replace_range} there")
     )
 
 
@@ -603,4 +611,4 @@ def _with_nearest(
     near = find_near_misses(outline.folded, wanted, Span(0, len(outline.folded.text)), remark)
     if not near:
         return problem
-    return replace(problem, near=near, hint=f"{describe_near_misses(near)}; {problem.hint}")
+    return replace(problem, near=near, hint=say("{}; {}", describe_near_misses(near), problem.hint))

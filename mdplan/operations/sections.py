@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -30,6 +30,7 @@ from mdplan.operations.base import BlockInsertion, Claim, InsertOrder, InsertRan
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+from mdplan.words import Send, either, say
 
 BodyEdge = Literal["start", "end", "very end"]
 
@@ -76,7 +77,7 @@ class LevelFitting(SectionTargeted):
         return not_too_deep(fit_levels(payload, shallowest, own_level=own_level))
 
 
-_EMPTY = Diagnostic(code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the text to write")
+_EMPTY = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the text to write")
 
 
 class PayloadOperation(LevelFitting):
@@ -105,11 +106,10 @@ class PayloadOperation(LevelFitting):
         if payload.is_blank:
             return _EMPTY
         if payload.left_open:
-            return Diagnostic(
-                code=Code.OUTLINE_CHANGED,
-                message=f"markdown leaves the {payload.left_open.kind} of its line "
+            return Code.OUTLINE_CHANGED.problem(
+                f"markdown leaves the {payload.left_open.kind} of its line "
                 f"{payload.left_open.first_line} open, which would swallow what follows",
-                hint="close the fence, comment or tag in the payload",
+                "close the fence, comment or tag in the payload",
             )
         return payload
 
@@ -297,13 +297,13 @@ class InsertSection(PayloadOperation):
 
 
 _NO_HEADING = Diagnostic.invalid(
-    "markdown does not start with a heading, and a section has one",
-    "start it with a heading, or use append_to_section for text",
+    say("{markdown} does not start with a heading, and a section has one"),
+    say("start it with a heading, or use {append_to_section} for text"),
 )
 
 _BESIDE_ROOT = Diagnostic.invalid(
     "the preamble has no sibling before or after it",
-    "use position firstChild or lastChild with headingPath [], or name a section",
+    say("use {position} firstChild or lastChild with {headingPath=[]}, or name a section"),
 )
 
 
@@ -342,6 +342,9 @@ class ReplaceSection(PayloadOperation):
         return replace_section(self, outline, found.section, found.payload, self.keep_subsections)
 
 
+_MAKE: Final = say("{createIfMissing=true} would make it")
+
+
 class UpsertSection(PayloadOperation):
     """Write a section; with `createIfMissing: true` make it where there is none.
 
@@ -375,7 +378,7 @@ class UpsertSection(PayloadOperation):
     @model_validator(mode="after")
     def _check_mode(self) -> "UpsertSection":
         if self.parent_path is not None and not self.create_if_missing:
-            raise ValueError("parentPath requires createIfMissing")
+            raise ValueError(say("{parentPath} requires {createIfMissing}"))
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -412,7 +415,7 @@ class UpsertSection(PayloadOperation):
     def _with_way_to_create(self, problem: Diagnostic) -> Diagnostic:
         if self.create_if_missing or not self._could_create(problem):
             return problem
-        return replace(problem, hint=f'{problem.hint}; `"createIfMissing": true` would make it')
+        return replace(problem, hint=either(problem.hint, _MAKE, joint="; "))
 
     def _create(self, outline: Outline, payload: Payload) -> Resolution | Problems:
         path = self.heading_path if self.heading_path is not None else (self.heading or "",)
@@ -446,7 +449,7 @@ def _under_heading(element: str, payload: Payload, level: int) -> Payload | Diag
         return _NO_TITLE
     if given != level:
         return Diagnostic.invalid(
-            f"headingPath gives the new section level {given}, and its place has level {level}",
+            say("{headingPath} gives the new section level {}, and its place has level {}", given, level),
             "give the heading without marks, or another parent",
         )
     heading = atx_heading(1, title)
@@ -454,12 +457,13 @@ def _under_heading(element: str, payload: Payload, level: int) -> Payload | Diag
 
 
 _NO_TITLE = Diagnostic.invalid(
-    "the last element of headingPath gives the new section no title",
+    say("the last element of {headingPath} gives the new section no title"),
     "name the section, or start markdown with its heading",
 )
 
 _NESTED_PARENT = Diagnostic.invalid(
-    "parentPath names a heading in a quote or list, which has no sections", "name a section of the document"
+    say("{parentPath} names a heading in a quote or list, which has no sections"),
+    "name a section of the document",
 )
 
 
@@ -497,10 +501,9 @@ def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
     """`fitted`, or HEADING_LEVEL_OVERFLOW where it is the level that a heading would have."""
     if isinstance(fitted, Payload):
         return fitted
-    return Diagnostic(
-        code=Code.HEADING_LEVEL_OVERFLOW,
-        message=f"a heading would be at level {fitted}; the maximum is 6",
-        hint='use fewer heading levels, or `"levels": "verbatim"`',
+    return Code.HEADING_LEVEL_OVERFLOW.problem(
+        f"a heading would be at level {fitted}; the maximum is 6",
+        say('use fewer heading levels, or {levels="verbatim"}'),
     )
 
 
@@ -543,10 +546,9 @@ def place_next_to(outline: Outline, section: Section, position: SectionPosition)
 
 _Path = tuple[str, ...]
 
-_EMPTY_PATH = Diagnostic(
-    code=Code.INVALID_HEADING_PATH,
-    message="an empty headingPath names no section to replace",
-    hint=f'name the section; to replace the text before the first heading, send "sectionId": "{PREAMBLE_ID}"',
+_EMPTY_PATH = Code.INVALID_HEADING_PATH.problem(
+    say("an empty {headingPath} names no section to replace"),
+    say("name the section; to replace the text before the first heading, {}", Send("sectionId", PREAMBLE_ID)),
 )
 
 
@@ -612,10 +614,9 @@ def _keeps_subsections(
         return True
     if _is_subsequence(wanted, given):
         return False
-    return Diagnostic(
-        code=Code.DUPLICATE_HEADING,
-        message=f"the payload repeats {len(repeated)} of {len(set(wanted))} subsections",
-        hint="repeat all of them in order, or none; or say it with keepSubsections",
+    return Code.DUPLICATE_HEADING.problem(
+        f"the payload repeats {len(repeated)} of {len(set(wanted))} subsections",
+        say("repeat all of them in order, or none; or say it with {keepSubsections}"),
     )
 
 
@@ -712,8 +713,10 @@ def _first_beside(headings: Sequence[Block], level: int) -> Diagnostic | None:
         return None
     return Diagnostic.invalid(
         f"line {beside.first_line} of the payload is another heading at or above the level of the section",
-        "send the text of this section alone; to change its heading use rename_heading, to add a section "
-        "next to it insert_section; subsections need a deeper level",
+        say(
+            "send the text of this section alone; to change its heading use {rename_heading}, to add a "
+            "section next to it {insert_section}; subsections need a deeper level"
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from mdplan.operations.base import Claim, Count, Resolution, SectionTargeted, Ta
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
+from mdplan.words import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class TableField(WireModel):
     @model_validator(mode="after")
     def _check_one(self) -> "TableField":
         if (self.index is None) == (self.header is None):
-            raise ValueError("give either index or header")
+            raise ValueError(say("give either {index or header}"))
         return self
 
 
@@ -96,10 +97,9 @@ class TableOperation(SectionTargeted):
             return rows[0] if rows else None
         listed = ", ".join(str(row.line) for row in rows[:_MOST_LISTED])
         listed += ", …" if len(rows) > _MOST_LISTED else ""
-        return Diagnostic(
-            code=Code.MATCH_COUNT_MISMATCH,
-            message=f"{len(rows)} rows have that key, at lines {listed}, exactly one is needed",
-            hint="use a keyColumn that is unique, or replace_lines",
+        return Code.MATCH_COUNT_MISMATCH.problem(
+            f"{len(rows)} rows have that key, at lines {listed}, exactly one is needed",
+            say("use a {keyColumn} that is unique, or {replace_lines}"),
             place=found.table.lines.position(rows[0].span.start),
         )
 
@@ -107,11 +107,10 @@ class TableOperation(SectionTargeted):
         """KEY_NOT_FOUND for the `key` of no row, which the field `where` has, if it is not `key`."""
         table = found.table
         near = nearest_names(key, table.texts_of(found.key_column))
-        return Diagnostic(
-            code=Code.KEY_NOT_FOUND,
-            message=f"{where}no row of the table at lines {table.block.first_line}-{table.block.last_line} "
+        return Code.KEY_NOT_FOUND.problem(
+            f"{where}no row of the table at lines {table.block.first_line}-{table.block.last_line} "
             "has that key",
-            hint=f"nearest: {', '.join(f'`{visible(key)}`' for key in near)}"
+            f"nearest: {', '.join(f'`{visible(key)}`' for key in near)}"
             if near
             else "read the table: keys are compared as written, else as a reader sees them",
             place=table.lines.position(table.header.span.start),
@@ -176,7 +175,7 @@ class UpsertTableRow(TableOperation):
     @model_validator(mode="after")
     def _check_place(self) -> "UpsertTableRow":
         if self.before is not None and self.after is not None:
-            raise ValueError("give one of before and after")
+            raise ValueError(say("give one of {before and after}"))
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -236,7 +235,9 @@ class UpsertTableRow(TableOperation):
             if isinstance(column, Diagnostic):
                 problems.append(column)
             elif column in values:
-                problems.append(Diagnostic.invalid("row names one column twice", "give each column once"))
+                problems.append(
+                    Diagnostic.invalid(say("{row} names one column twice"), "give each column once")
+                )
             else:
                 values[column] = value
         if any(has_line_end(value) for value in (*self.row.values(), self.key)):
@@ -246,8 +247,8 @@ class UpsertTableRow(TableOperation):
         if found.key_column in values and not self._is_key(values[found.key_column]):
             problems.append(
                 Diagnostic.invalid(
-                    "row gives the cell of keyColumn another value than key",
-                    "omit it; to rename a key use replace_match in the section",
+                    say("{row} gives the cell of {keyColumn} another value than key"),
+                    say("omit it; to rename a key use {replace_match} in the section"),
                 )
             )
         return tuple(problems) or values
@@ -300,7 +301,7 @@ _MOST_LISTED: Final = 10
 _NUMBER: Final = lazy_pattern(r"[0-9]{1,4}")
 _MOST_COLUMNS: Final = 8
 _LONGEST_NAME: Final = 40
-_MAKE_ONE: Final = "append_to_section with the lines of a table makes one"
+_MAKE_ONE: Final = say("{append_to_section} with the lines of a table makes one")
 
 
 def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
@@ -316,19 +317,16 @@ def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
     if len(columns) == 1:
         return columns[0]
     if columns:
-        return Diagnostic(
-            code=Code.MATCH_COUNT_MISMATCH,
-            message=f"{where}: {len(columns)} columns of the table at line {table.block.first_line} "
-            "have that header",
-            hint="give one of them another header first",
+        return Code.MATCH_COUNT_MISMATCH.problem(
+            f"{where}: {len(columns)} columns of the table at line {table.block.first_line} have that header",
+            "give one of them another header first",
             place=table.lines.position(table.header.span.start),
         )
     near = nearest_names(name, dict.fromkeys(table.columns))
     hint = f"nearest: {_quoted(near)}" if near else f"its columns are {_quoted(table.columns)}"
-    return Diagnostic(
-        code=Code.KEY_NOT_FOUND,
-        message=f"{where}: the table at line {table.block.first_line} has no column of that name",
-        hint=hint,
+    return Code.KEY_NOT_FOUND.problem(
+        f"{where}: the table at line {table.block.first_line} has no column of that name",
+        hint,
         place=table.lines.position(table.header.span.start),
     )
 
@@ -341,10 +339,10 @@ def _not_found(
         message = f"{place} has {len(tables)} tables, and the edit does not say which"
     else:
         message = f"{place} has no table" + (f" of index {wanted}" if wanted is not None else "")
-    hint = f'"table": {{"index": …}} is one of: {_listed(tables)}' if tables else _MAKE_ONE
+    hint = say("{table} has the index of one of: {}", _listed(tables)) if tables else _MAKE_ONE
     if not tables and section is not None and outline.tables:
         hint = f"tables of the file: {_listed(outline.tables)}"
-    return Diagnostic(code=Code.TABLE_NOT_FOUND, message=message, hint=hint)
+    return Code.TABLE_NOT_FOUND.problem(message, hint)
 
 
 def _listed(tables: Sequence[TableSource]) -> str:
@@ -365,6 +363,6 @@ def _quoted(names: Sequence[str]) -> str:
 def _unproven(table: TableSource) -> Diagnostic:
     return Diagnostic.invalid(
         f"the cells of the table at line {table.block.first_line} could not be found in the source",
-        "use replace_lines there",
+        say("use {replace_lines} there"),
         place=table.lines.position(table.block.span.start),
     )

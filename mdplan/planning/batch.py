@@ -24,6 +24,7 @@ from mdplan.planning.sequence import build_in_sequence, with_second_pass
 from mdplan.planning.verify import find_conflicts, verify, verify_paths
 from mdplan.requests.batch import Batch
 from mdplan.text.source import DocumentFormat
+from mdplan.words import Argument, say
 
 if TYPE_CHECKING:
     from mdplan.planning.moved_text import MovedTexts
@@ -170,10 +171,12 @@ def _arrival(
         and item.operation.needs_precondition(outcome)
     ):
         return (
-            Diagnostic(
-                code=Code.PRECONDITION_REQUIRED,
-                message="toSectionId counts equal headings, so an edit elsewhere could have moved it",
-                hint=f'add `"toBaseSha256": "{target.outline.source.sha256}"` if this is the file you saw',
+            Code.PRECONDITION_REQUIRED.problem(
+                say("{toSectionId} counts equal headings, so an edit elsewhere could have moved it"),
+                say(
+                    "add {} if this is the file you saw",
+                    Argument("toBaseSha256", target.outline.source.sha256),
+                ),
             ),
         )
     return ResolvedEdit(
@@ -219,16 +222,20 @@ def _refusal(file: SnapshotFile, item: ResolvedEdit, target: SnapshotFile) -> Di
     if expected is not None and not target.outline.source.sha256.startswith(expected.lower()):
         return stale_base(target.path, expected, target.outline)
     reasons = (
-        (target.path == file.path, "toFile is the file that the section is in", "leave toFile out"),
-        (target.is_deleted, "toFile is deleted by the same batch", "name a file that stays"),
+        (
+            target.path == file.path,
+            say("{toFile} is the file that the section is in"),
+            say("leave {toFile} out"),
+        ),
+        (target.is_deleted, say("{toFile} is deleted by the same batch"), "name a file that stays"),
         (
             not target.exists and target.requested.edits,
-            "toFile is made by the same batch",
+            say("{toFile} is made by the same batch"),
             "make it first, in a separate batch",
         ),
         (
             target.outline.format is not DocumentFormat.MARKDOWN,
-            "toFile counts as plain text, and a section needs Markdown",
+            say("{toFile} counts as plain text, and a section needs Markdown"),
             "name a Markdown file",
         ),
     )

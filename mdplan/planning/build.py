@@ -32,6 +32,7 @@ from mdplan.text.source import (
     Source,
     splice,
 )
+from mdplan.words import Option, Send, either, say
 
 # Few batches change keys: what reads and writes data is loaded for these.
 if TYPE_CHECKING:
@@ -259,12 +260,15 @@ def _written(edits: EditList, parts: Sequence[AttributedEdit]) -> dict[int, tupl
     return {index: tuple(sorted(spans)) for index, spans in written.items()}
 
 
+TOGETHER: Final = say("combine them into one edit, or {send sequential=true}")
+_GIVE_ENCODING: Final = say('give the file\'s {encoding}, such as "latin-1" or "cp1252"')
+
+
 def _overlap(file: SnapshotFile, first: AttributedEdit, second: AttributedEdit) -> Diagnostic:
     indexes = sorted({index for part in (first, second) for index, _ in part.pieces})
-    return Diagnostic(
-        code=Code.CONFLICTING_EDITS,
-        message=f"{file.numbers.listed(indexes)} change the same text",
-        hint="combine them into one edit, or send them one after the other (sequential: true)",
+    return Code.CONFLICTING_EDITS.problem(
+        f"{file.numbers.listed(indexes)} change the same text",
+        TOGETHER,
         file=file.path,
         edit_index=indexes[-1],
         place=file.outline.source.lines.position(second.edit.span.start),
@@ -274,11 +278,10 @@ def _overlap(file: SnapshotFile, first: AttributedEdit, second: AttributedEdit) 
 def _shown_byte(
     file: SnapshotFile, edit: int, escape: str, edits: EditList, parts: Sequence[AttributedEdit]
 ) -> Diagnostic:
-    return Diagnostic(
-        code=Code.ENCODING_UNKNOWN,
-        message=f"`{escape}` in the new text stands for a byte of the file that is not UTF-8, and would be "
+    return Code.ENCODING_UNKNOWN.problem(
+        f"`{escape}` in the new text stands for a byte of the file that is not UTF-8, and would be "
         "written as four characters",
-        hint='give the file\'s `"encoding"`, such as "latin-1" or "cp1252", and the character itself',
+        say("{}, and the character itself", _GIVE_ENCODING),
         file=file.path,
         edit_index=_edit_index(edits, edit, parts),
     )
@@ -294,27 +297,24 @@ def _unencodable(
 ) -> Diagnostic:
     index = _edit_index(edits, problem.edit, parts)
     if problem.character is None:
-        return Diagnostic(
-            code=Code.ENCODING_UNKNOWN,
-            message="the file is not valid UTF-8, so text beyond ASCII cannot be written into it",
-            hint='give the file\'s `"encoding"`, such as "latin-1" or "cp1252"',
+        return Code.ENCODING_UNKNOWN.problem(
+            "the file is not valid UTF-8, so text beyond ASCII cannot be written into it",
+            _GIVE_ENCODING,
             file=file.path,
             edit_index=index,
         )
-    return Diagnostic(
-        code=Code.UNENCODABLE_TEXT,
-        message=f"U+{ord(problem.character):04X} does not exist in {file.outline.source.encoding}",
-        hint="use characters of the file's encoding",
+    return Code.UNENCODABLE_TEXT.problem(
+        f"U+{ord(problem.character):04X} does not exist in {file.outline.source.encoding}",
+        "use characters of the file's encoding",
         file=file.path,
         edit_index=index,
     )
 
 
 def _no_text(file: SnapshotFile, problem: DecodeProblem) -> Diagnostic:
-    return Diagnostic(
-        code=Code.NOT_A_TEXT_FILE,
-        message=f"the result would not be a text file: {problem.reason}",
-        hint="leave NUL characters and byte order marks out of new text",
+    return Code.NOT_A_TEXT_FILE.problem(
+        f"the result would not be a text file: {problem.reason}",
+        "leave NUL characters and byte order marks out of new text",
         file=file.path,
     )
 
@@ -361,9 +361,10 @@ def _with_encoding(problem: Diagnostic, operation: Operation, file: SnapshotFile
     shown = SHOWN_BYTE.search(str(operation.wire_form)) if file.outline.source.invalid_bytes else None
     if shown is None:
         return problem
-    hint = (
-        f"`{shown[0]}` stands for a byte of the file that is not UTF-8: give the file's "
-        '`"encoding"`, such as "latin-1" or "cp1252", and the character itself'
+    hint = say(
+        "`{}` stands for a byte of the file that is not UTF-8: {}, and the character itself",
+        shown[0],
+        _GIVE_ENCODING,
     )
     return replace(problem, hint=hint)
 
@@ -384,7 +385,7 @@ def _with_order(
             *(block.payload.text for block in resolution.insertions),
         )
         if title and any(title in text for text in written):
-            hint = f"{numbers.named(earlier.index)} writes it; with sequential: true it is seen"
+            hint = say("{} writes it; with {sequential=true} it is seen", numbers.named(earlier.index))
             return replace(problem, hint=hint)
     return problem
 
@@ -399,10 +400,9 @@ def has_run_long(problems: Iterable[Diagnostic]) -> bool:
 
 def too_long(path: str, size: str, limit: str, option: str = "--max-file-bytes") -> Diagnostic:
     """Return FILE_TOO_LARGE for a file whose result would have that size; `option` raises the limit."""
-    return Diagnostic(
-        code=Code.FILE_TOO_LARGE,
-        message=f"the result of `{path}` would have {size}, and the limit is {limit}",
-        hint=f"write less, or raise `{option}`",
+    return Code.FILE_TOO_LARGE.problem(
+        f"the result of `{path}` would have {size}, and the limit is {limit}",
+        either("write less", say("raise {}", Option(option))),
         file=path,
     )
 
@@ -422,10 +422,9 @@ def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
     )
     if needs_guard and file.requested.base_sha256 is None:
         return (
-            Diagnostic(
-                code=Code.PRECONDITION_REQUIRED,
-                message="this sectionId counts equal headings, so an edit elsewhere could have moved it",
-                hint="look at the file, and send the baseSha256 or sectionSha256 that you get with it",
+            Code.PRECONDITION_REQUIRED.problem(
+                say("this {sectionId} counts equal headings, so an edit elsewhere could have moved it"),
+                say("{see look} the {baseSha256} or {sectionSha256} that you get with it"),
             ),
         )
     return outcome
@@ -436,17 +435,15 @@ def _other_format(operation: Operation, actual: DocumentFormat) -> Diagnostic | 
         is_data = actual in {DocumentFormat.YAML, DocumentFormat.JSON, DocumentFormat.TOML}
         needed = DocumentFormat.INI
         instead = (
-            "leave out `section`, `occurrence` and `sectionSha256`, or send"
-            if is_data
-            else "edit INI files with it, or send"
+            say("leave out {section, occurrence and sectionSha256}") if is_data else "edit INI files with it"
         )
     elif operation.needs_markdown and actual is not DocumentFormat.MARKDOWN:
-        needed, instead = DocumentFormat.MARKDOWN, "use replace_match or replace_range, or"
+        needed, instead = DocumentFormat.MARKDOWN, say("use {replace_match} or {replace_range}")
     else:
         return None
     return Diagnostic.invalid(
         f"{operation.op} needs {_NAMES[needed]}, and this file counts as {_NAMES[actual]}",
-        f'{instead} `"format": "{needed}"` next to `file`',
+        either(instead, say("{} next to {file}", Send("format", needed.value))),
     )
 
 
@@ -608,10 +605,9 @@ def created_twice(resolved: Sequence[ResolvedEdit], numbers: EditNumbers) -> Pro
             continue
         if first is not None and creates is not first[1]:
             return (
-                Diagnostic(
-                    code=Code.CONFLICTING_EDITS,
-                    message=f"{numbers.listed((first[0], item.index))} create front matter in two formats",
-                    hint="give both the same frontMatterFormat",
+                Code.CONFLICTING_EDITS.problem(
+                    f"{numbers.listed((first[0], item.index))} create front matter in two formats",
+                    say("give both the same {frontMatterFormat}"),
                     edit_index=item.index,
                 ),
             )

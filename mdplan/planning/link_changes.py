@@ -346,8 +346,7 @@ def retargeted_labels(built: BuiltFile) -> Problems:
         for span in built.written.get(item.index, ())
     ]
     return tuple(
-        Diagnostic.warning(
-            Code.LINK_RETARGETED,
+        Code.LINK_RETARGETED.warning(
             f"`{short_name(built.result.text_of(use.span))}` at line {use.line} named the definition of "
             f"line {built.base.source.lines.line_at(before[use.label].start)} before the plan, and now names "
             f"another one, at line {lines.line_at(after[use.label].start)}",
@@ -412,8 +411,7 @@ def _no_longer_resolved(built: BuiltFile) -> Iterator[LocalLink]:
 
 def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
     place = built.result.source.lines.position(link.span.start)
-    return Diagnostic.warning(
-        Code.BROKEN_LINK,
+    return Code.BROKEN_LINK.warning(
         f"the footnote `{short_name(link.target)}` at line {place.line} has no definition",
         "write its definition in the same batch, or delete the reference",
         place=place,
@@ -720,11 +718,8 @@ class _Labels:
             hint = f"rename that too, or write {self._with_label(label_span, old)}"
         else:
             change, hint = f"was {_label_name(old)}", "give the link and its definition the same label"
-        return Diagnostic.warning(
-            Code.BROKEN_LINK,
-            f"line {position.line}: no definition of {_label_name(new)} ({change})",
-            hint,
-            place=position,
+        return Code.BROKEN_LINK.warning(
+            f"line {position.line}: no definition of {_label_name(new)} ({change})", hint, place=position
         )
 
     def _renamed(self, label: str) -> Definition | None:

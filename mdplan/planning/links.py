@@ -48,6 +48,7 @@ from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Position, Span
 from mdplan.text.source import DocumentFormat, visible
+from mdplan.words import either, say
 
 _LINK_OR_ATTRIBUTE: Final = lazy_pattern(rf"{ANY_LINK.pattern}|=")
 _WIKI_IN_HEADING: Final = lazy_pattern(r"(?m)^[ >\t]*#{1,6}[ \t].*\[\[|\[\[.*\n[=-]+[ \t]*\r?$")
@@ -236,16 +237,17 @@ class _LinkChecker:
     def _hint(self, destination: Destination, outcome: _Outcome) -> str:
         """Return what to do about a link whose target is somewhere else now, or nowhere."""
         now = outcome.now
-        follow = '; `"updateReferences": "workspace"` updates links to it' if outcome.could_follow else ""
+        follow = say('{updateReferences="workspace"} updates links to it') if outcome.could_follow else ""
         if now is not None and not now.is_removed and now.path is not None:
             place, is_wiki = now.place, destination.form is DestinationForm.WIKI
             section = self._heading_at(place) if place is not None and is_wiki else None
             title = name_of_heading(section.title) if section is not None else None
             anchor = title or (destination.fragment if place is None else place.anchor)
             if now.path == self.document.path and place is not None:
-                return f"the anchor of the heading is now `#{anchor}`{follow}"
+                return either(f"the anchor of the heading is now `#{anchor}`", follow, joint="; ")
             fragment = f"#{anchor}" if anchor else ""
-            return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`{follow}"
+            written = link_between(folder_of(self.document.path), now.path)
+            return either(f"it is now `{written}{fragment}`", follow, joint="; ")
         near = find_near(self.changes.after, self.document.path, destination.path)
         here = {self.document.path, self.changes.file_now(self.document.path, destination)}
         if near is not None and near not in here:
@@ -269,7 +271,7 @@ class _LinkChecker:
         """Return what `destination` named, and what it names now."""
         nodes = self._outline.inline.nodes_in(destination.span)
         text = next((self._outline.text_of(node.text) for node in nodes if node.text is not None), "")
-        follow = 'send `"updateReferences": "file"` and the link follows, or correct it in the same batch'
+        follow = say('{send updateReferences="file"} and the link follows, or correct it in the same batch')
         return RetargetedLink(
             destination.span.start,
             text,
@@ -562,8 +564,7 @@ def _site_warnings(
         listed = ", ".join(lines[:_MOST_PLACES])
         more = f" and {len(lines) - _MOST_PLACES} more" if len(lines) > _MOST_PLACES else ""
         many = "a link may" if len(places) == 1 else f"{len(places)} links may"
-        yield Diagnostic.warning(
-            Code.LINK_UNCERTAIN,
+        yield Code.LINK_UNCERTAIN.warning(
             f"{many} mean {_what_changes(changes, path)}: {listed}{more}",
             "describe the routes of the site under [links] in mdplan.toml, or correct these links",
             file=path,
@@ -658,8 +659,7 @@ def _updated(
 def _broken_warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -> Diagnostic:
     """Return BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
     place = _place(updated, link.offset, edits)
-    return Diagnostic.warning(
-        Code.BROKEN_LINK,
+    return Code.BROKEN_LINK.warning(
         f"the link to `{short_name(link.target)}` at line {place.line} leads to nothing: {link.cause}",
         link.hint,
         place=place,
@@ -669,11 +669,8 @@ def _broken_warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -
 def _retargeted_warning(updated: BuiltFile, link: RetargetedLink, edits: EditList) -> Diagnostic:
     place = _place(updated, link.offset, edits)
     text = f'the link "{short_name(link.text)}"' if link.text else "the link"
-    return Diagnostic.warning(
-        Code.LINK_RETARGETED,
-        f"{text} at line {place.line} named {link.old}, and now names {link.new}",
-        link.hint,
-        place=place,
+    return Code.LINK_RETARGETED.warning(
+        f"{text} at line {place.line} named {link.old}, and now names {link.new}", link.hint, place=place
     )
 
 

@@ -21,6 +21,7 @@ from mdplan.text.diff import LineDrift, file_diff, find_hunks
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Position, to_lf
 from mdplan.text.source import DocumentFormat, EncodeProblem, Source, visible
+from mdplan.words import Argument, say
 
 _MOST_CONFLICTS: Final = 20
 _MOST_CHARACTERS: Final = 1_000
@@ -170,12 +171,15 @@ def _conflict(sides: Sides, outline: Outline | None, conflict: Conflict) -> Diag
     target = path or Candidate(
         heading_path=conflict.path, start_line=conflict.line, end_line=conflict.line + count - 1
     )
-    return Diagnostic(
-        code=Code.MERGE_CONFLICT,
-        message=f"`{sides.path}` line {conflict.line}: {conflict.reason}",
-        hint=f"the file has {_quoted(conflict.ours)} there now, and the change writes "
-        f"{_quoted(conflict.theirs)}: "
-        f'send the text that is right as an edit, with `"baseSha256": "{sides.ours.sha256[:16]}"`',
+    return Code.MERGE_CONFLICT.problem(
+        f"`{sides.path}` line {conflict.line}: {conflict.reason}",
+        say(
+            "the file has {} there now, and the change writes {}: send the text that is right as an "
+            "edit, with {}",
+            _quoted(conflict.ours),
+            _quoted(conflict.theirs),
+            Argument("baseSha256", sides.ours.sha256[:16]),
+        ),
         file=sides.path,
         place=Position(line=conflict.line, col=1),
         candidates=(target,),
@@ -191,10 +195,9 @@ def _quoted(text: str) -> str:
 
 
 def _not_merged(path: str, reason: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.STALE_BASE,
-        message=f"`{path}` has changed and cannot be merged: {reason}",
-        hint="look at the file with md_stat, then plan again on it as it is",
+    return Code.STALE_BASE.problem(
+        f"`{path}` has changed and cannot be merged: {reason}",
+        say("look at the file with {step stat}, then plan again on it as it is"),
         file=path,
     )
 

@@ -22,6 +22,7 @@ from mdplan.markdown.payload import Payload, read_payload
 from mdplan.markdown.targets import explicit_anchors, resolvable_targets, target_key
 from mdplan.planning.build import SnapshotFile
 from mdplan.text.lines import Span
+from mdplan.words import say
 
 _MOST_NAMES: Final = 5
 
@@ -186,9 +187,11 @@ def _equal_anchors(outline: Outline, span: Span, there: Outline) -> Iterator[Dia
     taken = resolvable_targets(there) if by_key else frozenset()
     equal = [f"#{anchor}" for key, anchor in by_key.items() if key in taken]
     if equal:
-        yield Diagnostic.warning(
-            Code.LINK_RETARGETED,
-            f"the section has {_listed(equal)}, which toFile has too: links name what comes first there",
+        yield Code.LINK_RETARGETED.warning(
+            say(
+                "the section has {}, which {toFile} has too: links name what comes first there",
+                _listed(equal),
+            ),
             "change the ID of the section first",
         )
 

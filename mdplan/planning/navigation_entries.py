@@ -1,6 +1,5 @@
 """Update the entries of navigation files: of pages that are renamed, deleted or created."""
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -35,6 +34,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import nearest_names
+from mdplan.words import Argument, Send, either, say
 
 _LINK_ALONE: Final = lazy_pattern(r"\[[^\[\]]*\]\([^()\s]*\)")
 
@@ -158,10 +158,9 @@ def _in_program(built: BuiltFile, pages: Mapping[str, str | None]) -> Iterator[D
     for page, line in dict.fromkeys((page, lines.line_at(offset)) for page, offset in named):
         place = Position(line, 1)
         becomes = f"is now `{pages[page]}`" if pages[page] else "this plan deletes"
-        yield Diagnostic.warning(
-            Code.LINK_UNCERTAIN,
+        yield Code.LINK_UNCERTAIN.warning(
             f"line {place.line} may name `{page}`, which {becomes}",
-            "if it does, change it with replace_match in the same batch",
+            say("if it does, change it with {replace_match} in the same batch"),
             place=place,
         ).at(file=built.file.path)
 
@@ -209,14 +208,14 @@ def _warning(outline: Outline, affected: AffectedPage, *, may_rewrite: bool) -> 
     where = f" at line {place.line}" if place else ""
     becomes = f"is now `{affected.now}`" if affected.now else "this plan deletes"
     key = shown(affected.path)
-    return Diagnostic.warning(
-        Code.BROKEN_LINK,
+    return Code.BROKEN_LINK.warning(
         f"the entry `{key}`{where} names `{affected.page}`, which {becomes}",
-        f'change it with set_value or delete_value and `"key": "{key}"`'
-        + (
-            '; `"updateReferences": "workspace"` updates entries'
+        either(
+            say("change it with {set_value} or {delete_value} and {}", Argument("key", key)),
+            say('{updateReferences="workspace"} updates entries')
             if affected.change and not may_rewrite
-            else ""
+            else "",
+            joint="; ",
         ),
         place=place,
     )
@@ -246,7 +245,10 @@ def new_entry(
         return (
             Diagnostic.invalid(
                 f"`{path}` is no file that lists pages, or cannot be read",
-                "name mkdocs.yml, docs.json, toc.yml, SUMMARY.md or the like; add_to_list writes other lists",
+                say(
+                    "name mkdocs.yml, docs.json, toc.yml, SUMMARY.md or the like; {add_to_list} writes "
+                    "other lists"
+                ),
             ),
         )
     navigation, content = parsed
@@ -311,15 +313,15 @@ def _list_for(
         return candidates[0]
     titles = dict.fromkeys(name for pages in lists for name in pages.names[:1])
     names = ", ".join(f"`{title}`" for title in list(titles)[:_MOST_NAMED])
-    hint = f"lists of pages: {names}" if names else "add a list of pages to the file first, by set_value"
+    hint = (
+        f"lists of pages: {names}" if names else say("add a list of pages to the file first, by {set_value}")
+    )
     if operation.under is not None and not candidates:
-        return Diagnostic(
-            code=Code.KEY_NOT_FOUND, message=f"no list of pages has the title `{operation.under}`", hint=hint
-        )
+        return Code.KEY_NOT_FOUND.problem(f"no list of pages has the title `{operation.under}`", hint)
     problem = "several lists of pages have that title" if candidates else "the file has no list of pages"
     if operation.under is None and candidates:
         problem = "the entry could go to several lists"
-    return Diagnostic.invalid(problem, f"give `under`; {hint}" if names else hint)
+    return Diagnostic.invalid(problem, say("give {under}; {}", hint) if names else hint)
 
 
 def _near(lists: Sequence[_PageList], page: str) -> list[_PageList]:
@@ -399,18 +401,17 @@ def _list_with(
         return candidates[0]
     names = [pages.names[0] for pages in candidates if pages.names]
     listed = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
-    send = f'send "under": {json.dumps(names[0], ensure_ascii=False)}' if names else ""
+    send = say("{}", Send("under", names[0])) if names else ""
     if candidates and operation.under is None:
         message = f"`{neighbour}` is in several lists" + (f": {listed}" if listed else "")
-        return Diagnostic.invalid(message, f"{send}, or the page of the entry" if send else _ITS_PAGE)
+        return Diagnostic.invalid(message, say("{}, or the page of the entry", send) if send else _ITS_PAGE)
     near = nearest_names(neighbour, dict.fromkeys(name for pages in lists for name in pages.entries))
     hint = f"nearest: {', '.join(f'`{name}`' for name in near)}" if near else _AS_WRITTEN
     is_named = operation.under is not None
     nothing = f"the list `{operation.under}` has no entry with" if is_named else "no entry has"
-    return Diagnostic(
-        code=Code.KEY_NOT_FOUND,
-        message=f"{nothing} the title or page `{neighbour}`",
-        hint=f"`{neighbour}` is in the list {listed}: {send}" if names else hint,
+    return Code.KEY_NOT_FOUND.problem(
+        f"{nothing} the title or page `{neighbour}`",
+        say("`{}` is in the list {}: {}", neighbour, listed, send) if names else hint,
     )
 
 

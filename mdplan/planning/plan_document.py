@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mdplan import __version__
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.field_names import snake_case
 from mdplan.plan import (
     NO_INTENT,
     PREFIX,
@@ -32,6 +31,7 @@ from mdplan.plan import (
 from mdplan.reports.base import to_wire
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import sha256_hex
+from mdplan.words import snake_case
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -292,9 +292,7 @@ def _with_field_names(value: object) -> object:
 
 
 def _tampered(reason: str) -> Diagnostic:
-    return Diagnostic(
-        code=Code.PLAN_TAMPERED, message=f"the plan cannot be trusted: {reason}", hint="plan the batch again"
-    )
+    return Code.PLAN_TAMPERED.problem(f"the plan cannot be trusted: {reason}", "plan the batch again")
 
 
 # --- Fingerprints of edits: their effects without offsets, to compare on another base

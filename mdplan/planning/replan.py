@@ -23,6 +23,7 @@ from mdplan.text.diff import DiffStat, LineDrift, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Lines, Span
 from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
+from mdplan.words import Argument, say
 
 Planner: TypeAlias = Callable[[Batch], replay.PlannedBatch | Problems]
 
@@ -123,12 +124,18 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
             unguarded = "the edit" if len(unguarded_edits) == 1 else f"{len(unguarded_edits)} edits"
             why, guard = _why_unguarded(unguarded_edits[0])
             problems.append(
-                Diagnostic(
-                    code=Code.PRECONDITION_REQUIRED,
-                    message=f"`{built.file.path}` could have changed since you read it: "
-                    f"nothing guards {unguarded}{f': {why}' if why else ''}",
-                    hint=f"look at the file, and send its hash as `{field}`{guard}; "
-                    "or plan the batch first, and apply its planId",
+                Code.PRECONDITION_REQUIRED.problem(
+                    say(
+                        "`{}` could have changed since you read it: nothing guards {}{}",
+                        built.file.path,
+                        unguarded,
+                        say(": {}", why) if why else "",
+                    ),
+                    say(
+                        "{see look} its hash as {}{}; or plan the batch first, and apply its {planId}",
+                        Argument(field),
+                        guard,
+                    ),
                     file=built.file.path,
                     edit_index=unguarded_edits[0].index,
                 )
@@ -140,10 +147,12 @@ def _why_unguarded(item: ResolvedEdit) -> tuple[str, str]:
     """Return why what an edit expects is no guard, if it expects something, and what would be one."""
     operation = item.operation
     if operation.why_unguarded:
-        guard = "a literal `pattern` of exact case, which guards itself: by default it must match once"
-        return operation.why_unguarded, f", or {guard}"
+        guard = say(
+            ", or a literal {pattern} of exact case, which guards itself: by default it must match once"
+        )
+        return operation.why_unguarded, guard
     if not (getattr(operation, "expected_text", None) or getattr(operation, "is_guarded", False)):
-        return "", ", or the text that the edit replaces as `expectedText`"
+        return "", say(", or the text that the edit replaces as {expectedText}")
     if operation.counted_fields(item.outline):
         return "what it expects is in several places of the file", ""
     return "what it expects is not all that goes", ""
@@ -163,11 +172,10 @@ def counted_places(
     one place alone, in the base and now.
     """
     return tuple(
-        Diagnostic(
-            code=Code.STALE_BASE,
-            message=f"{built.file.numbers.named(index)} names its place by {field}, which may be another "
+        Code.STALE_BASE.problem(
+            f"{built.file.numbers.named(index)} names its place by {field}, which may be another "
             "place of the changed file",
-            hint="look at the file as it is now, and send the edit again",
+            "look at the file as it is now, and send the edit again",
             file=built.file.path,
             edit_index=index,
         )
@@ -230,10 +238,8 @@ def other_base(plan: Plan, expected: str | None) -> Diagnostic | None:
     bases = [change.base_sha256 for change in plan.files]
     if expected is None or (len(bases) == 1 and (bases[0] or "").startswith(expected.lower())):
         return None
-    return Diagnostic(
-        code=Code.STALE_BASE,
-        message="baseSha256 is not the base of this plan",
-        hint="omit it, or plan again on the file as it is now",
+    return Code.STALE_BASE.problem(
+        say("{baseSha256} is not the base of this plan"), "omit it, or plan again on the file as it is now"
     )
 
 
@@ -371,10 +377,9 @@ class _Subset:
             if other not in self.kept
         ]
         before = [other for other in rejected if other < index] or rejected
-        return Diagnostic(
-            code=Code.CONFLICTING_EDITS,
-            message=f"{problem} {self.numbers.listed(before)}",
-            hint="accept them too, or reject it",
+        return Code.CONFLICTING_EDITS.problem(
+            f"{problem} {self.numbers.listed(before)}",
+            "accept them too, or reject it",
             file=file.path,
             edit_index=index,
         )
@@ -389,7 +394,7 @@ class _Subset:
 _LISTED: Final = 5
 
 UNDO_IS_WHOLE: Final = Diagnostic.invalid(
-    "accept is given with the plan of an undo, which has no parts",
+    say("{accept} is given with the plan of an undo, which has no parts"),
     "apply it whole, or write the old text that you want with a new batch",
 )
 
@@ -490,10 +495,9 @@ def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
 
 def not_undoable(path: str, reason: str) -> Diagnostic:
     """Return NOT_UNDOABLE for the file `path` of a transaction."""
-    return Diagnostic(
-        code=Code.NOT_UNDOABLE,
-        message=f"what was done to `{path}` cannot be undone: {reason}",
-        hint="write the old text with a new batch; nothing of the transaction was undone",
+    return Code.NOT_UNDOABLE.problem(
+        f"what was done to `{path}` cannot be undone: {reason}",
+        "write the old text with a new batch; nothing of the transaction was undone",
         file=path,
     )
 
@@ -561,10 +565,9 @@ def _decoded(data: bytes, change: FileChange) -> Source | None:
 def _moved_on(path: str, lines: Sequence[str]) -> Diagnostic:
     listed = ", ".join(lines[:_LISTED]) + (", …" if len(lines) > _LISTED else "")
     where = f" at {listed}" if listed else ""
-    return Diagnostic(
-        code=Code.STALE_BASE,
-        message=f"`{path}` was changed{where} since, where the undo would change it, or next to that",
-        hint="undo what was done later first, or write the old text with a new batch",
+    return Code.STALE_BASE.problem(
+        f"`{path}` was changed{where} since, where the undo would change it, or next to that",
+        "undo what was done later first, or write the old text with a new batch",
         file=path,
     )
 
@@ -577,9 +580,8 @@ def _shown_lines(first: int, last: int) -> str:
 
 
 def _unencodable(path: str, current: Source) -> Diagnostic:
-    return Diagnostic(
-        code=Code.UNENCODABLE_TEXT,
-        message=f"the old text of `{path}` has characters that do not exist in {current.encoding}",
-        hint="the file got another encoding since; bring it back first",
+    return Code.UNENCODABLE_TEXT.problem(
+        f"the old text of `{path}` has characters that do not exist in {current.encoding}",
+        "the file got another encoding since; bring it back first",
         file=path,
     )

@@ -15,6 +15,7 @@ from mdplan.planning.results import report_fields
 from mdplan.reports.plan import PlanReport
 from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
+from mdplan.words import say
 
 Entry = TypeVar("Entry")
 
@@ -170,18 +171,17 @@ def _is_result(change: FileChange, file: FoundFile) -> bool:
 def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
     """Return how `file` differs from the base of `change`; None if it is. Errors: as `stale_files`."""
     if file.renamed_sha256 is not None:
-        return Diagnostic.file_exists(change.new_path or change.path)
+        return Code.FILE_EXISTS.of(file=change.new_path or change.path)
     if file.sha256 == change.base_sha256:
         return None
     source = file.read()
     if source is None:
-        return Diagnostic(
-            code=Code.FILE_NOT_FOUND,
-            message=f"`{change.path}` is gone since it was planned on",
-            hint="plan again on the files that are there",
+        return Code.FILE_NOT_FOUND.problem(
+            f"`{change.path}` is gone since it was planned on",
+            "plan again on the files that are there",
             file=change.path,
         )
-    return Diagnostic.file_exists(change.path) if change.base_sha256 is None else _moved_on(change, source)
+    return Code.FILE_EXISTS.of(file=change.path) if change.base_sha256 is None else _moved_on(change, source)
 
 
 def _moved_on(change: FileChange, source: Source) -> Diagnostic:
@@ -198,10 +198,9 @@ def no_text(encoding: str | None) -> Source:
 
 
 def _tampered(change: FileChange) -> Diagnostic:
-    return Diagnostic(
-        code=Code.PLAN_TAMPERED,
-        message=f"the text edits of the plan do not give the result that it names for `{change.path}`",
-        hint="plan the batch again",
+    return Code.PLAN_TAMPERED.problem(
+        f"the text edits of the plan do not give the result that it names for `{change.path}`",
+        "plan the batch again",
         file=change.path,
     )
 
@@ -299,10 +298,9 @@ def other_bases(whole: Plan, part: Plan) -> Problems:
     """
     bases = {change.path: change.base_sha256 for change in whole.files}
     return tuple(
-        Diagnostic(
-            code=Code.STALE_BASE,
-            message=f"`{change.path}` is not the file that the plan was made on",
-            hint="plan again on the files as they are now",
+        Code.STALE_BASE.problem(
+            f"`{change.path}` is not the file that the plan was made on",
+            "plan again on the files as they are now",
             file=change.path,
         )
         for change in part.files
@@ -314,10 +312,9 @@ def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
     """Return STALE_BASE for every edit that would now remove or insert something else, or elsewhere."""
     now, numbers = effects_of(built_files), plan.edit_numbers
     return tuple(
-        Diagnostic(
-            code=Code.STALE_BASE,
-            message=f"{numbers.named(index)} would not do the same on the changed file",
-            hint="look at the file and plan again",
+        Code.STALE_BASE.problem(
+            f"{numbers.named(index)} would not do the same on the changed file",
+            "look at the file and plan again",
             edit_index=index,
         )
         for index, (before, after) in enumerate(zip(plan.effects, now, strict=True))
@@ -357,10 +354,9 @@ def stale_base(
         message += f"; changed since: {len(differing)} {noun}" + (f" (lines {lines})" if lines else "")
         message += f", gone: {gone}" if gone else ""
         changed = tuple(candidate(section) for section in differing[:_LISTED])
-    return Diagnostic(
-        code=Code.STALE_BASE,
-        message=message,
-        hint="look at what changed with md_stat, then plan again on the file as it is",
+    return Code.STALE_BASE.problem(
+        message,
+        say("look at what changed with {step stat}, then plan again on the file as it is"),
         file=path,
         candidates=changed,
     )

@@ -227,8 +227,7 @@ def large_deletions(built: BuiltFile) -> Iterator[Diagnostic]:
         return
     gone = _lines_that_go(built) - _lines_that_leave(built)
     if _is_large(gone, lines.count):
-        yield Diagnostic.warning(
-            Code.LARGE_DELETION,
+        yield Code.LARGE_DELETION.warning(
             f"the file loses {gone} of its {lines.count} lines",
             "check in the diff that it removes only what you intended",
         )
@@ -292,16 +291,14 @@ def merged_lists(built: BuiltFile) -> Iterator[Diagnostic]:
         if is_list:
             merged.setdefault(root.span.start, []).append(lines.line_at(start))
         elif root.span.start < start:
-            yield Diagnostic.warning(
-                Code.LISTS_MERGED,
+            yield Code.LISTS_MERGED.warning(
                 f"the text at line {lines.line_at(start)} of the result is a part of the list above it",
                 "indent it less, or put the comment `<!-- -->` on a separate line above it, to keep it apart",
                 place=lines.position(start),
             )
     for start, first_lines in merged.items():
         if len(first_lines) > 1:
-            yield Diagnostic.warning(
-                Code.LISTS_MERGED,
+            yield Code.LISTS_MERGED.warning(
                 f"the lists at lines {', '.join(map(str, first_lines))} of the result are one list",
                 "put text between them, or the comment `<!-- -->` on a separate line, to keep them apart",
                 place=lines.position(start),
@@ -340,8 +337,7 @@ def unbalanced_tags(built: BuiltFile) -> Iterator[Diagnostic]:
         before[tag.name] -= 1
         if before[tag.name] < 0:
             half = "closing" if tag.opens else "opening"
-            yield Diagnostic.warning(
-                Code.UNBALANCED_TAG,
+            yield Code.UNBALANCED_TAG.warning(
                 f"the tag at line {tag.line} of the result has no {half} tag",
                 f"write the {half} tag, or take this one away",
                 place=built.result.source.lines.position(tag.start),
@@ -382,8 +378,7 @@ def overlong_rows(
             extra = len(row.cells) - len(table.columns)
             is_news = extra > 0 and lines.content(row.line).strip() not in known
             if is_news and outline.text_of(row.cells[-1]).strip():
-                yield Diagnostic.warning(
-                    Code.TABLE_TORN,
+                yield Code.TABLE_TORN.warning(
                     f"the row at line {row.line} has {len(row.cells)} cells, and its table "
                     f"{len(table.columns)} columns: readers do not see the rest",
                     "escape a pipe that is text as `\\|`",
@@ -414,8 +409,7 @@ def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | N
         place = None
         if after.offset is not None and new.front_matter is not None:
             place = new.source.lines.position(new.front_matter.content.start + after.offset)
-        return Diagnostic.warning(
-            Code.FRONT_MATTER_INVALID,
+        return Code.FRONT_MATTER_INVALID.warning(
             f"the front matter cannot be read: {after.reason}",
             "correct its syntax",
             place=place or Position(1, 1),
@@ -430,8 +424,7 @@ def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | N
     if not is_open and 2 * len(kept) < max(len(lines), 1):
         return None
     fact = "is no longer closed, so it is" if is_open else "no longer begins on line 1, so it is"
-    return Diagnostic.warning(
-        Code.FRONT_MATTER_INVALID,
+    return Code.FRONT_MATTER_INVALID.warning(
         f"the front matter {fact} read as text",
         f"end it with a separate line: {fence}" if is_open else "put it, with both fences, at the very top",
         place=Position(1, 1),

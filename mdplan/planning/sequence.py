@@ -27,6 +27,7 @@ from mdplan.requests.batch import Batch
 from mdplan.text.edit import EditList, Overlap, TextEdit, compose
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import EncodeProblem, Source
+from mdplan.words import say
 
 
 def build_in_sequence(file: build.SnapshotFile, batch: Batch) -> build.BuiltFile | Problems:
@@ -112,8 +113,7 @@ def _with_overlaps(
     if not touched:
         return [item]
     numbers = built.file.numbers
-    notice = Diagnostic.warning(
-        Code.OVERLAPPING_EDIT,
+    notice = Code.OVERLAPPING_EDIT.warning(
         f"{numbers.named(item.index)} changes text that {numbers.listed(touched)} wrote",
         "sequential edits do this; combine the edits if you did not intend it",
     )
@@ -318,11 +318,8 @@ def _hash_now(bare: SectionTargeted, to: SequentialState, expected: str) -> str 
         return expected
     part = to.base.hashed_part(before, expected)
     if part is None:
-        return Diagnostic(
-            code=Code.SECTION_CHANGED,
-            message=f"the section at lines {before.first_line}-{before.last_line} has changed",
-            hint=f"read it again; its sectionSha256 is now {to.base.section_sha256(before)}",
-        )
+        now = to.base.section_sha256(before)
+        return Code.SECTION_CHANGED.of(first=before.first_line, last=before.last_line, now=now)
     of_all = part == before.span
     return to.current.section_sha256(section) if of_all else to.current.body_sha256(section)
 
@@ -375,16 +372,14 @@ def _field(position: Position) -> PositionField:
     return PositionField(line=position.line, col=position.col)
 
 
-_GONE: Final = Diagnostic(
-    code=Code.SECTION_NOT_FOUND,
-    message="the section of that ID is gone, by an earlier edit of the batch",
-    hint="an ID of the base means the section that had it in the base",
+_GONE: Final = Code.SECTION_NOT_FOUND.problem(
+    "the section of that ID is gone, by an earlier edit of the batch",
+    "an ID of the base means the section that had it in the base",
 )
 
-_REPLACED: Final = Diagnostic(
-    code=Code.CONFLICTING_EDITS,
-    message="an earlier edit of the batch deleted or cut these lines",
-    hint="lines and ranges mean the file as you saw it: name the text by replace_match or by its section",
+_REPLACED: Final = Code.CONFLICTING_EDITS.problem(
+    "an earlier edit of the batch deleted or cut these lines",
+    say("lines and ranges mean the file as you saw it: name the text by {replace_match} or by its section"),
 )
 
 
@@ -427,20 +422,18 @@ def with_second_pass(built: build.BuiltFile) -> build.BuiltFile | Problems:
 
 
 def _within_another(built: build.BuiltFile, index: int) -> Diagnostic:
-    return Diagnostic(
-        code=Code.CONFLICTING_EDITS,
-        message="the edit makes text that another one replaces",
-        hint="name one of two regions that lie in each other",
+    return Code.CONFLICTING_EDITS.problem(
+        "the edit makes text that another one replaces",
+        "name one of two regions that lie in each other",
         file=built.file.path,
         edit_index=index,
     )
 
 
 def _unencodable(built: build.BuiltFile, index: int) -> Diagnostic:
-    return Diagnostic(
-        code=Code.UNENCODABLE_TEXT,
-        message=f"an anchor has a character that does not exist in {built.result.source.encoding}",
-        hint="leave the edit out, or save the file as UTF-8 first",
+    return Code.UNENCODABLE_TEXT.problem(
+        f"an anchor has a character that does not exist in {built.result.source.encoding}",
+        "leave the edit out, or save the file as UTF-8 first",
         file=built.file.path,
         edit_index=index,
     )

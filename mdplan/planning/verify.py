@@ -18,6 +18,7 @@ from mdplan.requests.batch import Batch
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Span
+from mdplan.words import say
 
 _MOST_LISTED = 5
 _COMMENT = "<!--"
@@ -217,10 +218,9 @@ def _headings_gained(
 
 def _outline_changed(outline: Outline, sections: Sequence[Section], problem: str, why: str) -> Diagnostic:
     headings = _at_lines("heading", [section.heading_line for section in sections])
-    return Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message=f"the {headings} {problem}",
-        hint=f'{why}; if that is wanted, send `"allowOutlineChange": true`',
+    return Code.OUTLINE_CHANGED.problem(
+        f"the {headings} {problem}",
+        say("{}; if that is wanted, {send allowOutlineChange=true}", why),
         place=outline.source.lines.position(sections[0].heading_start),
     )
 
@@ -241,11 +241,10 @@ def _swallowed(built: build.BuiltFile) -> Iterator[Diagnostic]:
             if block is None or block.span.start >= span.start:
                 continue
             if block.kind in build.SWALLOWING:
-                yield Diagnostic(
-                    code=Code.OUTLINE_CHANGED,
-                    message=f"the new text would be inside the {block.kind} that starts at line "
+                yield Code.OUTLINE_CHANGED.problem(
+                    f"the new text would be inside the {block.kind} that starts at line "
                     f"{block.first_line} and is not closed",
-                    hint="close it first, in a separate edit",
+                    "close it first, in a separate edit",
                     edit_index=item.index,
                 )
     yield from _left_open(built)
@@ -260,10 +259,9 @@ def _left_open(built: build.BuiltFile) -> Iterator[Diagnostic]:
     base_last = built.base.tree.last_root
     if base_last is not None and is_left_open(base_last, built.base.source.text):
         return
-    yield Diagnostic(
-        code=Code.OUTLINE_CHANGED,
-        message=f"the {last.kind} at line {last.first_line} of the result would be left open",
-        hint="close the fence, comment or tag",
+    yield Code.OUTLINE_CHANGED.problem(
+        f"the {last.kind} at line {last.first_line} of the result would be left open",
+        "close the fence, comment or tag",
         place=built.result.source.lines.position(last.span.start),
     )
 
@@ -273,27 +271,24 @@ def _frame_changed(built: build.BuiltFile) -> Iterator[Diagnostic]:
     had, has = built.base.front_matter, built.result.front_matter
     start = built.base.unrecognised_front_matter
     if start is not None and any(edit.span.end <= start and edit.new_text.strip() for edit in built.edits):
-        yield Diagnostic(
-            code=Code.FRONT_MATTER_INVALID,
-            message="text would come above what looks like front matter, which then is text",
-            hint="correct its first line, or edit the lines themselves with replace_lines",
+        yield Code.FRONT_MATTER_INVALID.problem(
+            "text would come above what looks like front matter, which then is text",
+            say("correct its first line, or edit the lines themselves with {replace_lines}"),
             place=built.base.source.lines.position(start),
         )
     intended = [item.resolution.data for item in built.resolved if item.resolution.data]
     may_go, may_come = any(data.removes for data in intended), any(data.creates for data in intended)
     if had and has and may_go:
-        yield Diagnostic(
-            code=Code.OUTLINE_CHANGED,
-            message="what follows the front matter would become front matter",
-            hint="put another line before it first, in a separate edit",
+        yield Code.OUTLINE_CHANGED.problem(
+            "what follows the front matter would become front matter",
+            "put another line before it first, in a separate edit",
         )
     is_created, is_removed = had is None and has is not None, had is not None and has is None
     is_unasked = (is_created and not may_come) or (is_removed and not may_go)
     if is_unasked and not build.IntendedChanges(built).explain_front_matter():
-        yield Diagnostic(
-            code=Code.OUTLINE_CHANGED,
-            message="the front matter would " + ("vanish" if had else "appear where there was none"),
-            hint="leave the first lines and the fences of the front matter as they are",
+        yield Code.OUTLINE_CHANGED.problem(
+            "the front matter would " + ("vanish" if had else "appear where there was none"),
+            "leave the first lines and the fences of the front matter as they are",
         )
     if not _may_change_comments(built):
         return
@@ -304,10 +299,8 @@ def _frame_changed(built: build.BuiltFile) -> Iterator[Diagnostic]:
         return
     after = Counter(region.name for region in find_regions(built.result).pairs)
     for name in sorted(before - after):
-        yield Diagnostic(
-            code=Code.OUTLINE_CHANGED,
-            message=f"the region `{name}` would lose one of its markers",
-            hint="keep both marker comments",
+        yield Code.OUTLINE_CHANGED.problem(
+            f"the region `{name}` would lose one of its markers", "keep both marker comments"
         )
 
 
@@ -346,11 +339,12 @@ def _repeated_paths(built: build.BuiltFile, places: _PlaceIndex) -> Iterator[Dia
     for section, path in repeating:
         repeated = max(1, before[path], *came_from[path].values())
         if section.ordinal == repeated + 1 and after[path] > repeated:
-            yield Diagnostic(
-                code=Code.DUPLICATE_HEADING,
-                message=f"the heading at line {section.heading_line} of the result repeats a heading path",
-                hint="use another heading, or edit the section that exists; to allow it, send "
-                '`"allowDuplicateHeadings": true`',
+            yield Code.DUPLICATE_HEADING.problem(
+                f"the heading at line {section.heading_line} of the result repeats a heading path",
+                say(
+                    "use another heading, or edit the section that exists; "
+                    "to allow it, {send allowDuplicateHeadings=true}"
+                ),
                 place=built.result.source.lines.position(section.heading_start),
             )
 
@@ -385,11 +379,12 @@ def torn_tables(built: build.BuiltFile) -> Problems:
         return ()
     rows = _at_lines("row", [row.line for row in lost])
     return (
-        Diagnostic(
-            code=Code.OUTLINE_CHANGED,
-            message=f"the {rows} would fall out of the table, or lose cells",
-            hint="keep header, dashes and one row in each line; write `\\|` for a pipe in a cell; if "
-            'that is wanted, send `"allowOutlineChange": true`',
+        Code.OUTLINE_CHANGED.problem(
+            f"the {rows} would fall out of the table, or lose cells",
+            say(
+                "keep header, dashes and one row in each line; write `\\|` for a pipe in a cell; if that "
+                "is wanted, {send allowOutlineChange=true}"
+            ),
             place=built.base.source.lines.position(lost[0].span.start),
         ),
     )
@@ -489,10 +484,9 @@ class _Conflict:
     why: str
 
     def to_diagnostic(self, file: build.SnapshotFile) -> Diagnostic:
-        return Diagnostic(
-            code=Code.CONFLICTING_EDITS,
-            message=self.why,
-            hint="combine them into one edit, or send them one after the other (sequential: true)",
+        return Code.CONFLICTING_EDITS.problem(
+            self.why,
+            build.TOGETHER,
             file=file.path,
             edit_index=self.edit,
             place=file.outline.source.lines.position(self.span.start),

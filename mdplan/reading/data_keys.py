@@ -15,6 +15,7 @@ from mdplan.reading.plain_text import has_keys
 from mdplan.reports.stat import KeyEntry
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, sha256_hex
+from mdplan.words import say
 
 # By default, as many levels are listed as have at most this many entries.
 _FEW: Final = 40
@@ -51,7 +52,9 @@ def key_span(outline: Outline, key: str | Sequence[Any]) -> Span | Diagnostic:
     if not isinstance(content, DataContent):
         if isinstance(content, Unreadable):
             return unreadable(outline, content)
-        return Diagnostic.invalid("key needs a file of keys and values, or front matter", "read the lines")
+        return Diagnostic.invalid(
+            say("{key} needs a file of keys and values, or front matter"), "read the lines"
+        )
     path = _find(content, key)
     if isinstance(path, Diagnostic):
         return path

@@ -23,6 +23,7 @@ from mdplan.text.lines import LineIndex, Span, lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.visible import counted, escape_for_message, shown_names
+from mdplan.words import say
 
 _CURSOR: Final = lazy_pattern(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 _BASE_DIGITS: Final = 16
@@ -142,17 +143,15 @@ def _read_cursor(outline: Outline, place: ReadLocation, whole: Span, cursor: str
     """Return the offset at which `cursor` continues `place`, whose span is `whole`."""
     match = _CURSOR.fullmatch(cursor)
     if match is not None and not outline.source.sha256.startswith(match["base"]):
-        return Diagnostic(
-            code=Code.STALE_BASE,
-            message="the file has changed since the cursor was given",
-            hint="read the place again without cursor",
+        return Code.STALE_BASE.problem(
+            "the file has changed since the cursor was given", "read the place again without cursor"
         )
     if match is not None and place.first <= int(match["line"]) <= place.last:
         offset = outline.source.lines.start(int(match["line"])) + int(match["col"] or 0)
         if offset < whole.end:
             return offset
     return Diagnostic.invalid(
-        "the cursor is not one of this place", "send nextCursor with the target that it came with"
+        "the cursor is not one of this place", say("send {nextCursor} with the target that it came with")
     )
 
 
@@ -278,10 +277,9 @@ def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     matches = regions.by_name.get(target.region or "", ())
     if len(matches) != 1:
         names = ", ".join(f"`{name}`" for name in list(regions.by_name)[:_MOST_LISTED])
-        return Diagnostic(
-            code=Code.REGION_NOT_FOUND,
-            message=f"{'several' if matches else 'no'} regions have that name",
-            hint=f"regions of the file: {names}" if names else "the file has no regions",
+        return Code.REGION_NOT_FOUND.problem(
+            f"{'several' if matches else 'no'} regions have that name",
+            f"regions of the file: {names}" if names else "the file has no regions",
         )
     start, end = matches[0].start.line, matches[0].end.line
     return ReadLocation(first=start + 1, last=max(end - 1, start))
@@ -289,10 +287,8 @@ def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
 
 def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
     if outline.front_matter is None:
-        return Diagnostic(
-            code=Code.FRONT_MATTER_NOT_FOUND,
-            message="the file has no front matter",
-            hint="read the file without frontMatter",
+        return Code.FRONT_MATTER_NOT_FOUND.problem(
+            "the file has no front matter", say("read the file without {frontMatter}")
         )
     return _covering(outline, outline.front_matter.span, None)
 
@@ -317,10 +313,9 @@ def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagno
     if isinstance(matches, PatternProblem):
         return pattern_problem(matches)
     if not matches:
-        return Diagnostic(
-            code=Code.TEXT_MISMATCH,
-            message="match occurs nowhere in the file",
-            hint="look for a part of it, or with caseSensitive: false",
+        return Code.TEXT_MISMATCH.problem(
+            say("{match} occurs nowhere in the file"),
+            say("look for a part of it, or with {caseSensitive=false}"),
         )
     span = view.span_in_text(matches[0].span)
     lines = outline.source.lines
@@ -380,11 +375,7 @@ def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Di
 
 
 def _out_of_bounds(line: int, count: int) -> Diagnostic:
-    return Diagnostic(
-        code=Code.RANGE_OUT_OF_BOUNDS,
-        message=f"line {line} is not in the file",
-        hint=f"the file has {count} lines",
-    )
+    return Code.RANGE_OUT_OF_BOUNDS.problem(f"line {line} is not in the file", f"the file has {count} lines")
 
 
 def _code_block(outline: Outline, name: CodeBlockName, scope: Span) -> ReadLocation | Diagnostic:
@@ -404,10 +395,9 @@ def _code_block(outline: Outline, name: CodeBlockName, scope: Span) -> ReadLocat
             f"{fenced.index(code)} (line {code.block.first_line})"
             for code in (matches or fenced)[:_MOST_LISTED]
         )
-        return Diagnostic(
-            code=Code.CODE_BLOCK_NOT_FOUND,
-            message=f"there are {'several' if matches else 'no'} fenced code blocks like that",
-            hint=f"give the index of one: {listed}" if fenced else "there are none here",
+        return Code.CODE_BLOCK_NOT_FOUND.problem(
+            f"there are {'several' if matches else 'no'} fenced code blocks like that",
+            f"give the index of one: {listed}" if fenced else "there are none here",
         )
     block = matches[0].block
     closing = outline.source.lines.content(block.last_line).lstrip(" \t>").rstrip(" \t")
@@ -450,10 +440,9 @@ def _not_found(code: Code, noun: str, blocks: Sequence[Block], *, has_several: b
     listed = ", ".join(
         f"{index} (line {block.first_line})" for index, block in enumerate(blocks[:_MOST_LISTED])
     )
-    return Diagnostic(
-        code=code,
-        message=f"there is {'more than one' if has_several else 'no'} {noun} like that",
-        hint=f"give the index of one: {listed}" if blocks else f"there is no {noun} here",
+    return code.problem(
+        f"there is {'more than one' if has_several else 'no'} {noun} like that",
+        f"give the index of one: {listed}" if blocks else f"there is no {noun} here",
     )
 
 

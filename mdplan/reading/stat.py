@@ -18,6 +18,7 @@ from mdplan.requests.queries import USUAL_INVENTORIES, StatRequest
 from mdplan.text.lines import Lines, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message, shown_names
+from mdplan.words import say
 
 # Loaded when it is needed.
 if TYPE_CHECKING:
@@ -187,14 +188,12 @@ def _read_cursor(outline: Outline, cursor: str | None) -> int | Diagnostic:
     match = re.fullmatch(_CURSOR, cursor)
     if match is None:
         return Diagnostic.invalid(
-            "cursor is none that stat gave for a file",
-            "send nextCursor of the report before as it is, or leave cursor out",
+            say("{cursor} is none that stat gave for a file"),
+            say("send {nextCursor} of the report before as it is, or leave {cursor} out"),
         )
     if match["base"] != outline.source.sha256[:_BASE_DIGITS]:
-        return Diagnostic(
-            code=Code.STALE_BASE,
-            message="the file changed since the page before",
-            hint="leave cursor out to start again",
+        return Code.STALE_BASE.problem(
+            "the file changed since the page before", "leave cursor out to start again"
         )
     return int(match["place"])
 
@@ -276,8 +275,7 @@ def _inventory_names(outline: Outline, request: StatRequest, *, is_full: bool) -
 
 
 def _nesting_limit() -> Diagnostic:
-    return Diagnostic.warning(
-        Code.NESTING_LIMIT,
+    return Code.NESTING_LIMIT.warning(
         "blocks are nested deeper than the parser goes: what follows them may be missing here",
         "unnest the lists or quotes, or edit by lines",
     )

@@ -26,6 +26,7 @@ from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import FileEffect, Operation, WireModel, fold_match_options
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent, one_line, plain_text
 from mdplan.requests.spellings import SPELLINGS, meant_operations, op_of, operation_named
+from mdplan.words import Argument, Meaning, Option, Text, either, say
 
 # Few batches contain a diff.
 if TYPE_CHECKING:
@@ -90,7 +91,9 @@ class FileEdits(WireModel):
         if self.file_effect in {"create", "delete"} and len(self.edits) > 1:
             raise ValueError(f"{whole[0]} must be alone: no other edit of the file goes with it")
         if self.file_effect == "create" and self.base_sha256 is not None:
-            raise ValueError("baseSha256 is of a file that exists, and create_file makes one that does not")
+            raise ValueError(
+                say("{baseSha256} is of a file that exists, and {create_file} makes one that does not")
+            )
         return self
 
 
@@ -230,7 +233,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     elif "edits" in fields or "file" in fields:
         return (
             Diagnostic.invalid(
-                "files is given together with file or edits", "send one file, or a list of files"
+                say("{files} is given together with {file or edits}"), "send one file, or a list of files"
             ),
         )
     scope_reader = ReferenceScopeReader()
@@ -336,7 +339,7 @@ class ReferenceScopeReader:
         scope = _scope(fields.pop(_REFERENCES))
         if scope is None:
             yield Diagnostic.invalid(
-                f"`{_REFERENCES}` is not one of 'none', 'file' and 'workspace'",
+                say("{updateReferences} is not one of 'none', 'file' and 'workspace'"),
                 "use one of them; true means file, false means none",
             )
         else:
@@ -537,7 +540,7 @@ _GLOB: Final = "glob"
 _MATCHING: Final = "\x00matching"
 _FILE_KINDS: Final[Mapping[str, type[FileEdits]]] = {_GLOB: GlobEdits, _MATCHING: MatchingEdits}
 _SHARED_BY_FILES: Final = ("encoding", "format")
-_ALL_OPERATIONS: Final = "see the list of operations"
+_ALL_OPERATIONS: Final = say("see {see operations}")
 
 
 def _unknown_operation(op: object, edit: Mapping[str, Any]) -> Diagnostic:
@@ -546,14 +549,19 @@ def _unknown_operation(op: object, edit: Mapping[str, Any]) -> Diagnostic:
     )
     if op is None and wrapped:
         return Diagnostic.invalid(
-            "the edit has no op", f'send `{{"op": "{wrapped}", …}}` with the fields of `{wrapped}` next to op'
+            say("the edit has no {op}"),
+            say("send {} with the fields of `{}` next to it", Argument("op", wrapped), wrapped),
         )
     if corrected := corrected_edit(op, edit):
-        said = "the edit has no op" if op is None else f"there is no operation `{field_names.short_name(op)}`"
+        said = (
+            say("the edit has no {op}")
+            if op is None
+            else f"there is no operation `{field_names.short_name(op)}`"
+        )
         return Diagnostic.invalid(said, f"send `{corrected}`")
     if not isinstance(op, str):
         return Diagnostic.invalid(
-            "the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}'
+            say("the edit has no {op}"), say("name one, such as {replace_section}; {}", _ALL_OPERATIONS)
         )
     near = meant_operations(op, tuple(OPERATIONS))
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else _ALL_OPERATIONS
@@ -580,16 +588,17 @@ def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
     """BATCH_TOO_LARGE for the first of `counts` (of what, how many, the limit, its option) over its limit."""
     for what, count, most, option in counts:
         if count > most:
-            return Diagnostic(
-                code=Code.BATCH_TOO_LARGE,
-                message=f"the batch has {count} {what}, and the limit is {most}",
-                hint=f"split it, or raise `{option}`",
+            return Code.BATCH_TOO_LARGE.problem(
+                f"the batch has {count} {what}, and the limit is {most}",
+                either("split it", say("raise {}", Option(option))),
             )
     return None
 
 
 _BYTES: Final = Diagnostic.invalid("an edit contains bytes", "decode them: mdplan takes str")
-_NO_LIST: Final = Diagnostic.invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')
+_NO_LIST: Final = Diagnostic.invalid(
+    say("{files} is not a list"), 'send "files": [{"file": …, "edits": […]}]'
+)
 
 
 def _scope(value: object) -> ReferenceScope | None:
@@ -623,7 +632,7 @@ def with_decoded_fields(model: Model, given: Mapping[str, Any]) -> dict[str, Any
     return decoded
 
 
-_SEE_SCHEMA: Final = "see `mdplan schema batch` for what is allowed"
+_SEE_SCHEMA: Final = say("see {see batch} for what is allowed")
 
 
 def validated(model: Model, fields: Mapping[str, Any], where: str, hint: str = _SEE_SCHEMA) -> Any:  # noqa: ANN401
@@ -645,21 +654,23 @@ def _adapter(model: Model) -> TypeAdapter[Any]:
 
 def value_problem(error: Mapping[str, Any], model: Model, where: str, hint: str) -> Diagnostic:
     """What pydantic says of a value in a `model`, in our words; `where` is put before its path."""
-    name = f"`{where}{_path(error['loc'])}`"
+    path = where + _path(error["loc"])
+    name = Argument(path)
     if error["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         *parents, unknown = error["loc"]
-        inside = f"`{where}{_path(parents)}`"
+        inside = say("{}", Argument(where + _path(parents)))
         return next(
             field_names.unknown_fields({str(unknown): None}, wire_names(_model_at(model, parents)), inside)
         )
     if error["type"] == "value_error":
-        about = f"{name}: " if error["loc"] else ""
-        return Diagnostic.invalid(about + str(error["msg"]).removeprefix("Value error, "), hint)
+        reason = error["ctx"]["error"].args[0]
+        return Diagnostic.invalid(say("{}: {}", name, reason) if error["loc"] else reason, hint)
     if error["type"] == "missing":
-        return Diagnostic.invalid(f"{name} is missing", f"give {name}{_meaning(model, error['loc'])}")
+        meaning = Meaning(path, _meaning(model, error["loc"]))
+        return Diagnostic.invalid(say("{} is missing", name), Text(meaning))
     is_what, advice = _in_words(str(error["type"]), error.get("ctx", {}), str(error["msg"]))
     return Diagnostic.invalid(
-        f"{name} {is_what}", advice + _as_wanted(str(error["type"]), error.get("input"))
+        say("{} {}", name, is_what), advice + _as_wanted(str(error["type"]), error.get("input"))
     )
 
 
@@ -854,7 +865,7 @@ def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
 
     files = read_diff(diff) if isinstance(diff, str) else NotADiff("it is not a string", "send its text")
     if isinstance(files, NotADiff):
-        return Diagnostic.invalid(f"diff is not a unified diff: {files.reason}", files.hint)
+        return Diagnostic.invalid(say("{diff} is not a unified diff: {}", files.reason), files.hint)
     problem = next((found for found in map(_obstacle, files) if found is not None), None)
     return problem or [{"file": file.old_name or file.new_name, **_entry(file)} for file in files]
 
@@ -863,13 +874,13 @@ def _obstacle(file: "FileDiff") -> Diagnostic | None:
     """What keeps `file` of a diff from becoming an entry of a batch."""
     names = {file.old_name, file.new_name} - {None}
     if not names:
-        return Diagnostic.invalid("diff has hunks of a file that it does not name", _NAMED)
+        return Diagnostic.invalid(say("{diff} has hunks of a file that it does not name"), _NAMED)
     if file.obstacle is not None:
         return Diagnostic.invalid(
             f"diff {file.obstacle}, and only text can be edited", "leave that file out of it"
         )
     if len(names) > 1 and not file.renames:
-        return Diagnostic.invalid("diff has a header that names two files, and renames none", _NAMED)
+        return Diagnostic.invalid(say("{diff} has a header that names two files, and renames none"), _NAMED)
     return None
 
 

@@ -11,6 +11,7 @@ from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.words import say
 
 _READ_SYNONYMS: Final = {**FILE_SYNONYMS, "offset": "startLine"}
 _SEARCH_SYNONYMS: Final = {**FILE_SYNONYMS, "query": "pattern"}
@@ -75,7 +76,7 @@ def read_read_request(data: object) -> ReadRequest | Problems:
     if listed is None:
         entries: list[Any] = [fields]
     elif not isinstance(listed, list):
-        return (Diagnostic.invalid("`targets` is not a list", 'send [{"file": …}, …]'),)
+        return (Diagnostic.invalid(say("{targets} is not a list"), 'send [{"file": …}, …]'),)
     else:
         shared = {name: fields.pop(name) for name in _SHARED_BY_TARGETS if name in fields}
         problems = tuple(unknown_fields(fields, [*wire_names(ReadRequest), *shared], "the request"))
@@ -99,7 +100,7 @@ def read_read_request(data: object) -> ReadRequest | Problems:
         ReadRequest, {**options, "targets": tuple(targets)}, "", ONE_PLACE
     )
     if isinstance(request, ReadRequest) and request.cursor is not None and len(request.targets) > 1:
-        return (Diagnostic.invalid("cursor requires one target: the one that was cut", ONE_PLACE),)
+        return (Diagnostic.invalid(say("{cursor} requires one target: the one that was cut"), ONE_PLACE),)
     return request
 
 
@@ -134,6 +135,6 @@ def _are_strings(value: object) -> bool:
 
 
 _NO_SECTION: Final = Diagnostic.invalid(
-    "`under` is neither a string nor a list of strings",
-    'send a sectionId, a heading, or a heading path such as ["Guide", "Install"]',
+    say("{under} is neither a string nor a list of strings"),
+    say('send a {sectionId}, a heading, or a heading path such as ["Guide", "Install"]'),
 )

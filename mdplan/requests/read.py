@@ -7,6 +7,7 @@ from typing import Final, Literal
 from mdplan.field_names import camel_case
 from mdplan.requests.queries import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
 from mdplan.text.pattern import MatchType
+from mdplan.words import Arguments, say
 
 # The hint for fields that do not go together.
 ONE_PLACE: Final = "name one place, with only the fields that belong to it"
@@ -155,13 +156,13 @@ class ReadTarget(Query):
         if self.names_section and self.names_block:
             given = [name for name in given if name not in map(camel_case, _SECTION)]
         if len(given) > 1:
-            yield f"give one target, not {' and '.join(given)}"
+            yield say("give one target, not {}", Arguments(*given, joint="and"))
         if self.until is not None and self.start_line is None:
-            yield "until requires startLine"
+            yield say("{until} requires {startLine}")
         if not self.subsections and not self.names_section:
-            yield "subsections requires a section"
+            yield say("{subsections} requires a section")
         if self.occurrence is not None and self.heading is None and self.heading_path is None:
-            yield "occurrence requires heading or headingPath"
+            yield say("{occurrence} requires {heading or headingPath}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

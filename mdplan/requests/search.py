@@ -8,6 +8,7 @@ from mdplan.markdown.tables import NodeKind
 from mdplan.requests.queries import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
 from mdplan.text.lines import lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, has_words, needed_text
+from mdplan.words import Argument, say
 
 _DEFAULT_LIMIT: Final = 50
 _MOST_MATCHES: Final = 10_000
@@ -77,9 +78,9 @@ class SearchRequest(Query):
     def __post_init__(self) -> None:
         """Raise ValueError where nothing is asked for."""
         if not self.pattern and not self.asks_front_matter:
-            raise ValueError("give pattern, or where, has or min")
+            raise ValueError(say("give {pattern}, or {where, has or min}"))
         if any(type(least) is not int for least in self.min.values()):
-            raise ValueError('min gives numbers of items, such as {"aliases": 2}')
+            raise ValueError(say("{min} gives numbers of items, as in {}", Argument("min", {"aliases": 2})))
 
     @property
     def asks_front_matter(self) -> bool:

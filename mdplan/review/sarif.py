@@ -14,6 +14,7 @@ from mdplan import __version__
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.text.source import visible
 from mdplan.text.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
+from mdplan.words import ShellWords
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
@@ -49,7 +50,7 @@ def sarif_log(problems: Iterable[Diagnostic], source: str, fixes: Iterable[Fix] 
     `source` is the path of the batch or manifest, for problems of no other file. Each of `fixes`, which are
     cut at 5,000, is a note with the lines that would replace others.
     """
-    listed, changes = list(dict.fromkeys(problems)), list(islice(fixes, MOST_FIXES))
+    listed, changes = list(dict.fromkeys(map(ShellWords().tell, problems))), list(islice(fixes, MOST_FIXES))
     codes = sorted({str(problem.code) for problem in listed} | ({WOULD_CHANGE} if changes else set()))
     return {
         "$schema": _SCHEMA,

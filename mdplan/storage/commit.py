@@ -29,6 +29,7 @@ from mdplan.storage.lock import RootLock
 from mdplan.storage.neighbours import StagedPlace
 from mdplan.storage.recovery import RootState
 from mdplan.storage.store import TRANSACTION, FileEntry, NewTransaction, Record, State, Traits
+from mdplan.words import say
 
 # "strong" where two files can change places in one step, from which the last-moment write of another program
 # comes out unharmed. Elsewhere the old content gets a second name first, and a write between the last look
@@ -357,7 +358,7 @@ def _settle_clean_up(state: RootState, left: Sequence[Record]) -> None:
 
 _IN_DOUBT: Final = Code.COMMIT_IN_DOUBT.problem(
     "all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
-    "check the disk, then run `mdplan recover`; the next commit does it as well",
+    say("check the disk, then {run recover}; the next commit does it as well"),
 )
 
 _WEAK: Final = Diagnostic.warning(
@@ -431,7 +432,7 @@ def _check_created(
         return CheckedFile(file, _entry(file, path))
     except OSError as error:
         return filesystem.of_error(error, shown, "looking at")
-    return Diagnostic.file_exists(shown)
+    return Code.FILE_EXISTS.of(file=shown)
 
 
 def _check_based(
@@ -501,7 +502,7 @@ def _changed_since(target: StagedTarget) -> Diagnostic | None:
             return None
         return filesystem.of_error(error, place.shown, "looking at")
     if target.status is None:
-        return Diagnostic.file_exists(place.shown)
+        return Code.FILE_EXISTS.of(file=place.shown)
     if _traits(status) == _traits(target.status):
         return None
     content = read_regular_file(disk, place.folder, place.leaf, place.shown, place.entry.at_most)
@@ -674,7 +675,7 @@ def _create(disk: filesystem.FileSystem, target: StagedTarget) -> None:
     try:
         disk.rename_new(place.folder, place.temporary, place.folder, place.leaf)
     except FileExistsError as error:
-        raise filesystem.StorageRefused((Diagnostic.file_exists(place.shown),)) from error
+        raise filesystem.StorageRefused((Code.FILE_EXISTS.of(file=place.shown),)) from error
 
 
 def _delete(disk: filesystem.FileSystem, target: StagedTarget) -> None:

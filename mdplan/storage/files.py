@@ -13,6 +13,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, of_error
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import has_hidden, visible
+from mdplan.words import Step, either, say
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -244,9 +245,8 @@ def _kind_problem(status: os.stat_result, shown: str) -> Diagnostic | None:
 
 
 def _in_folder(shown: str) -> str:
-    import json
 
-    return f'name a file in it; md_stat {{"file": {json.dumps(shown, ensure_ascii=False)}}} lists them'
+    return say("name a file in it; {} lists them", Step("stat", file=shown))
 
 
 def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
@@ -254,7 +254,7 @@ def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
         return None
     return Code.FILE_TOO_LARGE.problem(
         f"`{shown}` is larger than {max_bytes} bytes",
-        "split the file, or raise `--max-file-bytes`",
+        either("split the file", say("raise {--max-file-bytes}")),
         file=shown,
     )
 

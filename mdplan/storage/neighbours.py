@@ -28,6 +28,7 @@ from mdplan.storage.root import Root
 from mdplan.storage.store import TRANSACTION, FileEntry, Record, State, Store
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
+from mdplan.words import Run, say
 
 _MAX_NOTE_BYTES: Final = 1 << 25
 _FORMAT: Final = 1
@@ -282,7 +283,7 @@ def _strangers(
     if left:
         yield Code.RECOVERY_REQUIRED.problem(
             f"a commit of another user or state directory was interrupted here: {_listed(left)}",
-            "run `mdplan recover` where it began; or, if none is running here, look at them and remove them",
+            say("{run recover} where it began; or, if none is running here, look at them and remove them"),
             file=left[0],
         )
 
@@ -323,7 +324,7 @@ def interrupted_in(path: str) -> Diagnostic:
     shown = visible(path)
     return Code.RECOVERY_REQUIRED.problem(
         f"a commit in the root `{shown}`, which has files in common with this one, was interrupted",
-        f"run `mdplan recover --root {shown}`",
+        say("{}", Run("recover", "--root", shown)),
     )
 
 
@@ -339,6 +340,6 @@ def interrupted_elsewhere(root: Root, note: Record | Diagnostic) -> Diagnostic:
     names = [root.show(entry.path) for entry in note.entries if root.scope.refusal(entry.path) is None]
     return Code.RECOVERY_REQUIRED.problem(
         f"a commit of another user or state directory was interrupted: {_listed(names, len(note.entries))}",
-        "run `mdplan recover --adopt` to put the old text back, or `mdplan recover` where it began",
+        say("{run recover --adopt} to put the old text back, or {mdplan recover} where it began"),
         file=root.show(NOTE),
     )

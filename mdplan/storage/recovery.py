@@ -21,6 +21,7 @@ from mdplan.storage.lock import RootLock, is_locked
 from mdplan.storage.neighbours import FoundContents, StagedPlace
 from mdplan.storage.root import Root
 from mdplan.storage.store import FileEntry, Record, State, Store
+from mdplan.words import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def _blocking(
             Code.RECOVERY_REQUIRED.problem(
                 f"the transaction `{record.transaction}` was interrupted, "
                 "and some of its files may have changed",
-                "run `mdplan recover`; the next commit does it as well",
+                say("{run recover}; the next commit does it as well"),
             )
         )
     return problems
@@ -505,7 +506,7 @@ def conflict_of(shown: str) -> Diagnostic:
     """The problem of a file that somebody changed on top of a transaction that was cut off."""
     return Code.RECOVERY_CONFLICT.problem(
         f"`{shown}` was changed by another program after an interrupted commit had written it",
-        "look at it, then run `mdplan recover --keep-current` or `mdplan recover --restore-base`",
+        say("look at it, then {run recover --keep-current} or {mdplan recover --restore-base}"),
         file=shown,
     )
 
@@ -587,7 +588,7 @@ def _kept_problem(problem: Diagnostic, name: str) -> Diagnostic:
 
 
 def _required(problem: Diagnostic) -> Diagnostic:
-    hint = f"{problem.hint}; then run `mdplan recover`" if problem.hint else "run `mdplan recover`"
+    hint = say("{}; then {run recover}", problem.hint) if problem.hint else say("{run recover}")
     return replace(problem, code=Code.RECOVERY_REQUIRED, hint=hint, severity=Severity.ERROR)
 
 

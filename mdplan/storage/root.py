@@ -12,12 +12,16 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import FileSystem, of_error, storage_errors
 from mdplan.text.visible import visible
+from mdplan.words import Step, either, say
 
 if TYPE_CHECKING:
     pass
 
 
 Found = TypeVar("Found")
+
+
+LET_THROUGH: Final = say("{--allow} and {--deny} say which may be read or written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,7 @@ class Root:
             return files.FileName(self.name, checked)
         shown = self.show(checked)
         return Code.PATH_OUTSIDE_ROOT.problem(
-            f"`{shown}` {reason}",
-            "name another file; some may not be read or written (`--allow`, `--deny`)",
-            file=shown,
+            f"`{shown}` {reason}", either("name another file", LET_THROUGH, joint="; "), file=shown
         )
 
     def open_folder(self, path: str, around: tuple[str, int] = ("", -1)) -> int | Diagnostic:
@@ -212,10 +214,8 @@ class Root:
         names = similar_names(self.filesystem, folder, components[-1], is_shown)
         if names:
             return f"did you mean {', '.join(f'`{self.show(path_of(name))}`' for name in names)}?"
-        import json
-
-        shown = json.dumps(self.show("/".join(components[:-1]) or "."), ensure_ascii=False)
-        return f'md_stat {{"file": {shown}}} lists the files that are there'
+        shown = self.show("/".join(components[:-1]) or ".")
+        return say("{} lists the files that are there", Step("stat", file=shown))
 
 
 _NAMES_COMPARED: Final = 2000

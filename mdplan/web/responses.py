@@ -42,6 +42,7 @@ from mdplan.web.pages import (
     section_page,
 )
 from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
+from mdplan.words import ShellWords
 
 _MOST_SEARCHED: Final = 200
 
@@ -534,8 +535,6 @@ def _back(context: RequestContext, opened: OpenPlan, anchor: str) -> str:
 _AROUND: Final = 80
 _HERE: Final = Path(__file__).parent
 
-# Hints name what an agent would call; here it has the name of a command.
-_TOOL: Final = lazy_pattern(r"\bmd_(stat|read|search|validate|apply|history)\b")
 _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 _HEADERS: Final = {
@@ -633,7 +632,7 @@ def _environment() -> Environment:
 
 def _code_spans(text: str) -> Markup:
     """A message, in which what is between backticks is code."""
-    parts = _TOOL.sub(r"`mdplan \1`", shown(text)).split("`")
+    parts = shown(ShellWords().text(text)).split("`")
     if len(parts) % 2 == 0:
         return escape("`".join(parts))
     return Markup("").join(

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Exit, Severity
-from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.review.sarif import sarif_log
 from mdplan.text.lines import Position
 
@@ -238,8 +237,8 @@ def _diagnostic(wire: Mapping[str, Any]) -> Diagnostic:
     place = wire.get("place")
     return Diagnostic(
         code=Code(wire["code"]),
-        message=in_words_of(Caller.SHELL, wire["message"]),
-        hint=in_words_of(Caller.SHELL, wire.get("hint", "")),
+        message=wire["message"],
+        hint=wire.get("hint", ""),
         severity=Severity(wire["severity"]),
         file=wire.get("file"),
         place=None if place is None else Position(place["line"], place["col"]),

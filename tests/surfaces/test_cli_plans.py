@@ -15,7 +15,7 @@ import pytest
 from mdplan.cli.pager import pager_command
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import to_wire
-from mdplan.reports.next_steps import Caller, with_hints_for
+from mdplan.words import ShellWords
 from tests.support.case_tables import CaseTables
 from tests.support.patches import git_apply, needs_git
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, Run, mdplan, plan_id_of, write_batch
@@ -102,7 +102,7 @@ def test_json_problems_have_hints_for_the_shell(project: Path) -> None:
 
     assert run.code == 3
     report = Engine.open([project]).plan(WRONG)
-    assert run.json == to_wire(with_hints_for(Caller.SHELL, report))
+    assert run.json == to_wire(ShellWords().tell_all(report))
     assert run.err == ""
 
 

@@ -157,7 +157,7 @@ def test_rebased_plan_is_reported_as_rebased(calls: Calls, root: Path) -> None:
 EDIT = match(heading="Use")
 
 REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
-    ("md_apply", {"planId": "sha256-0", "dryrun": False}, ["UNKNOWN_FIELD", "`dryRun`"]),
+    ("md_apply", {"planId": "sha256-0", "dryrun": False}, ["UNKNOWN_FIELD", "dryRun"]),
     ("md_apply", {"planId": "sha256-0", "edits": [EDIT]}, ["INVALID_ARGUMENT", "planId"]),
     ("md_apply", {"planId": "sha256-" + "0" * 64}, ["PLAN_NOT_FOUND"]),
     ("md_apply", {}, ["INVALID_ARGUMENT", "`file` is missing", "`edits` is missing"]),

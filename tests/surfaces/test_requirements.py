@@ -65,7 +65,7 @@ def test_escaped_byte_is_not_written_literally(calls: Calls, root: Path, way: st
     assert refused.is_error
     assert "ENCODING_UNKNOWN" in refused.text
     assert r"\xe9" in refused.text.replace("\\\\", "\\")
-    assert '"encoding"' in refused.text.replace('\\"', '"')
+    assert "`encoding`" in refused.text.replace('\\"', '"')
     assert (root / "bar.md").read_bytes() == LATIN
     # The hint works, and who means the four characters can have them.
     assert not calls.call(tool, {**request, "encoding": "latin-1"}).is_error

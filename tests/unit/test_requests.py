@@ -99,7 +99,7 @@ def test_fields_imply_the_operation(edit: dict[str, Any], op: str) -> None:
 def test_edit_that_implies_no_operation_is_refused(edit: dict[str, Any]) -> None:
     [problem] = read_batch({"file": "a.md", "edits": [edit]})
 
-    assert problem.message == "the edit has no op"
+    assert problem.message == "the edit has no `op`"
 
 
 # --- A field that an operation does not have leads to the call that was meant, in one step.

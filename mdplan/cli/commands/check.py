@@ -121,10 +121,8 @@ def _outline(path: str, like: str) -> "Outline | Diagnostic":
 
 
 def _finish(session: Session, report: CheckReport, form: str) -> Exit:
-    from mdplan.reports.next_steps import Caller, with_hints_for
-
     console = session.console
-    report = with_hints_for(Caller.SHELL, report)
+    report = session.words().tell_all(report)
     if form == "sarif":
         from mdplan.review.sarif import sarif_log
 

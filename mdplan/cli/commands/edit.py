@@ -17,8 +17,8 @@ from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import Group, command, wants_all
 from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
-from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.reports.plan import ApplyReport
+from mdplan.words import commands_for_tools
 
 
 class OperationGroup(Group):
@@ -80,7 +80,7 @@ def _command(op: str) -> click.Command:
 
     @command(
         name=op,
-        help=in_words_of(Caller.SHELL, operation_reference(op).summary),
+        help=commands_for_tools(operation_reference(op).summary),
         example=example_command(options),
         rare={
             *options.rare,

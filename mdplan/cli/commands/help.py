@@ -16,6 +16,7 @@ from mdplan.diagnostics import Exit
 from mdplan.limits import HISTORY
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.text.visible import counted, nearest_names
+from mdplan.words import commands_for_tools
 
 if TYPE_CHECKING:
     from mdplan.requests.schemas import FieldReference
@@ -121,7 +122,6 @@ def _operation_list() -> str:
 
 def _operation_text(op: str) -> str:
     from mdplan.cli.edit_options import EditOptions, example_command
-    from mdplan.reports.next_steps import Caller, in_words_of
     from mdplan.requests.schemas import operation_reference
 
     reference = operation_reference(op)
@@ -138,7 +138,7 @@ def _operation_text(op: str) -> str:
             f'Example of a batch:\n  {{"file": "{reference.file}", "edits": [\n    {example}\n  ]}}',
         ]
     )
-    return in_words_of(Caller.SHELL, text)
+    return commands_for_tools(text)
 
 
 def _field_text(field: "FieldReference") -> str:

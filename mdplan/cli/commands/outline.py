@@ -60,14 +60,12 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
         if by_path.ok:
             report = by_path
         elif not session.console.as_json:
-            from mdplan.cli.edit_options import for_section_option
+            from mdplan.cli.edit_options import words_of_section
 
-            report = for_section_option(report, "--under", under[0])
+            report = words_of_section("--under", under[0]).tell_all(report)
     if report.ok and not session.console.as_json:
         if report.warnings:
-            from mdplan.reports.next_steps import Caller, with_hints_for
-
-            report = with_hints_for(Caller.SHELL, report)
+            report = session.words().tell_all(report)
         is_long = is_long or click.get_current_context().info_name == _OLD_NAME
         text = stat_text(report) if is_long else outline_text(report)
         session.console.paged(escaped(text))

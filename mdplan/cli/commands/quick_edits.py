@@ -339,19 +339,16 @@ def _task_text(
             edit = {"item": texts[0], "done": not is_off, "itemOccurrence": 1}
             command = session.on_roots(edit_command(EditOptions.of("set_task"), file, edit))
             hint = f"name its section with `--in SECTION`, or its number: `{command}`"
-        return Diagnostic(code=Code.MATCH_COUNT_MISMATCH, message=message, hint=hint)
+        return Code.MATCH_COUNT_MISMATCH.problem(message, hint)
     plain = next((item for item in items if item.mark is None and item.text == part), None)
     if plain is not None:
         box = session.command_line("replace", plain.text, f"[ ] {plain.text}", file)
         return Diagnostic.invalid(
             f"the list item at line {plain.first_line} has no checkbox", f"give it one first: `{box}`"
         )
-    return Diagnostic(
-        code=Code.MATCH_COUNT_MISMATCH,
-        message=f"`{file}` has no task `{part}`"
-        if tasks
-        else f"`{file}` has no tasks, such as `- [ ] Buy tea`",
-        hint=_likely_task(session, part, [item.text for item in tasks], tick),
+    return Code.MATCH_COUNT_MISMATCH.problem(
+        f"`{file}` has no task `{part}`" if tasks else f"`{file}` has no tasks, such as `- [ ] Buy tea`",
+        _likely_task(session, part, [item.text for item in tasks], tick),
     )
 
 

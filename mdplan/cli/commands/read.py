@@ -92,9 +92,9 @@ def read(
             for line in rest_lines(result):
                 session.console.note(escaped(line))
     if report.diagnostics and target.heading is not None and not session.console.as_json:
-        from mdplan.cli.edit_options import for_section_option
+        from mdplan.cli.edit_options import words_of_section
 
-        report = for_section_option(report, "--section", target.heading)
+        report = words_of_section("--section", target.heading).tell_all(report)
     return session.finish(report)
 
 

@@ -73,7 +73,6 @@ def search(
     """
     from mdplan.engine.search import search_files
     from mdplan.reading.read import search_text
-    from mdplan.reports.next_steps import Caller, with_hints_for
 
     if not pattern or value_has_surrogate(pattern):
         return session.refuse(_NO_TEXT)
@@ -92,7 +91,7 @@ def search(
     if not os.path.lexists(session.named(file)) and os.path.lexists(session.named(pattern)):
         call = shlex.join(["mdplan", "search", file, pattern])
         raise Misuse(f"there is no file `{file}`", f"the text comes first: `{call}`")
-    report = with_hints_for(Caller.SHELL, search_files(session.open_files(), request))
+    report = session.words().tell_all(search_files(session.open_files(), request))
     if report.ok and not session.console.as_json:
         session.console.paged(escaped(search_text(report, hashes=is_long)))
     return session.finish(report)
