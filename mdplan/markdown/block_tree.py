@@ -60,6 +60,20 @@ class BlockTree:
         tree._parts = {number: part for number, part in self._parts.items() if number < unchanged}
         return tree
 
+    def moved(self, edits: "EditList", text: str, start: int, lines_before: int) -> "BlockTree | None":
+        """Return the tree of `text` from `start` on, if `edits` change only what is before this one.
+
+        Blocks depend on no text before them, such as front matter, so that all are what they were.
+        """
+        old_start = self.part_starts[0]
+        is_before = bool(edits.edits) and edits.edits[-1].span.end <= old_start
+        if self.is_reference or not is_before or text[start:] != self.text[old_start:]:
+            return None
+        characters, lines = start - old_start, lines_before - self.lines_before
+        return BlockTree(
+            text, start, lines_before, [heading.moved(characters, lines) for heading in self.headings]
+        )
+
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Every block."""
@@ -212,15 +226,20 @@ class BlockTree:
         return next((leaf for leaf in leaves if leaf is not None), None)
 
 
+def lines_before(text: str, lines: LineIndex, start: int) -> int:
+    """Return how many lines of `text` are before the line start `start`."""
+    if not start:
+        return 0
+    return lines.count if start == len(text) else lines.line_at(start) - 1
+
+
 def parse_blocks(text: str, lines: LineIndex, start: int = 0) -> BlockTree:
     """Return the blocks of `text` from the line start at offset `start` on (before it is front matter).
 
     pulldown-cmark reads them. Where it fails, or may read headings otherwise than GitHub does, markdown-it-py
     reads them.
     """
-    before = lines.line_at(start) - 1 if start else 0
-    if start and start == len(text):
-        before = lines.count
+    before = lines_before(text, lines, start)
     try:
         return BlockTree(text, start, before, parse_headings(text[start:], start, before))
     except (DoubtfulText, ParserFailure):

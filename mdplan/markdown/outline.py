@@ -9,7 +9,7 @@ from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 
 from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
-from mdplan.markdown.block_tree import BlockTree, parse_blocks, reparse_blocks
+from mdplan.markdown.block_tree import BlockTree, lines_before, parse_blocks, reparse_blocks
 from mdplan.markdown.blocks import BOX, Block, BlockKind, is_done, new_document, task_mark, with_deadline
 from mdplan.markdown.enclosures import (
     NO_ENCLOSURES,
@@ -92,6 +92,8 @@ class Outline:
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
         self.changed: tuple[tuple[Span, Span], ...] | None = None
+        # Whether edits changed only the front matter.
+        self.keeps_body = False
         self.tree = self._parse(before) if is_markdown else BlockTree("")
         # Start of the trailing run of definitions, or the end of the text.
         if before is not None and self.ends_as_before:
@@ -102,7 +104,7 @@ class Outline:
         # Comments and formulas of several lines. What looks like a heading there is none.
         self.hidden: tuple[HiddenText, ...] = hidden_texts(self.tree, self.body_start) if is_markdown else ()
         headings = without_hidden(self.tree.headings, self.hidden)
-        if before is not None and (self.hidden or before[0].hidden):
+        if before is not None and (self.hidden or before[0].hidden) and not self.keeps_body:
             self.changed = None
         self.html_headings: tuple[HtmlHeading, ...] = (
             html_headings(self.tree, source.text) if slugs.has_html else ()
@@ -129,7 +131,13 @@ class Outline:
         if before is None:
             new_document()
             return parse_blocks(text, lines, self.body_start)
-        tree, self.changed = reparse_blocks(before[0].tree, before[1], text, lines, self.body_start)
+        old, edits = before
+        moved = old.tree.moved(edits, text, self.body_start, lines_before(text, lines, self.body_start))
+        if moved is not None:
+            self.keeps_body = True
+            self.changed = ((Span(0, old.body_start), Span(0, self.body_start)),)
+            return moved
+        tree, self.changed = reparse_blocks(old.tree, edits, text, lines, self.body_start)
         return tree
 
     def derived(self, make: Callable[["Outline", *_About], _Derived], *about: *_About) -> _Derived:
@@ -399,8 +407,8 @@ class Outline:
     @property
     def ends_as_before(self) -> bool:
         """Whether the last part, which begins with a heading, is what it was before edits of other parts."""
-        if not self.changed or not self.tree.part_headings:
-            return False
+        if self.keeps_body or not self.changed or not self.tree.part_headings:
+            return self.keeps_body
         return self.changed[-1][1].end <= self.tree.part_headings[-1].span.start
 
 

@@ -271,6 +271,8 @@ def test_edited_documents_have_the_outlines_of_their_results() -> None:
         ("---\na: 1\n---\n# A\n\nb\n\n# C\n", 18, 18, "x"),
         ("---\na: 1\n---\n# A\n\nb\n\n# C\n", 0, 4, ""),
         ("# A\n\na\n\n# B\n", 0, 0, "---\na: 1\n---\n"),
+        ("---\na: 1\n---\n# A\n\nb\n\n> # C\n", 4, 4, "b: 2\nc: 3\n"),
+        ("---\na: 1\n---\nA\n=\n\n%%\n# B\n%%\n\n[a]: b\n", 4, 8, ""),
         ("# A\r\n\r\na\r\n\r\n# B\r\n", 7, 8, "c"),
         ("# A\n\na\n\n# B\n", 5, 6, "c\r"),
         ("# A\n\na\n\n# B\n", 5, 6, "> " * 250 + "c"),
