@@ -10,6 +10,7 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -36,8 +37,13 @@ def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.N
 
     Several documents become a list. Raises `DataError` for what cannot be read.
     """
+    if is_strict and parsers_agree(text):
+        # What the parser in C refuses is read again, by the one whose words the reason is in.
+        with suppress(yaml.YAMLError, tree.DataError, UnicodeEncodeError, RecursionError):
+            return next(iter(_EventReader(text, lines, _FAST_LOADER, is_strict=True).documents()), None)
     try:
-        documents = _EventReader(text, lines, is_strict=is_strict).documents()
+        loader = yaml.SafeLoader if is_strict else _FAST_LOADER
+        documents = _EventReader(text, lines, loader, is_strict=is_strict).documents()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise tree.DataError(_reason(error), mark.index if mark else None) from error
@@ -83,15 +89,30 @@ class _Composer(yaml.composer.Composer, yaml.resolver.Resolver):
         return super().compose_node(parent, index)
 
 
+# The parser in C is forty times as fast, has other messages, and gives events without recursion. It reads
+# tabs, line ends but LF, directives, tags, complex keys, brackets, and comments right after a block's mark
+# differently.
+_ITEM: Final = r"""(?:\w[\w ./-]*+|"[\w ./-]*+"|'[\w ./-]*+')"""
+_SIMPLE_LIST: Final = lazy_pattern(rf"\[(?:{_ITEM}(?:, ?{_ITEM})*+)?\]")
+_READ_DIFFERENTLY: Final = lazy_pattern(
+    "[^\n -~\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[{[]"
+    "|(?<![^\\s-])[!?]|[|>][+0-9-]*#|^%",
+    re.MULTILINE,
+)
+
+
+def parsers_agree(text: str) -> bool:
+    """Return True if both parsers of PyYAML are known to read `text` alike, or to refuse it."""
+    return _READ_DIFFERENTLY.search(_SIMPLE_LIST.sub("", text)) is None
+
+
 class _EventReader:
     """Makes nodes of the events of a text."""
 
-    def __init__(self, text: str, lines: LineIndex, *, is_strict: bool) -> None:
+    def __init__(self, text: str, lines: LineIndex, loader: Any, *, is_strict: bool) -> None:  # noqa: ANN401 (one of two classes)
         self._text = text
         self._lines = lines
         self._is_strict = is_strict
-        # The parser in C is forty times as fast, has other messages, and gives events without recursion.
-        loader = yaml.SafeLoader if is_strict else _FAST_LOADER
         self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
         self._count = 0
         self._anchors: set[str] = set()

@@ -1,6 +1,7 @@
 """Reading front matter: its values, whether they are what a caller expects, and what its editors need."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from mdplan.data.content import DataContent, read_data
@@ -45,6 +46,8 @@ def empty_content(
     return FrontMatterContent(format, DataContent(Language(format), "", {}), most_characters)
 
 
+# A plan needs the values of a base, and those of a result when it is proven and again for warnings.
+@lru_cache(maxsize=8)
 def read_content(
     format: FrontMatterFormat,  # noqa: A002 (as in stat)
     text: str,
