@@ -9,7 +9,14 @@ from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.bot.executors import in_order, open_executor
-from mdplan.bot.file_planner import FilePlanner, SpooledPlans, StandalonePlan, links_of_chunk, plan_chunk
+from mdplan.bot.file_planner import (
+    FilePlanner,
+    SpooledPlans,
+    StandalonePlan,
+    links_of_chunk,
+    plan_chunk,
+    planner_of,
+)
 from mdplan.bot.job import (
     CandidateFile,
     ChangedPlaces,
@@ -268,7 +275,7 @@ class Bot:
             return _refused((_BROKEN,), findings)
         cache.remember(unread, kept)
         findings.warnings += near_miss_warnings(findings.misses, self.job.loaded)
-        return self._merge(candidates, together, findings, spool)
+        return self._merge(packed, candidates, together, findings, spool)
 
     def _outcomes(
         self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile]
@@ -334,6 +341,7 @@ class Bot:
 
     def _merge(
         self,
+        packed: PackedJob,
         candidates: list[CandidateFile],
         together: list[CandidateFile],
         findings: RunFindings,
@@ -348,7 +356,7 @@ class Bot:
                 all_open.add(member.path)
         made = [findings.alone[each.path] for each in candidates if each.path in findings.alone]
         findings.alone.clear()
-        joint = self._plan_group(together, frozenset(all_open), findings) if together else None
+        joint = self._plan_group(packed, together, all_open, findings) if together else None
         if joint is not None and joint.plan is not None:
             made.append(StandalonePlan.of(joint.plan, joint.diff, spool))
         problems = tuple(findings.problems)
@@ -363,13 +371,9 @@ class Bot:
         return BotResult(plan=plan, problems=problems, findings=findings, diff=plans.diffs)
 
     def _plan_group(
-        self, together: list[CandidateFile], all_open: frozenset[str], findings: RunFindings
+        self, packed: PackedJob, together: list[CandidateFile], all_open: set[str], findings: RunFindings
     ) -> GroupPlan:
-        planner = FilePlanner(self.job)
-        try:
-            joint = plan_group(planner, together, all_open, keep_going=self.options.keep_going)
-        finally:
-            planner.workspace.close()
+        joint = plan_group(planner_of(packed), together, all_open, keep_going=self.options.keep_going)
         for path, problems in joint.refused.items():
             self._refuse(path, problems, findings)
         for verdict, count in joint.verdicts.items():

@@ -58,7 +58,7 @@ class FilePlanner:
         self._linked: dict[str, LinkIndex] = {}
         # The files of a manifest are counted when all are planned.
         limits = replace(settings.batch, files=sys.maxsize)
-        self._planner = Planner(self.documents, limits, self._link_index)
+        self._planner = Planner(self.documents, limits, self._link_index, makes_parts=True)
         # What changes in other files is found when all files are known.
         self._scope = "none" if job.loaded.manifest.update_references == "none" else "file"
 
@@ -218,7 +218,7 @@ _of_thread = local()
 def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[FileOutcome]:
     """What becomes of the candidates of `chunk`; any process can be asked."""
     try:
-        planner = _planner_of(packed)
+        planner = planner_of(packed)
     except StorageRefused as refused:
         return [
             FileOutcome(path=each.path, verdict=FileStatus.REFUSED, problems=refused.problems)
@@ -231,17 +231,17 @@ def links_of_chunk(
     packed: PackedJob, places: ChangedPlaces, paths: Sequence[str]
 ) -> list[tuple[str, frozenset[str]]]:
     """Each of `paths` that may link to some of `places`, with their names."""
-    planner = _planner_of(packed)
+    planner = planner_of(packed)
     return [(path, names) for path in paths if (names := planner.links(path, places))]
 
 
-def _planner_of(packed: PackedJob) -> FilePlanner:
-    """The planner of this thread for the job `packed`, made when it is another than before."""
+def planner_of(packed: PackedJob) -> FilePlanner:
+    """The planner of this thread for the job `packed`, made when it is another run than before."""
     known = getattr(_of_thread, "planner", None)
-    if known is None or known[0] != packed.digest:
+    if known is None or known[0] != packed.key:
         if known is not None:
             known[1].workspace.close()
-        known = (packed.digest, FilePlanner(packed.unpacked()))
+        known = (packed.key, FilePlanner(packed.unpacked()))
         _of_thread.planner = known
     planner = known[1]
     assert isinstance(planner, FilePlanner)

@@ -1,8 +1,8 @@
 """Jobs and outcomes: the picklable values that the bot exchanges with its planning processes."""
 
-import hashlib
 import os
 import pickle
+import secrets
 import stat
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -115,16 +115,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class PackedJob:
-    """A pickled job and its digest, by which a process recognizes a job that it has unpacked before."""
+    """A pickled job, and the key of this run, by which a process recognizes what it has unpacked before."""
 
-    digest: str
+    key: str
     data: bytes = field(repr=False)
 
     @classmethod
     def of(cls, job: Job) -> "PackedJob":
         """`job`, packed."""
-        data = _packed(job)
-        return cls(hashlib.sha256(data).hexdigest(), data)
+        # Another run may find other files.
+        return cls(secrets.token_hex(8), _packed(job))
 
     def unpacked(self) -> Job:
         """The job. It comes from the process that started this one, over a channel of its own."""

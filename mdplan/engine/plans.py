@@ -286,14 +286,19 @@ class Planner:
         documents: Documents,
         limits: Limits,
         link_index: Callable[[SnapshotFile], LinkIndex] | None = None,
+        *,
+        makes_parts: bool = False,
     ) -> None:
         """Read files through `documents`; a plan has no more files than `limits` allow a batch.
+
+        Where it `makes_parts` of another plan, these have no ID.
 
         `link_index` gives the files around one of a batch, for callers who plan many batches on files
         that no one changes concurrently; without it they are examined again for each batch.
         """
         self._documents = documents
         self._limits = limits
+        self._makes_parts = makes_parts
         self._link_index = link_index or (lambda file: LinkIndex.for_file(file, documents))
 
     def plan(self, batch: Batch, tick: ProgressCallback = no_progress) -> PlannedBatch | Problems:
@@ -304,7 +309,11 @@ class Planner:
         file, count = batch.files[0].file, len(batch.files)
         planned = self._documents.with_timeout(
             file,
-            lambda: plan_batch(batch, lambda part: self._build(part, tick if part is batch else no_progress)),
+            lambda: plan_batch(
+                batch,
+                lambda part: self._build(part, tick if part is batch else no_progress),
+                is_part=self._makes_parts,
+            ),
             count,
         )
         return (planned,) if isinstance(planned, Diagnostic) else planned

@@ -30,16 +30,18 @@ if TYPE_CHECKING:
     from mdplan.planning.moved_text import MovedTexts
 
 
-def plan_batch(batch: Batch, build: Callable[[Batch], BuildResult | Problems]) -> PlannedBatch | Problems:
+def plan_batch(
+    batch: Batch, build: Callable[[Batch], BuildResult | Problems], *, is_part: bool = False
+) -> PlannedBatch | Problems:
     """Return the plan of `batch`, or of the edits of it that are accepted; or all problems of either.
 
-    `build` makes the files of a batch.
+    `build` makes the files of a batch. A plan that `is_part` of another one has no ID.
     """
     built = build(batch)
     if not isinstance(built, BuildResult):
         return built
     if batch.accept is None:
-        return PlannedBatch(PlanSelection(plan_of(built, batch)), built.files)
+        return PlannedBatch(PlanSelection(plan_of(built, batch, is_part=is_part)), built.files)
     chosen_batch = accepted_batch(batch)
     if isinstance(chosen_batch, Diagnostic):
         return (chosen_batch,)
@@ -49,7 +51,9 @@ def plan_batch(batch: Batch, build: Callable[[Batch], BuildResult | Problems]) -
         return problems
     accepted = tuple(sorted(set(batch.accept)))
     rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))
-    return PlannedBatch(PlanSelection(plan_of(chosen, chosen_batch), accepted, rejected), chosen.files)
+    return PlannedBatch(
+        PlanSelection(plan_of(chosen, chosen_batch, is_part=is_part), accepted, rejected), chosen.files
+    )
 
 
 def build_files(

@@ -474,6 +474,7 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attribu
     Insertions and deletions at one place become one text edit, so that the blank lines between neighbours
     are made once.
     """
+    resolved = [item for item in resolved if not _changes_of(item)]
     parts = _edits_of(item for item in resolved if not item.resolution.comes_last)
     insertions = sorted(
         ((insertion, item.index) for item in resolved for insertion in item.resolution.insertions),
@@ -495,7 +496,6 @@ def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[AttributedEdit]:
     return [
         AttributedEdit(edit, ((item.index, Span(0, len(edit.new_text))),))
         for item in resolved
-        if item.resolution.data is None
         for edit in item.resolution.edits
     ]
 
@@ -639,12 +639,16 @@ def _change_data(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[A
     owners = [item.index for item in data_edits for _ in _changes_of(item)]
     formats = (item.resolution.data.creates for item in data_edits if item.resolution.data is not None)
     creates = next((created for created in formats if created is not None), None)
-    splices = data_splices(outline, changes, creates)
-    edits = EditList.of(splice.edit for splice in splices)
+    if len(data_edits) == 1:
+        # Its text edits were made for it alone.
+        parts = _edits_of(data_edits)
+    else:
+        parts = [_attribute(splice, owners) for splice in data_splices(outline, changes, creates)]
+    edits = EditList.of(part.edit for part in parts)
     if not isinstance(edits, EditList):
         raise DataError("two of the changes want the same text")
     verify_splices(outline, edits, changes, creates)
-    return [_attribute(splice, owners) for splice in splices]
+    return parts
 
 
 def _attribute(splice: "Splice", owners: Sequence[int]) -> AttributedEdit:

@@ -60,8 +60,9 @@ def new_plan(  # noqa: PLR0913 (one parameter for each part)
     results: Sequence[EditResult],
     warnings: tuple[Diagnostic, ...],
     intent: Intent = NO_INTENT,
+    is_part: bool = False,
 ) -> Plan:
-    """Make a plan of this engine, with the ID of its content."""
+    """Make a plan of this engine, with the ID of its content, unless it `is_part` of another one."""
     plan = Plan(
         plan_id=PlanId(""),
         engine=__version__,
@@ -73,7 +74,7 @@ def new_plan(  # noqa: PLR0913 (one parameter for each part)
         warnings=warnings,
         intent=intent,
     )
-    return with_plan_id(plan)
+    return plan if is_part else with_plan_id(plan)
 
 
 def with_plan_id(plan: Plan) -> Plan:

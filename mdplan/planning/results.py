@@ -138,8 +138,11 @@ def _lines(result: Outline, written: Sequence[Span]) -> tuple[Lines, ...]:
 # --- From built files to the plan, and from a plan to its report
 
 
-def plan_of(build: BuildResult, batch: Batch) -> Plan:
-    """Return the plan that makes the files `build` of `batch`, with the warnings about the whole."""
+def plan_of(build: BuildResult, batch: Batch, *, is_part: bool = False) -> Plan:
+    """Return the plan that makes the files `build` of `batch`, with the warnings about the whole.
+
+    A plan that becomes a part of another one gets no ID.
+    """
     built_files = build.files
     warnings: list[Diagnostic] = []
     for built in built_files:
@@ -154,6 +157,7 @@ def plan_of(build: BuildResult, batch: Batch) -> Plan:
         results=edit_results(built_files),
         warnings=(*warnings, *build.warnings),
         intent=batch.intent,
+        is_part=is_part,
     )
 
 
