@@ -24,7 +24,7 @@ from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem, required_texts
-from mdplan.text.source import DocumentFormat
+from mdplan.text.source import DocumentFormat, keeps_ascii, may_contain
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class BytePrefilter:
     @cached_property
     def is_readable(self) -> bool:
         """Whether its ASCII characters are bytes of the same number, and all others none of these."""
-        return self.encoding is None and not self.data.startswith(_NO_ASCII)
+        return keeps_ascii(self.data, self.encoding)
 
     @cached_property
     def may_have_front_matter(self) -> bool:
@@ -68,11 +68,7 @@ class BytePrefilter:
 
     def may_have(self, text: str) -> bool:
         """Whether it may contain `text`, by the letter but for line ends."""
-        if not self.is_readable:
-            return True
-        # Line ends may be others in the file: the longest line decides.
-        line = max(to_lf(text).split("\n"), key=len)
-        return line.encode("utf-8", "surrogateescape") in self.data
+        return may_contain(self.data, self.encoding, text)
 
     def may_have_section(self, title: str) -> bool:
         """Whether it may have a heading that is rendered as `title`, in whatever case and markup.
@@ -251,7 +247,6 @@ def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:
 # Every answer "no" is certain; "yes" only means that a closer look is needed.
 
 _MAY_BEGIN_FRONT_MATTER: Final = lazy_pattern(rb"[\s\x80-\xff]*+(?:[-+;{<%]|[A-Za-z][\w-]*+:)")
-_NO_ASCII: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ATX: Final = lazy_pattern(rb"#[ \t]([^\n]*)")
 _UNDERLINE: Final = lazy_pattern(rb"^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
 _FRONT_MATTER: Final = lazy_pattern(rb"---[ \t]*\n(?![ \t]*\n).*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -350,7 +350,6 @@ _SEVERAL_ROOTS: Final = Diagnostic.invalid(
 # --- The files that a glob of a batch or of a manifest matches
 
 _MOST_LISTED: Final = 20
-_MOST_BYTES: Final = 1 << 30
 
 
 def files_of(
@@ -443,8 +442,9 @@ def _matching_files(
     names = files_of(workspace, glob)
     if isinstance(names, Diagnostic):
         return names
-    texts = _needed_texts(entry.edits) if isinstance(entry, MatchingEdits) else ()
-    matching = (name for name in names if _has_any(workspace, name, texts))
+    needed = [edit.needed_texts for edit in entry.edits] if isinstance(entry, MatchingEdits) else [None]
+    texts = [text for each in needed if each is not None for text in each] if None not in needed else []
+    matching = (name for name in names if not texts or documents.may_have_any(name, texts, entry.encoding))
     paths = [str(name) for name in islice(matching, limits.glob_files + 1)]
     if not paths:
         return Code.FILE_NOT_FOUND.problem(
@@ -479,30 +479,6 @@ def _finds_nothing(edit: Operation, outline: Outline) -> bool:
         or (problem.code is Code.SECTION_NOT_FOUND and not problem.candidates)
         for problem in problems
     )
-
-
-def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
-    """Return texts of which a file must have one to have a match; none if that is not known."""
-    from mdplan.operations.matches import ReplaceMatch
-    from mdplan.text.pattern import MatchType, needed_text
-
-    texts: list[bytes] = []
-    for edit in edits:
-        is_plain = (
-            isinstance(edit, ReplaceMatch) and edit.match_type is MatchType.LITERAL and edit.case_sensitive
-        )
-        if not is_plain or not isinstance(edit, ReplaceMatch):
-            return ()
-        texts.append(needed_text(edit.pattern, joins_lines=edit.joins_lines).encode("utf-8", "replace"))
-    return tuple(texts)
-
-
-def _has_any(workspace: Workspace, name: FileName, texts: Sequence[bytes]) -> bool:
-    if not texts:
-        return True
-    content = workspace.read(name, _MOST_BYTES)
-    # A file that cannot be read is left to the plan, which says so.
-    return isinstance(content, Diagnostic) or any(text in content.data for text in texts)
 
 
 # --- Guards from the versions of files that a client was shown

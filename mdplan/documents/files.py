@@ -3,7 +3,7 @@
 import re
 from _thread import allocate_lock
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import thread_time
@@ -22,7 +22,7 @@ from mdplan.settings import Settings
 from mdplan.storage.files import FileName
 from mdplan.storage.root import Root
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.source import Source
+from mdplan.text.source import Source, may_contain
 from mdplan.words import either, say
 
 _Found = TypeVar("_Found")
@@ -30,6 +30,8 @@ _Found = TypeVar("_Found")
 # An outline with what was derived from it takes about ten times the bytes of its document.
 MAX_BYTES: Final = 8 << 20
 MAX_OUTLINES: Final = 1000
+# What is only searched may be larger than what is parsed.
+_MOST_SEARCHED: Final = 1 << 30
 
 
 class OutlineCache:
@@ -109,6 +111,13 @@ class OutlinedFiles:
     def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
         """Return the bytes of a file, decoded. Errors: those of `decode_document`."""
         return decode_document(str(name), data, encoding, self.max_lines)
+
+    def may_have_any(self, name: FileName, texts: Iterable[str], encoding: str | None = None) -> bool:
+        """Return True if a file may have one of `texts`; or cannot be read, which a plan says."""
+        content = self.workspace.read(name, _MOST_SEARCHED)
+        if isinstance(content, Diagnostic):
+            return True
+        return any(may_contain(content.data, encoding, text) for text in texts)
 
     def open(self, name: FileName, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
         """Return a file, parsed; `given_format` is what the caller says it is, None to go by its name."""

@@ -181,7 +181,8 @@ def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int
         return (_CODES[source.failure]).problem(
             f"`{path}` cannot be read as text: {source.reason}", _HINTS[source.failure], file=path
         )
-    if source.lines.count > max_lines:
+    # Where there are fewer characters no line is counted.
+    if len(source.text) > max_lines and source.lines.count > max_lines:
         return Code.FILE_TOO_LARGE.problem(
             f"`{path}` has {source.lines.count} lines, and the limit is {max_lines}",
             either("split the file", say("raise {--max-lines}")),

@@ -308,6 +308,11 @@ class Operation(WireModel, ABC):
         del edit
         return None
 
+    @property
+    def needed_texts(self) -> tuple[str, ...] | None:
+        """Texts of which a file must have one if the edit finds something in it; None if unknown."""
+        return None
+
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
         """Whether `problem`, which `resolve` found in `outline`, means that nothing is left to do.
 

@@ -178,21 +178,25 @@ class ReplaceMatch(SectionTargeted):
     def required_texts(cls, edit: Mapping[str, Any]) -> tuple[str, ...] | None:
         """The pattern, where it may be absent; of a regular expression its literals."""
         pattern, kind = edit.get("pattern"), edit.get("matchType", MatchType.LITERAL)
-        if not isinstance(pattern, str) or not {"replacement"} <= set(edit) <= _OPTIONAL_FIELDS:
+        # It may be absent if that is said by the least number of matches, too.
+        fields = {name for name, value in edit.items() if (name, value) != ("minMatches", 0)}
+        if not isinstance(pattern, str) or not {"replacement"} <= fields <= _OPTIONAL_FIELDS:
             return None
-        asked = edit.get("softBreaks")
-        if has_words(pattern, is_regex=kind == MatchType.REGEX) if asked is None else asked:
-            # A blank may be a line end in the file.
-            pattern = (
-                needed_text(pattern, joins_lines=True)
-                if kind == MatchType.LITERAL
-                else pattern.replace(" ", r"\s")
-            )
-        if kind == MatchType.REGEX:
-            compiled = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
-            is_sound = compiled.unknown_group(str(edit.get("replacement"))) is None
-            return required_texts(compiled.text) if is_sound else None
-        return (pattern,) if kind == MatchType.LITERAL and pattern else None
+        if kind not in {MatchType.LITERAL, MatchType.REGEX}:
+            return None
+        is_regex, asked = kind == MatchType.REGEX, edit.get("softBreaks")
+        joins_lines = has_words(pattern, is_regex=is_regex) if asked is None else bool(asked)
+        return _needed_texts(
+            pattern, str(edit.get("replacement")), is_regex=is_regex, joins_lines=joins_lines
+        )
+
+    @property
+    def needed_texts(self) -> tuple[str, ...] | None:
+        """The pattern, or the literals of a regular expression."""
+        if not self.case_sensitive:
+            return None
+        is_regex = self.match_type is MatchType.REGEX
+        return _needed_texts(self.pattern, self.replacement, is_regex=is_regex, joins_lines=self.joins_lines)
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
         """Whether nothing matches, and the edit does not say how many matches there must be.
@@ -447,6 +451,19 @@ class ReplaceMatch(SectionTargeted):
             return "correct the expected count"
         also = say("{step similar} shows similar places")
         return either("check spelling and case against the file", also, joint="; ")
+
+
+def _needed_texts(
+    pattern: str, replacement: str, *, is_regex: bool, joins_lines: bool
+) -> tuple[str, ...] | None:
+    """Return texts, one of which every match of `pattern` contains; None if unknown."""
+    if joins_lines:
+        # A blank may be a line end in the file.
+        pattern = pattern.replace(" ", r"\s") if is_regex else needed_text(pattern, joins_lines=True)
+    if not is_regex:
+        return (pattern,) if pattern else None
+    compiled = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
+    return required_texts(compiled.text) if compiled.unknown_group(replacement) is None else None
 
 
 def _with_breaks(

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, to_lf
 
 if TYPE_CHECKING:
     from mdplan.text.edit import EditList
@@ -254,6 +254,27 @@ def _decode_unmarked(data: bytes) -> Source:
     except UnicodeDecodeError:
         text = data.decode("utf-8", "surrogateescape")
         return _source(data, text, "utf-8", b"", len(_INVALID_BYTE.findall(text)))
+
+
+# --- Questions to bytes, before they are decoded
+
+
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def keeps_ascii(data: bytes, encoding: str | None) -> bool:
+    """Return True if ASCII characters are bytes of the same number, and all others none of these.
+
+    `encoding` is the one that a caller gave for `data`.
+    """
+    return encoding is None and not data.startswith(_UTF_16)
+
+
+def may_contain(data: bytes, encoding: str | None, text: str) -> bool:
+    """Return False only if the text of `data` certainly does not contain `text`, whatever its line ends."""
+    # The longest line decides.
+    line = max(to_lf(text).split("\n"), key=len)
+    return not keeps_ascii(data, encoding) or line.encode("utf-8", "surrogateescape") in data
 
 
 def _encode(text: str, encoding: str) -> bytes:

@@ -23,7 +23,7 @@ from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.markdown.format_detection import document_format
 from mdplan.reports.plan import ApplyReport
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.source import DocumentFormat
+from mdplan.text.source import DocumentFormat, may_contain
 
 if TYPE_CHECKING:
     from mdplan.markdown.outline import Outline
@@ -111,6 +111,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
         edit["include"] = list(proposal.CODE_KINDS)
     if given["section"]:
         edit |= section_target(given["section"])
+    files = _with_text(session, files, edit)
     search = session.command_line("search", old, *names)
     check = proposal.check_count(given["count"], search) if counts_all else None
     return _propose(session, files, [edit], given, given["section"], check)
@@ -196,6 +197,33 @@ def _propose(
     words = partial(proposal.shortcut_words, edits[0]["op"], section)
     batch = proposal.batch_of(session, files, edits)
     return proposal.propose(session, batch, proposal.ApplyOptions.of(choice), words, check, section)
+
+
+def _with_text(session: Session, files: list[str], edit: Mapping[str, Any]) -> list[str]:
+    """Those of `files` in which `edit` may find something, or that cannot be read; one if there are none.
+
+    The others are not parsed.
+    """
+    # Loaded here: it loads pydantic.
+    from mdplan.requests.spellings import operation_named
+
+    model = operation_named(edit["op"])
+    texts = model.required_texts(edit) if model is not None and len(files) > 1 else None
+    if texts is None:
+        return files
+    documents = session.open_files()
+
+    def is_planned(file: str) -> bool:
+        name = documents.workspace.locate(session.named(file))
+        source = name if isinstance(name, Diagnostic) else documents.read(name, None)
+        return isinstance(source, Diagnostic) or any(may_contain(source.data, None, each) for each in texts)
+
+    planned = []
+    with session.console.progress("searching") as show:
+        for number, file in enumerate(files):
+            show(number, len(files))
+            planned += [file] if is_planned(file) else []
+    return planned or files[:1]
 
 
 def _check_order(command: str, file: str, words: tuple[str, ...], folder: str) -> None:
