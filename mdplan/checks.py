@@ -42,7 +42,7 @@ from mdplan.planning.navigation_entries import read_navigation
 from mdplan.planning.results import overlong_rows, unreadable_front_matter
 from mdplan.reading.broken_tree_links import broken_in_tree
 from mdplan.reports.history import CheckReport
-from mdplan.settings import Settings
+from mdplan.settings import ProgressCallback, Settings, no_progress
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
@@ -53,25 +53,34 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 def check_since(
-    files: OutlinedFiles, settings: Settings, reference: str, paths: Sequence[str]
+    files: OutlinedFiles,
+    settings: Settings,
+    reference: str,
+    paths: Sequence[str],
+    tick: ProgressCallback = no_progress,
 ) -> CheckReport:
     """Report what documents of the root of `files` lost since the commit `reference`.
 
-    `paths` are files or folders, from the root; without them all documents count. Raises `StorageRefused` as
+    `paths` are files or folders, from the root; without them all documents count. `tick` is called for each
+    that is compared. Raises `StorageRefused` as
     `CommittedVersion` does.
     """
     version = CommittedVersion(files.workspace, reference)
     with version.open() as committed:
-        return check_changes(OutlinedFiles.of(committed, settings), files, version.changes(paths))
+        return check_changes(OutlinedFiles.of(committed, settings), files, version.changes(paths), tick)
 
 
 def check_changes(
-    before: OutlinedFiles, after: OutlinedFiles, changes: Iterable[tuple[str | None, str | None]]
+    before: OutlinedFiles,
+    after: OutlinedFiles,
+    changes: Iterable[tuple[str | None, str | None]],
+    tick: ProgressCallback = no_progress,
 ) -> CheckReport:
     """Find what documents lost between two versions of a root; `changes` are their old and new paths."""
     changed: list[ChangedDocument] = []
     skipped: list[Diagnostic] = []
     for old, new in changes:
+        tick(len(changed), None)
         document = _open_document(before, after, old, new)
         if isinstance(document, Diagnostic):
             skipped.append(document.at(file=new))
@@ -81,7 +90,8 @@ def check_changes(
         LinkIndex(before, before.workspace.roots[0]), LinkIndex(after, after.workspace.roots[0])
     )
     warnings: list[Diagnostic] = []
-    for document in changed:
+    for number, document in enumerate(changed):
+        tick(number, len(changed))
         if document.new is not None:
             problems = (*document_problems(document.old, document.new), *links.problems_in(document))
             warnings += (warning.at(file=document.path) for warning in problems)

@@ -123,7 +123,9 @@ def propose(
     intent = {"title": choice.plan_title, "description": choice.plan_description}
     batch |= {name: text for name, text in intent.items() if text}
     while True:
-        draft = engine.draft(batch, stores=False)
+        with session.console.progress("planning") as show:
+            # A file is read, and then planned.
+            draft = engine.draft(batch, lambda done, total: show(done // 2, (total or 0) // 2), stores=False)
         if not draft.report.ok and section is not None and len(heading_path(section)) > 1:
             by_heading = engine.draft(_with_heading(batch, section), stores=False)
             draft = by_heading if by_heading.report.ok else draft

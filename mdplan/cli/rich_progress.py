@@ -10,14 +10,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 _WIDTH: Final = 30
 
 
-def rich_line(*, coloured: bool) -> Callable[[int, int], str]:
+def rich_line(doing: str, *, coloured: bool) -> Callable[[int, int], str]:
     """What draws the bar: takes how many files are done, and of how many, and gives its line."""
     console = Console(
         file=sys.stderr, force_terminal=True, color_system="auto" if coloured else None, highlight=False
     )
     # It is never started: a thread of its own, or a cursor that an interrupt leaves hidden, is not wanted.
     progress = Progress(
-        TextColumn("planning"),
+        TextColumn(doing),
         BarColumn(_WIDTH),
         TextColumn("{task.completed:.0f}/{task.total:.0f} files"),
         TimeRemainingColumn(compact=True),

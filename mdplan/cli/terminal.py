@@ -4,8 +4,9 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TextIO, TypeAlias
 
@@ -110,6 +111,28 @@ class Console:
 
         return page(_encoded(sys.stdout, text, self.out), os.environ)
 
+    def listener(self, choice: str = "auto", doing: str = "planning") -> "EventListener":
+        """What hears of the steps of long work; `choice` is one of `CHOICES`, auto is a bar on a terminal.
+
+        There rich draws the bar if it is installed.
+        """
+        draws = is_terminal(sys.stderr)
+        if choice == "jsonl":
+            return _json_line
+        if choice == "bar" or (choice == "auto" and draws and not (self.quiet or self.as_json)):
+            is_able = draws and os.environ.get("TERM") != "dumb"
+            return _Bar(doing, coloured=self.err.on if is_able else None, is_late=choice == "auto")
+        return lambda _event, _facts: None
+
+    @contextmanager
+    def progress(self, doing: str) -> Iterator[Callable[[int, int | None], None]]:
+        """What takes how many files are done, and of how many, while that is shown on a terminal."""
+        tell = self.listener(doing=doing)
+        try:
+            yield lambda done, total: tell("planned", {"done": done, "files": total})
+        finally:
+            tell("ended", {})
+
     def text(self, text: str) -> None:
         """Write `text`, which ends its lines, to standard output."""
         _write(sys.stdout, _encoded(sys.stdout, text, self.out))
@@ -200,50 +223,48 @@ EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 Line: TypeAlias = Callable[[int, int], str]
 _WIDTH: Final = 30
 _CLEAR: Final = "\r\033[K"
-
-
-def progress_listener(choice: str, *, quiet: bool, coloured: bool) -> EventListener:
-    """What hears of the steps of long work; `choice` is one of `CHOICES`, auto is a bar on a terminal.
-
-    There rich draws the bar if it is installed; it is `coloured` or not.
-    """
-    draws = is_terminal(sys.stderr)
-    if choice == "jsonl":
-        return _json_line
-    if choice == "bar" or (choice == "auto" and draws and not quiet):
-        is_able = draws and os.environ.get("TERM") != "dumb"
-        return _Bar(_best_line(coloured=coloured) if is_able else _plain_line)
-    return lambda _event, _facts: None
+_LATE: Final = 0.5
 
 
 def _json_line(event: str, facts: Mapping[str, Any]) -> None:
     write_error(escaped_json(json.dumps({"event": event, **facts}, ensure_ascii=False)))
 
 
-def _best_line(*, coloured: bool) -> Line:
-    try:
-        from mdplan.cli.rich_progress import rich_line
-    except ImportError:
-        return _plain_line
-    return rich_line(coloured=coloured)
+def _best_line(doing: str, *, coloured: bool | None) -> Line:
+    """What draws the bar: with rich, `coloured` or not, if it is installed; None for a plain one."""
+    with suppress(ImportError):
+        if coloured is not None:
+            from mdplan.cli.rich_progress import rich_line
 
+            return rich_line(doing, coloured=coloured)
 
-def _plain_line(done: int, total: int) -> str:
-    filled = _WIDTH * done // max(total, 1)
-    return f"planning [{'#' * filled}{'-' * (_WIDTH - filled)}] {done}/{total} files"
+    def plain_line(done: int, total: int) -> str:
+        filled = _WIDTH * done // max(total, 1)
+        return f"{doing} [{'#' * filled}{'-' * (_WIDTH - filled)}] {done}/{total} files"
+
+    return plain_line
 
 
 class _Bar:
-    """A bar that is drawn over itself, and is gone when the work is done. `line` gives its text."""
+    """A bar that is drawn over itself, and is gone when the work is done.
 
-    def __init__(self, line: Line) -> None:
+    One that `is_late` is only there from half a second on.
+    """
+
+    def __init__(self, doing: str, *, coloured: bool | None, is_late: bool) -> None:
+        self._doing, self._coloured = doing, coloured
         self._drawn = ""
-        self._line = line
+        self._first = time.monotonic() + (_LATE if is_late else 0)
+        self._line: Line | None = None
 
     def __call__(self, event: str, facts: Mapping[str, Any]) -> None:
         done, total = facts.get("done"), facts.get("files")
-        if event == "planned" and isinstance(done, int) and isinstance(total, int):
-            self._draw(self._line(done, total))
+        if time.monotonic() < self._first:
+            return
+        if event == "planned" and done is not None:
+            # Loaded when something is drawn.
+            self._line = self._line or _best_line(self._doing, coloured=self._coloured)
+            self._draw(f"{self._doing} {done} files" if total is None else self._line(done, total))
             if done == total:
                 self._draw("")
         elif event == "committing":

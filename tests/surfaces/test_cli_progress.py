@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mdplan.cli.terminal import progress_listener
+from mdplan.cli import terminal
+from mdplan.cli.terminal import NO_STYLE, Console, Style
 
 CLEAR = "\r\033[K"
 STEPS = [("planned", {"done": done, "files": 4}) for done in (1, 4)]
@@ -34,10 +35,14 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Draw:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
-    def draw(choice: str = "auto", *, stream: io.StringIO | None = None, coloured: bool = False) -> str:
+    def draw(
+        choice: str = "auto", *, stream: io.StringIO | None = None, coloured: bool = False, late: float = 0
+    ) -> str:
         stream = stream or Terminal()
         monkeypatch.setattr(sys, "stderr", stream)
-        tell = progress_listener(choice, quiet=False, coloured=coloured)
+        monkeypatch.setattr(terminal, "_LATE", late)
+        style = {"out": NO_STYLE, "err": Style(on=coloured)}
+        tell = Console(as_json=False, quiet=False, diff_is_for_people=False, **style).listener(choice)
         for event, facts in STEPS:
             tell(event, facts)
         return stream.getvalue()
@@ -85,6 +90,7 @@ def test_narrow_terminal_has_one_line(drawn: Draw, monkeypatch: pytest.MonkeyPat
 def test_rich_is_not_used_in_a_pipe(drawn: Draw) -> None:
     assert drawn(stream=io.StringIO()) == ""
     assert drawn("none") == ""
+    assert drawn(late=60) == "", "work was short"
     assert drawn("bar", stream=io.StringIO()) == PLAIN
 
 

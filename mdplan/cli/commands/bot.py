@@ -13,7 +13,7 @@ from mdplan.cli.options import all_options, approval_option
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import CHOICES, EventListener, progress_listener, shown
+from mdplan.cli.terminal import CHOICES, EventListener, shown
 from mdplan.cli.usage import Command, Group
 from mdplan.cli.views import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit, Problems
@@ -540,10 +540,7 @@ def branch_of_bot(given: Mapping[str, Any]) -> str:
 
 def listener_for(session: Session, given: Mapping[str, Any]) -> EventListener:
     """Return what shows the progress that `--progress` asks for."""
-    console = session.console
-    return progress_listener(
-        given["progress"], quiet=console.quiet or console.as_json, coloured=console.err.on
-    )
+    return session.console.listener(given["progress"])
 
 
 def check_commits(given: Mapping[str, Any]) -> None:

@@ -75,7 +75,8 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
         if isinstance(name, Diagnostic) and Path(path).resolve() != Path(files.workspace.roots[0].path):
             return name
         named.append("" if isinstance(name, Diagnostic) else name.path)
-    report = check_since(files, session.settings(), reference, [] if "" in named else named)
+    with session.console.progress("checking") as show:
+        report = check_since(files, session.settings(), reference, [] if "" in named else named, show)
     root = Path(files.workspace.roots[0].path)
     missing = next((name for name in named if not os.path.lexists(root / name)), None)
     # What is gone since the commit is a change; this path was in neither version.

@@ -91,7 +91,8 @@ def search(
     if not os.path.lexists(session.named(file)) and os.path.lexists(session.named(pattern)):
         call = shlex.join(["mdplan", "search", file, pattern])
         raise Misuse(f"there is no file `{file}`", f"the text comes first: `{call}`")
-    report = session.words().tell_all(search_files(session.open_files(), request))
+    with session.console.progress("searching") as show:
+        report = session.words().tell_all(search_files(session.open_files(), request, show))
     if report.ok and not session.console.as_json:
         session.console.paged(escaped(search_text(report, hashes=is_long)))
     return session.finish(report)
