@@ -16,6 +16,7 @@ from bot import bot_parts
 from documents import MEGABYTE, corpus, document
 from durability import durability_parts
 from measure import Measure, Part, short
+from pages import page_parts
 from process_startup import starting_parts
 from review import review_parts
 from rivals import Missing, filesystem_server, parsers, text_editor
@@ -54,6 +55,7 @@ def all_parts(names: Sequence[str]) -> Iterator[Part]:
         "verbs": verb_parts(text),
         "durability": durability_parts(),
         "bot": bot_parts(),
+        "pages": page_parts(),
         "review": review_parts(),
     }
     for name, parts in groups.items():

@@ -105,6 +105,14 @@ hostile_lines = st.builds(
 )
 
 
+# Headings, and links, labels and anchors that name them.
+NAMES = (
+    *("\n# One\n\n", "## Two\n\n", "# One\n", '\n<a id="one"></a> x\n\n', "[l](#one) [m](#two) [a]\n\n"),
+    *("[a]: #one\n\n", '<div id="two">\n\n', "x[^1] [[#One]] [w](%6fne) [v](&#35;one)\n\n", "[^1]: note\n\n"),
+    *('<a href="#one">y</a> <A NAME=three id=one>\n\n', '> <a title=">"\n> id="one">\n\n'),
+)
+
+
 def hostile_documents(
     line_ends: tuple[str, ...] = ("\n", "\n", "\n", "\r\n", "\r"),
 ) -> st.SearchStrategy[str]:

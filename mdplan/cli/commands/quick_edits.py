@@ -212,11 +212,15 @@ def _with_text(session: Session, files: list[str], edit: Mapping[str, Any]) -> l
     if texts is None:
         return files
     documents = session.open_files()
+    workspace = documents.workspace
 
     def is_planned(file: str) -> bool:
-        name = documents.workspace.locate(session.named(file))
-        source = name if isinstance(name, Diagnostic) else documents.read(name, None)
-        return isinstance(source, Diagnostic) or any(may_contain(source.data, None, each) for each in texts)
+        name = workspace.locate(session.named(file))
+        content = name if isinstance(name, Diagnostic) else workspace.read(name, documents.max_file_bytes)
+        if isinstance(content, Diagnostic) or isinstance(name, Diagnostic):
+            return True
+        may_match = any(may_contain(content.data, None, text) for text in texts)
+        return may_match or isinstance(documents.decode(name, content.data, None), Diagnostic)
 
     planned = []
     with session.console.progress("searching") as show:
