@@ -1,83 +1,93 @@
-"""Everything that depends on the less stable parts of the MCP SDK: tools with schemas of our own, and stdio.
+"""The server of the MCP SDK that publishes our tools, resources and prompts, and stdio.
 
-`Tool`, `FuncMetadata` and the low-level server can be imported but are not promised to stay as they are, so
-they are named here and nowhere else, and a test builds every tool.
+It is the SDK's low-level server: schemas are ours, arguments arrive as they were sent, and nothing here
+touches what the SDK keeps private.
 """
 
+import base64
 import json
+import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from threading import Lock
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 from urllib.parse import quote
-from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
-from mcp import MCPError
-from mcp.server.apps import Apps, client_supports_apps
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
-from mcp.server.mcpserver.prompts.base import Prompt
-from mcp.server.mcpserver.tools import Tool, ToolManager
-from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp import MCPError, UriTemplate
+from mcp.server.apps import EXTENSION_ID, client_supports_apps
+from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.message import SessionMessage
+from mcp.shared.subscriptions import ResourceUpdated
 from mcp.types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
+    BlobResourceContents,
+    CallToolRequestParams,
     CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
     Completion,
-    CompletionArgument,
-    CompletionContext,
+    GetPromptRequestParams,
+    GetPromptResult,
     Icon,
     InputRequiredResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Prompt,
+    PromptMessage,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
     ResourceTemplateReference,
     TextContent,
+    TextResourceContents,
+    Tool,
     ToolAnnotations,
     jsonrpc_message_adapter,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
-from mdplan.mcp.approval import Tasks, ask_for_review, hide_apps, may_ask, record_waiting
+from mdplan.mcp.approval import Context, Tasks, ToolCall, ask_for_review, may_ask, record_waiting
 from mdplan.mcp.tool import (
     Catalog,
     ChatDecisions,
     CurrentCall,
-    PromptDefinition,
     ResourceDefinition,
     ShownFiles,
     ToolDefinition,
     current_call,
 )
-from mdplan.text.lazy_pattern import lazy_pattern
 
-# Messages that a server without tools can answer.
-_ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
+_LOG: Final = logging.getLogger(__name__)
 
 # The thread that waits for the next line of standard input.
 _READER: Final = 1
 _POLL_SECONDS: Final = 0.02
-_PARAMETER: Final = lazy_pattern(r"\{\+?(\w+)\}")
 
 # Progress of a call is reported when it takes longer than this, and again after as long.
 PROGRESS_SECONDS: Final = 1.0
 
-# By the channel to a client, and forgotten with it.
-_SHOWN: Final[WeakKeyDictionary[object, ShownFiles]] = WeakKeyDictionary()
-_SHOWN_LOCK: Final = Lock()
-
-# Values of the parameters of templates, by the URI of the template.
-Completer: TypeAlias = Callable[[str, Mapping[str, str]], Iterable[str]]
-_COMPLETERS: Final[WeakKeyDictionary[MCPServer[Any], Mapping[str, Completer]]] = WeakKeyDictionary()
+# What the clients of the sessions of a server were shown, the session used last at the end.
+Sessions: TypeAlias = OrderedDict[str, ShownFiles]
+_MOST_SESSIONS: Final = 500
 
 # A page with one line changed.
 _ICON: Final = "data:image/svg+xml," + quote(
@@ -89,124 +99,202 @@ _ICON: Final = "data:image/svg+xml," + quote(
 # The protocol allows no more.
 _MOST_VALUES: Final = 100
 
-
-def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
-    """Server that says who it is, and has nothing yet."""
-    server: MCPServer[Any] = MCPServer(
-        "mdplan",
-        title="mdplan",
-        version=version,
-        instructions=instructions,
-        icons=[Icon(src=_ICON, mime_type="image/svg+xml", sizes=["any"])],
-        log_level="WARNING",
-        extensions=[Apps(), Tasks()],
-    )
-    hide_apps(server)
-
-    # The first reply says whether there is completion, so it is added before the server is filled.
-    async def complete(
-        ref: object, argument: CompletionArgument, context: CompletionContext | None
-    ) -> Completion | None:
-        uri = ref.uri if isinstance(ref, ResourceTemplateReference) else None
-        find = _COMPLETERS.get(server, {}).get(uri or "")
-        known = context.arguments or {} if context is not None else {}
-        if find is None:
-            return None
-        return await anyio.to_thread.run_sync(_completion, find, argument, known)
-
-    server.completion()(complete)  # type: ignore[no-untyped-call]
-    return server
+_UI: Final = "ui"
 
 
-def _completion(find: Completer, argument: CompletionArgument, known: Mapping[str, str]) -> Completion:
-    """The values that contain what was typed, those that begin with it in front."""
-    typed = argument.value.casefold()
-    found = [each for each in dict.fromkeys(find(argument.name, known)) if typed in each.casefold()]
-    found.sort(key=lambda each: not each.casefold().startswith(typed))
-    return Completion(values=found[:_MOST_VALUES], total=len(found), has_more=len(found) > _MOST_VALUES)
+@asynccontextmanager
+async def _sessions(_: Server[Sessions]) -> AsyncIterator[Sessions]:
+    yield OrderedDict()
 
 
-def fill(server: MCPServer[Any], offer: Catalog) -> None:
-    """Publish all of `offer`, as it is, on a server that has nothing yet."""
-    # The SDK's own way to add a tool makes its schema from the signature of a function.
-    tools = [_tool(definition, offer.decisions) for definition in offer.tools]
-    server._tool_manager = _Tools(tools=tools)  # noqa: SLF001
-    for resource in offer.resources:
-        _add_resource(server, resource)
-    _COMPLETERS[server] = {each.uri: each.complete for each in offer.resources if each.complete is not None}
-    for prompt in offer.prompts:
-        server.add_prompt(_prompt(prompt))
+class McpServer(Server[Sessions]):
+    """A server that says who it is at once, and has what `load` gives it once somebody asks for that."""
+
+    def __init__(self, *, version: str, instructions: str) -> None:
+        """Take no catalog yet: set `catalog`, or `load`, which makes it."""
+        self.catalog: Catalog | None = None
+        self.load: Callable[[], Catalog] | None = None
+        self._loading = anyio.Lock()
+        self._bus = InMemorySubscriptionBus()
+        super().__init__(
+            "mdplan",
+            title="mdplan",
+            version=version,
+            instructions=instructions,
+            icons=[Icon(src=_ICON, mime_type="image/svg+xml", sizes=["any"])],
+            lifespan=_sessions,
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=self._list_tools,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
+            on_subscriptions_listen=ListenHandler(self._bus),
+        )
+        security = RequestStateSecurity.ephemeral()
+        self.middleware.append(RequestStateBoundary(security, default_audience=self.name))
+        tasks = Tasks(self._call_tool)
+        tasks.add_to(self)
+        self.extensions = {EXTENSION_ID: {}, tasks.identifier: {}}
+
+    async def _loaded(self) -> Catalog:
+        async with self._loading:
+            if self.catalog is None:
+                assert self.load is not None, "a server has a catalog, or what loads one"
+                self.catalog = await anyio.to_thread.run_sync(self.load)
+        return self.catalog
+
+    # --- Tools
+
+    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
+        tools = self.catalog.tools if self.catalog is not None else ()
+        return next((tool.input_schema for tool in tools if tool.name == name), None)
+
+    async def _tools_for(self, ctx: Context) -> list[ToolDefinition]:
+        """Clients without MCP Apps do not see the tools of an App."""
+        tools, has_apps = (await self._loaded()).tools, client_supports_apps(ctx)
+        return [tool for tool in tools if has_apps or not tool.is_only_for_app]
+
+    async def _list_tools(self, ctx: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+        has_apps = client_supports_apps(ctx)
+        return ListToolsResult(
+            tools=[_published(tool, has_apps=has_apps) for tool in await self._tools_for(ctx)]
+        )
+
+    async def _call_tool(
+        self, ctx: Context, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
+        tools = {tool.name: tool for tool in await self._tools_for(ctx)}
+        if params.name not in tools:
+            message = f"Unknown tool: {params.name}; this server has {', '.join(tools)}"
+            raise MCPError(INVALID_PARAMS, message)
+        decisions = (await self._loaded()).decisions
+        # In a thread, so that other calls go on.
+        call, shown = ToolCall(ctx, params), _shown_in_session(ctx)
+        run = partial(_call, tools[params.name], decisions, call, shown, self._bus)
+        try:
+            return await anyio.to_thread.run_sync(run)
+        except MCPError:
+            raise
+        except Exception:  # noqa: BLE001 (a bug must not end the server)
+            _LOG.exception("Tool %r raised an unexpected exception", params.name)
+            text = f"Error executing tool {params.name}"
+            return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+
+    # --- Resources and prompts
+
+    async def _resources_for(self, ctx: Context) -> list[ResourceDefinition]:
+        resources, has_apps = (await self._loaded()).resources, client_supports_apps(ctx)
+        return [each for each in resources if has_apps or not each.is_app]
+
+    async def _list_resources(self, ctx: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
+        resources = [each for each in await self._resources_for(ctx) if not UriTemplate.is_template(each.uri)]
+        return ListResourcesResult(resources=[Resource(uri=each.uri, **_facts(each)) for each in resources])
+
+    async def _list_templates(
+        self, ctx: Context, _: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        resources = [each for each in await self._resources_for(ctx) if UriTemplate.is_template(each.uri)]
+        return ListResourceTemplatesResult(
+            resource_templates=[ResourceTemplate(uri_template=each.uri, **_facts(each)) for each in resources]
+        )
+
+    async def _read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        for resource in await self._resources_for(ctx):
+            values = UriTemplate.parse(resource.uri).match(params.uri)
+            if values is None:
+                continue
+            try:
+                content = await anyio.to_thread.run_sync(partial(resource.read, **values))
+            except Exception as error:
+                _LOG.exception("Resource %r raised an unexpected exception", params.uri)
+                message = f"Error reading resource {params.uri}"
+                raise MCPError(INTERNAL_ERROR, message, {"uri": params.uri}) from error
+            if content is not None:
+                return ReadResourceResult(contents=[_contents(resource, params.uri, content)])
+        only_apps = params.uri.startswith("ui://") and not client_supports_apps(ctx)
+        message = "this server shows Apps only to clients that declare MCP Apps"
+        raise MCPError(
+            INVALID_PARAMS, message if only_apps else "there is no such resource", {"uri": params.uri}
+        )
+
+    async def _list_prompts(self, _: Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
+        prompts = (await self._loaded()).prompts
+        return ListPromptsResult(
+            prompts=[
+                Prompt(name=each.name, title=each.title, description=each.description, arguments=[])
+                for each in prompts
+            ]
+        )
+
+    async def _get_prompt(self, _: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        for prompt in (await self._loaded()).prompts:
+            if prompt.name == params.name:
+                content = TextContent(type="text", text=prompt.text)
+                message = PromptMessage(role="user", content=content)
+                return GetPromptResult(description=prompt.description, messages=[message])
+        raise MCPError(INVALID_PARAMS, f"Unknown prompt: {params.name}")
+
+    async def _complete(self, _: Context, params: CompleteRequestParams) -> CompleteResult:
+        uri = params.ref.uri if isinstance(params.ref, ResourceTemplateReference) else None
+        known = (params.context.arguments if params.context is not None else None) or {}
+        for resource in (await self._loaded()).resources:
+            if resource.uri == uri and resource.complete is not None:
+                find = partial(resource.complete, params.argument.name, known)
+                values = await anyio.to_thread.run_sync(_matching, find, params.argument.value.casefold())
+                has_more = len(values) > _MOST_VALUES
+                completion = Completion(values=values[:_MOST_VALUES], total=len(values), has_more=has_more)
+                return CompleteResult(completion=completion)
+        return CompleteResult(completion=Completion(values=[]))
 
 
-def run_on_stdio(server: MCPServer[Any], load: Callable[[], Catalog]) -> None:
+def run_on_stdio(server: McpServer, load: Callable[[], Catalog]) -> None:
     """Serve on standard input and output until the input ends.
 
     What the server offers is loaded once the client was told who serves it, which so need not wait for it.
     """
-    anyio.run(_serve_stdio, server, load)
+    server.load = load
+    anyio.run(_serve_stdio, server)
 
 
-class _Filling:
-    """Fills a server before the first message that is not about the connection itself."""
-
-    def __init__(self, server: MCPServer[Any], load: Callable[[], Catalog]) -> None:
-        self._server = server
-        self._load = load
-        self._lock = anyio.Lock()
-        self._is_filled = False
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if ctx.method not in _ABOUT_CONNECTIONS:
-            async with self._lock:
-                if not self._is_filled:
-                    fill(self._server, await anyio.to_thread.run_sync(self._load))
-                    self._is_filled = True
-        return await call_next(ctx)
+def _matching(find: Callable[[], Iterable[str]], typed: str) -> list[str]:
+    """The values that contain what was `typed`, those that begin with it in front."""
+    found = [value for value in dict.fromkeys(find()) if typed in value.casefold()]
+    return sorted(found, key=lambda value: not value.casefold().startswith(typed))
 
 
-class _AnyArguments(FuncMetadata):
-    """Arguments of any shape: the SDK would drop unknown ones in silence, and we refuse them by name."""
-
-    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
-        """All arguments, as the one parameter of the function after the tool."""
-        return {"arguments": arguments_to_validate}
-
-
-class _Tools(ToolManager):
-    """Tools of a server; the SDK would answer a call of an unknown one as a tool that failed."""
-
-    async def call_tool(
-        self,
-        name: str,
-        arguments: dict[str, Any],
-        context: Context[Any, Any],
-        convert_result: bool = False,  # noqa: FBT001, FBT002 (the SDK's signature)
-    ) -> Any:  # noqa: ANN401 (the SDK's signature)
-        """Call the tool `name`. Raises `MCPError` (invalid params) for one that is not there."""
-        has_apps = client_supports_apps(context)
-        known_tools = {tool.name for tool in self.list_tools() if has_apps or not _is_only_for_app(tool)}
-        if name not in known_tools:
-            known = ", ".join(tool.name for tool in self.list_tools() if tool.name in known_tools)
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}; this server has {known}")
-        return await super().call_tool(name, arguments, context, convert_result)
+def _facts(resource: ResourceDefinition) -> dict[str, Any]:
+    """What a resource and a template are both published with."""
+    return {
+        "name": resource.name,
+        "title": resource.title,
+        "description": resource.description,
+        "mime_type": resource.mime_type,
+        "meta": dict(resource.meta) if resource.meta is not None else None,
+    }
 
 
-def _is_only_for_app(tool: Tool) -> bool:
-    return bool((tool.meta or {}).get("ui", {}).get("visibility") == ["app"])
+def _contents(
+    resource: ResourceDefinition, uri: str, content: str | bytes
+) -> TextResourceContents | BlobResourceContents:
+    facts: dict[str, Any] = {"uri": uri, "mime_type": resource.mime_type, "meta": resource.meta}
+    if isinstance(content, bytes):
+        return BlobResourceContents(blob=base64.b64encode(content).decode(), **facts)
+    return TextResourceContents(text=content, **facts)
 
 
-def _tool(definition: ToolDefinition, decisions: ChatDecisions | None) -> Tool:
-    # A plain function, not a coroutine: the SDK runs it in a thread, and other calls go on concurrently.
+def _published(definition: ToolDefinition, *, has_apps: bool) -> Tool:
+    """The tool as clients see it; those without MCP Apps see no link to one."""
+    meta = definition.published_meta
     return Tool(
-        fn=partial(_call, definition, decisions),
         name=definition.name,
         title=definition.title,
         description=definition.description,
-        parameters=dict(definition.input_schema),
-        fn_metadata=_AnyArguments(arg_model=ArgModelBase, output_schema=dict(definition.output_schema)),
-        is_async=False,
-        context_kwarg="context",
-        meta=definition.published_meta,
+        input_schema=dict(definition.input_schema),
+        output_schema=dict(definition.output_schema),
+        meta=meta if has_apps else {name: value for name, value in meta.items() if name != _UI},
         annotations=ToolAnnotations(
             title=definition.title,
             read_only_hint=not definition.writes,
@@ -220,58 +308,66 @@ def _tool(definition: ToolDefinition, decisions: ChatDecisions | None) -> Tool:
 def _call(
     definition: ToolDefinition,
     decisions: ChatDecisions | None,
-    arguments: Mapping[str, Any],
-    context: Context[Any, Any],
+    call: ToolCall,
+    shown: ShownFiles | None,
+    bus: InMemorySubscriptionBus,
 ) -> CallToolResult | InputRequiredResult:
-    new_call = partial(CurrentCall, *_client_name(context), _shown_in_session(context), _Progress(context))
-    with current_call(new_call()) as call:
+    ctx, arguments = call.ctx, call.params.arguments or {}
+    new_call = partial(CurrentCall, *_client_name(ctx), shown, _Progress(ctx))
+    with current_call(new_call()) as current:
         answer = definition.call(arguments)
-    plan_id = call.pending[-1].plan_id if call.pending else answer.structured.get("planId")
-    if call.pending and may_ask():
-        shows_app = definition.shows_app and client_supports_apps(context)
-        asked = ask_for_review(call.pending[-1], context, None if shows_app else decisions)
+    plan_id = current.pending[-1].plan_id if current.pending else answer.structured.get("planId")
+    if current.pending and may_ask():
+        shows_app = definition.shows_app and client_supports_apps(ctx)
+        asked = ask_for_review(current.pending[-1], call, None if shows_app else decisions)
         if isinstance(asked, InputRequiredResult):
             return asked
         if asked:
-            with current_call(new_call()) as call:
+            with current_call(new_call()) as current:
                 answer = definition.call(arguments)
-    if call.pending:
-        record_waiting(call.pending[-1])
-    for uri in call.changed:
-        anyio.from_thread.run(context.notify_resource_updated, uri)
+    if current.pending:
+        record_waiting(current.pending[-1])
+    for uri in current.changed:
+        anyio.from_thread.run(bus.publish, ResourceUpdated(uri=uri))
     return CallToolResult(
         content=[TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.structured),
         is_error=answer.is_refusal,
-        meta=dict(answer.meta) or _meta_for_app(definition, decisions, plan_id, context),
+        meta=dict(answer.meta) or _meta_for_app(definition, decisions, plan_id, ctx),
     )
 
 
 def _meta_for_app(
-    definition: ToolDefinition,
-    decisions: ChatDecisions | None,
-    plan_id: str | None,
-    context: Context[Any, Any],
+    definition: ToolDefinition, decisions: ChatDecisions | None, plan_id: str | None, ctx: Context
 ) -> dict[str, Any] | None:
     """What the App of a tool receives with a plan: hosts give `_meta` to the App, and not to the model."""
     if decisions is None or plan_id is None or definition.is_only_for_app or not definition.shows_app:
         return None
-    return dict(decisions.meta_of(plan_id)) or None if client_supports_apps(context) else None
+    return dict(decisions.meta_of(plan_id)) or None if client_supports_apps(ctx) else None
 
 
-def _shown_in_session(context: Context[Any, Any]) -> ShownFiles | None:
-    """What the client was shown on its connection; None where each request has a connection of its own."""
-    # The SDK makes a new session for each request; what lasts is the channel to the client.
-    connection = context.session._connection  # noqa: SLF001
-    if not connection.has_standalone_channel:
-        return None
-    with _SHOWN_LOCK:
-        return _SHOWN.setdefault(connection.outbound, ShownFiles())
+def _shown_in_session(ctx: Context) -> ShownFiles | None:
+    """What the client was shown in its session; None where each request stands alone.
+
+    Standard input and output are one session, for which the SDK makes one lifespan. Over HTTP a lifespan is
+    that of the server; there a session has an ID, and the newest protocol has no sessions.
+    """
+    session = ""
+    if ctx.request is not None:
+        session = ctx.request.headers.get("mcp-session-id", "")
+        if not session or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return None
+    sessions: Sessions = ctx.lifespan_context
+    shown = sessions.setdefault(session, ShownFiles())
+    sessions.move_to_end(session)
+    if len(sessions) > _MOST_SESSIONS:
+        sessions.popitem(last=False)
+    return shown
 
 
-def _client_name(context: Context[Any, Any]) -> tuple[str | None, str]:
+def _client_name(ctx: Context) -> tuple[str | None, str]:
     """The name that the client gives itself, None where it gives none; and its version."""
-    params = context.session.client_params
+    params = ctx.session.client_params
     return (params.client_info.name, params.client_info.version) if params is not None else (None, "")
 
 
@@ -282,8 +378,8 @@ class _Progress:
     work: all of it that says how far it is comes before anything is written.
     """
 
-    def __init__(self, context: Context[Any, Any]) -> None:
-        self._context = context
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
         self._reported = 0
         self._next = time.monotonic() + PROGRESS_SECONDS
 
@@ -294,64 +390,15 @@ class _Progress:
         self._reported = done
         # A client that went away is no reason to stop.
         with suppress(Exception):
-            anyio.from_thread.run(self._context.report_progress, done, total)
+            anyio.from_thread.run(self._ctx.session.report_progress, done, total)
         self._next = time.monotonic() + PROGRESS_SECONDS
 
 
-def _prompt(definition: PromptDefinition) -> Prompt:
-    def text() -> str:
-        return definition.text
-
-    return Prompt.from_function(
-        text, name=definition.name, title=definition.title, description=definition.description
-    )
-
-
-def _add_resource(server: MCPServer[Any], definition: ResourceDefinition) -> None:
-    def found(content: str | bytes | None) -> str | bytes:
-        if content is None:
-            raise ResourceNotFoundError("there is no such resource")
-        return content
-
-    # The SDK takes the parameters of a template from the signature of the function.
-    def read() -> str | bytes:
-        return found(definition.read())
-
-    def read_of_plan(plan_id: str) -> str | bytes:
-        return found(definition.read(plan_id))
-
-    def read_of_file(path: str) -> str | bytes:
-        return found(definition.read(path))
-
-    def read_of_section(path: str, heading: str) -> str | bytes:
-        return found(definition.read(path, heading))
-
-    by_parameters: dict[tuple[str, ...], Callable[..., str | bytes]] = {
-        (): read,
-        ("plan_id",): read_of_plan,
-        ("path",): read_of_file,
-        ("heading", "path"): read_of_section,
-    }
-
-    server.resource(
-        definition.uri,
-        name=definition.name,
-        title=definition.title,
-        description=definition.description,
-        mime_type=definition.mime_type,
-        meta=dict(definition.meta) if definition.meta is not None else None,
-    )(by_parameters[tuple(_PARAMETER.findall(definition.uri))])
-
-
-async def _serve_stdio(server: MCPServer[Any], load: Callable[[], Catalog]) -> None:
-    server.middleware.append(_Filling(server, load))
-    lowlevel = server._lowlevel_server  # noqa: SLF001 (the only way to put something before its reader)
+async def _serve_stdio(server: McpServer) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, tasks)
         async with stdio_server() as (read_stream, write_stream):
-            await lowlevel.run(
-                LenientStream(read_stream), write_stream, lowlevel.create_initialization_options()
-            )
+            await server.run(LenientStream(read_stream), write_stream, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 

@@ -13,23 +13,22 @@ where the operator started the server with `--approve-in-chat`.
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 from mcp import MCPError
-from mcp.server.apps import client_supports_apps
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.extension import Extension, MethodBinding
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.context import HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
 from mcp.types import (
     INVALID_PARAMS,
+    METHOD_NOT_FOUND,
     CallToolRequestParams,
     CallToolResult,
     ElicitationCapability,
@@ -54,62 +53,89 @@ _MOST_COMMENT: Final = 2_000
 _MAY: Final = "To decide edit by edit, cancel, and run this in your own terminal"
 _TOO_LONG: Final = "To approve, run this in your own terminal"
 _MAY_NOT: Final = "This server takes no approvals from the chat. To approve, run this in your own terminal"
-_INPUT_IN_RESULTS: Final = "2026-07-28"
+
+# Since then calls answer that they need input, and clients have tasks.
+_SINCE: Final = "2026-07-28"
 
 # Clients give up on a call after a minute or so, unless they are told otherwise.
 DECISION_SECONDS: Final = 45.0
 _POLL_SECONDS: Final = 0.25
 
 
+Context: TypeAlias = ServerRequestContext[Any, Any]
+CallTool: TypeAlias = Callable[[Context, CallToolRequestParams], Awaitable[HandlerResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool as the SDK passes it on."""
+
+    ctx: Context
+    params: CallToolRequestParams
+
+    @property
+    def has_input_in_results(self) -> bool:
+        """Whether a call is answered with what it needs to know, and then sent again."""
+        return is_version_at_least(self.ctx.protocol_version, _SINCE)
+
+    @property
+    def elicitation(self) -> ElicitationCapability | None:
+        """How the client asks its user, if it does."""
+        capabilities = self.ctx.session.client_capabilities
+        return capabilities.elicitation if capabilities is not None else None
+
+
 def ask_for_review(
-    plan: PendingPlan, context: Context[Any, Any], decisions: ChatDecisions | None
+    plan: PendingPlan, call: ToolCall, decisions: ChatDecisions | None
 ) -> InputRequiredResult | bool:
     """Ask the user of the client about `plan`; called in the thread of the call.
 
     What the call has to answer so that the client asks; or whether there is a decision now, after waiting for
     one as long as DECISION_SECONDS. Forms are shown where there are `decisions` that they can become.
     """
-    if plan.address is not None and _opens_addresses(context):
-        return _send_to_page(plan, plan.address, context)
-    if decisions is not None and _shows_forms(context):
-        return _show_form(plan, context, decisions)
+    elicitation = call.elicitation
+    if elicitation is None:
+        return False
+    if plan.address is not None and elicitation.url is not None:
+        return _send_to_page(plan, plan.address, call)
+    # A client that names no mode shows forms.
+    if decisions is not None and (elicitation.form is not None or elicitation.url is None):
+        return _show_form(plan, call, decisions)
     return False
 
 
-def _send_to_page(plan: PendingPlan, address: str, context: Context[Any, Any]) -> InputRequiredResult | bool:
+def _send_to_page(plan: PendingPlan, address: str, call: ToolCall) -> InputRequiredResult | bool:
     message = (
         f"An edit needs your approval: plan {plan.plan_id[:23]}. The link shows it. "
         f"To decide, run this in your own terminal: mdplan review {plan.plan_id[:23]}"
     )
-    if not _gives_input_in_results(context):
-        return anyio.from_thread.run(_asked_at_once, plan, message, context)
-    if not context.input_responses:
+    if not call.has_input_in_results:
+        return anyio.from_thread.run(_asked_at_once, plan, message, call)
+    if not call.params.input_responses:
         params = ElicitRequestURLParams(message=message, url=address)
         return InputRequiredResult(
             request_state=plan.plan_id, input_requests={_KEY: ElicitRequest(params=params)}
         )
-    answer = context.input_responses.get(_KEY)
+    answer = call.params.input_responses.get(_KEY)
     is_open = getattr(answer, "action", None) == "accept"
-    return is_open and anyio.from_thread.run(_decided, plan, context)
+    return is_open and anyio.from_thread.run(_decided, plan, call)
 
 
-def _show_form(
-    plan: PendingPlan, context: Context[Any, Any], decisions: ChatDecisions
-) -> InputRequiredResult | bool:
+def _show_form(plan: PendingPlan, call: ToolCall, decisions: ChatDecisions) -> InputRequiredResult | bool:
     """Ask in a form. The answer counts for the plan and the version of its decisions that the form was on."""
     seen = f"{plan.plan_id} {plan.version}"
-    if _gives_input_in_results(context):
-        if not context.input_responses:
+    if call.has_input_in_results:
+        if not call.params.input_responses:
             form = _form(plan, decisions)
             if form is None:
                 return False
             return InputRequiredResult(request_state=seen, input_requests={_KEY: ElicitRequest(params=form)})
-        if context.request_state != seen:
+        if call.params.request_state != seen:
             return False
-        answer = context.input_responses.get(_KEY)
+        answer = call.params.input_responses.get(_KEY)
     else:
         form = _form(plan, decisions)
-        answer = anyio.from_thread.run(_form_answer, form, context) if form is not None else None
+        answer = anyio.from_thread.run(_form_answer, form, call) if form is not None else None
     if not isinstance(answer, ElicitResult) or answer.action != "accept":
         return False
     given = answer.content or {}
@@ -148,55 +174,35 @@ def _is_whole(plan: PendingPlan, decisions: ChatDecisions) -> bool:
     return question is not None and question.is_whole
 
 
-async def _form_answer(form: ElicitRequestFormParams, context: Context[Any, Any]) -> ElicitResult | None:
+async def _form_answer(form: ElicitRequestFormParams, call: ToolCall) -> ElicitResult | None:
     try:
-        answer: ElicitResult = await context.session.elicit_form(
-            form.message, form.requested_schema, context.request_id
+        answer: ElicitResult = await call.ctx.session.elicit_form(
+            form.message, form.requested_schema, call.ctx.request_id
         )
     except MCPError:
         return None
     return answer
 
 
-def _gives_input_in_results(context: Context[Any, Any]) -> bool:
-    return is_version_at_least(context.protocol_version or "", _INPUT_IN_RESULTS)
-
-
-def _elicitation(context: Context[Any, Any]) -> ElicitationCapability | None:
-    capabilities = context.client_capabilities
-    return capabilities.elicitation if capabilities is not None else None
-
-
-def _shows_forms(context: Context[Any, Any]) -> bool:
-    elicitation = _elicitation(context)
-    # A client that names no mode shows forms.
-    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
-
-
-def _opens_addresses(context: Context[Any, Any]) -> bool:
-    elicitation = _elicitation(context)
-    return elicitation is not None and elicitation.url is not None
-
-
-async def _asked_at_once(plan: PendingPlan, message: str, context: Context[Any, Any]) -> bool:
+async def _asked_at_once(plan: PendingPlan, message: str, call: ToolCall) -> bool:
     assert plan.address is not None
     asked = secrets.token_hex(16)
     try:
-        answer = await context.elicit_url(message, plan.address, asked)
+        answer = await call.ctx.session.elicit_url(message, plan.address, asked, call.ctx.request_id)
     except MCPError:
         # The client can show no address after all: the agent is told how to ask.
         return False
     if answer.action != "accept":
         return False
-    is_decided = await _decided(plan, context)
+    is_decided = await _decided(plan, call)
     if is_decided:
         # That the client was told is a courtesy.
         with suppress(Exception):
-            await context.session.send_elicit_complete(asked)
+            await call.ctx.session.send_elicit_complete(asked)
     return is_decided
 
 
-async def _decided(plan: PendingPlan, context: Context[Any, Any]) -> bool:
+async def _decided(plan: PendingPlan, call: ToolCall) -> bool:
     """Whether `plan` is decided in time. Meanwhile a client that listens receives progress."""
     with anyio.move_on_after(0 if has_task() else DECISION_SECONDS):
         seconds = 0.0
@@ -204,7 +210,7 @@ async def _decided(plan: PendingPlan, context: Context[Any, Any]) -> bool:
             await anyio.sleep(_POLL_SECONDS)
             seconds += _POLL_SECONDS
             if seconds.is_integer():
-                await context.report_progress(seconds, None, "waiting for a decision")
+                await call.ctx.session.report_progress(seconds, None, "waiting for a decision")
         return True
     return plan.is_decided
 
@@ -216,7 +222,6 @@ async def _decided(plan: PendingPlan, context: Context[Any, Any]) -> bool:
 # again.
 
 TASKS_ID: Final = "io.modelcontextprotocol/tasks"
-_SINCE: Final = "2026-07-28"
 _MISSING_CAPABILITY: Final = -32021
 
 # As long as a person may take; the plan is kept longer.
@@ -266,10 +271,10 @@ def _outcome_of(*, may_ask: bool) -> Iterator[CallOutcome]:
 
 @dataclass(slots=True)
 class _Task:
-    """A call that waits for a decision about `plan`, and what makes it again."""
+    """A call that waits for a decision about `plan`, and its `params`."""
 
     plan: PendingPlan
-    again: CallNext
+    params: CallToolRequestParams
     result: dict[str, Any] | None = None
     is_cancelled: bool = False
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -303,41 +308,37 @@ class TaskParams(RequestParams):
     task_id: str = Field(alias="taskId")
 
 
-class Tasks(Extension):
-    """Tasks of one server, in its memory: they end with it, and the plans stay."""
+class Tasks:
+    """Tasks of one server, in its memory: they end with it, and the plans stay. `call` calls a tool."""
 
-    identifier = TASKS_ID
+    identifier: Final = TASKS_ID
 
-    def __init__(self) -> None:
+    def __init__(self, call: CallTool) -> None:
+        self._call = call
         self._tasks: OrderedDict[str, _Task] = OrderedDict()
 
-    def methods(self) -> Sequence[MethodBinding]:
-        """What a client does with a task."""
-        versions = frozenset({_SINCE})
-        return (
-            MethodBinding("tasks/get", TaskParams, self._get, versions),
-            MethodBinding("tasks/update", TaskParams, self._update, versions),
-            MethodBinding("tasks/cancel", TaskParams, self._cancel, versions),
-        )
+    def add_to(self, server: Server[Any]) -> None:
+        """Let `server` answer calls of tools, and what a client does with a task."""
+        server.add_request_handler("tools/call", CallToolRequestParams, self._call_or_wait)
+        server.add_request_handler("tasks/get", TaskParams, self._get)
+        server.add_request_handler("tasks/update", TaskParams, self._update)
+        server.add_request_handler("tasks/cancel", TaskParams, self._cancel)
 
-    async def intercept_tool_call(
-        self, params: CallToolRequestParams, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> HandlerResult:
+    async def _call_or_wait(self, ctx: Context, params: CallToolRequestParams) -> HandlerResult:
         """The result of the call, or a task where the call waits for a decision."""
-        del params
         if not _has_tasks(ctx):
-            return await call_next(ctx)
+            return await self._call(ctx, params)
         with _outcome_of(may_ask=True) as outcome:
-            result = await call_next(ctx)
+            result = await self._call(ctx, params)
         if outcome.pending is None or not isinstance(result, CallToolResult):
             return result
         task_id = secrets.token_urlsafe(24)
-        task = self._tasks[task_id] = _Task(outcome.pending, call_next)
+        task = self._tasks[task_id] = _Task(outcome.pending, params)
         while len(self._tasks) > _MOST_TASKS:
             self._tasks.popitem(last=False)
         return {"resultType": "task", **task.wire(task_id)}
 
-    async def _get(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> HandlerResult:
+    async def _get(self, ctx: Context, params: TaskParams) -> HandlerResult:
         task = self._named(ctx, params)
         async with task.lock:
             is_open = task.result is None and not task.is_cancelled
@@ -345,29 +346,31 @@ class Tasks(Extension):
                 await self._call_again(task, ctx)
         return task.wire(params.task_id)
 
-    async def _call_again(self, task: _Task, ctx: ServerRequestContext[Any, Any]) -> None:
+    async def _call_again(self, task: _Task, ctx: Context) -> None:
         """Make the call again. Where it waits once more, as after a revoked approval, so does the task."""
         with _outcome_of(may_ask=False) as outcome:
-            result = await task.again(ctx)
+            result = await self._call(ctx, task.params)
         task.updated = datetime.now(UTC)
         if outcome.pending is not None:
             task.plan = outcome.pending
         elif isinstance(result, CallToolResult):
             task.result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
-    async def _update(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> HandlerResult:
+    async def _update(self, ctx: Context, params: TaskParams) -> HandlerResult:
         self._named(ctx, params)
         return {}
 
-    async def _cancel(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> HandlerResult:
+    async def _cancel(self, ctx: Context, params: TaskParams) -> HandlerResult:
         task = self._named(ctx, params)
         async with task.lock:
             if task.result is None:
                 task.is_cancelled = True
         return {}
 
-    def _named(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> _Task:
+    def _named(self, ctx: Context, params: TaskParams) -> _Task:
         """The task; raises `MCPError` for none, and for a client that has no tasks."""
+        if not is_version_at_least(ctx.protocol_version, _SINCE):
+            raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
         if not _has_tasks(ctx):
             needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS_ID: {}}}}
             raise MCPError(_MISSING_CAPABILITY, "Missing required client capability", needed)
@@ -377,49 +380,9 @@ class Tasks(Extension):
         return task
 
 
-def _has_tasks(ctx: ServerRequestContext[Any, Any]) -> bool:
+def _has_tasks(ctx: Context) -> bool:
     """Whether the client of the request declares tasks."""
     capabilities = ctx.session.client_capabilities
     extensions = capabilities.extensions if capabilities is not None else None
-    is_new = is_version_at_least(ctx.protocol_version or "", _SINCE)
+    is_new = is_version_at_least(ctx.protocol_version, _SINCE)
     return is_new and extensions is not None and TASKS_ID in extensions
-
-
-# --- MCP Apps: clients without them see no App, no tool of one, and no link to one
-
-_UI: Final = "ui"
-_SCHEME: Final = "ui://"
-
-
-def hide_apps(server: MCPServer[Any]) -> None:
-    """Let `server` show Apps only to clients that declare the capability."""
-    server.middleware.append(_hide)
-
-
-async def _hide(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    if ctx.method == "tools/list":
-        return _with_tools_for(await call_next(ctx), has_apps=client_supports_apps(ctx))
-    if ctx.method == "resources/list" and not client_supports_apps(ctx):
-        result = await call_next(ctx)
-        if isinstance(result, dict):
-            result["resources"] = [each for each in result["resources"] if not _is_app(each)]
-        return result
-    if ctx.method == "resources/read" and _is_app(ctx.params or {}) and not client_supports_apps(ctx):
-        raise MCPError(INVALID_PARAMS, "this server shows Apps only to clients that declare MCP Apps")
-    return await call_next(ctx)
-
-
-def _with_tools_for(result: HandlerResult, *, has_apps: bool) -> HandlerResult:
-    if has_apps or not isinstance(result, dict):
-        return result
-    tools = []
-    for tool in result["tools"]:
-        meta = dict(tool.get("_meta") or {})
-        link = meta.pop(_UI, None)
-        if link is None or link.get("visibility") != ["app"]:
-            tools.append({**tool, "_meta": meta} if link is not None else tool)
-    return {**result, "tools": tools}
-
-
-def _is_app(named: Any) -> bool:  # noqa: ANN401 (a part of a message)
-    return str(named.get("uri", "")).startswith(_SCHEME)

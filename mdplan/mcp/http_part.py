@@ -1,14 +1,14 @@
 """The MCP server as a part of an HTTP application: streamable HTTP, as the SDK has it."""
 
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
-from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mdplan.mcp.adapter import McpServer
 from mdplan.web.http import HttpPart
 
 PATH: Final = "/mcp"
@@ -18,7 +18,7 @@ MOST_SESSIONS: Final = 500
 _SESSION: Final = "mcp-session-id"
 
 
-def mcp_part(server: MCPServer[Any], max_body_bytes: int) -> HttpPart:
+def mcp_part(server: McpServer, max_body_bytes: int) -> HttpPart:
     """Route of `server`, at `PATH`, for every protocol version that the SDK knows.
 
     The SDK's own check of hosts is off, because it is weaker than the guard that is before all routes.

@@ -4,12 +4,10 @@ What it says of itself needs no engine, and is reported before one is loaded.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
-
-from mcp.server.mcpserver import MCPServer
+from typing import TYPE_CHECKING, Final
 
 from mdplan import __version__
-from mdplan.mcp import adapter
+from mdplan.mcp.adapter import McpServer
 from mdplan.mcp.tool import DEFAULT_TOOLSETS, INTRODUCTIONS, Catalog, PromptDefinition
 
 if TYPE_CHECKING:
@@ -25,12 +23,12 @@ _NEEDS_APPROVAL: Final = (
 
 def new_server(
     toolsets: Sequence[str] = DEFAULT_TOOLSETS, *, read_only: bool = False, needs_approval: bool = False
-) -> MCPServer[Any]:
+) -> McpServer:
     """MCP server that introduces `toolsets`, and has no tools yet."""
     paragraphs = [INTRODUCTIONS[name].instructions for name in toolsets]
     paragraphs += [_READ_ONLY] if read_only else []
     paragraphs += [_NEEDS_APPROVAL] if needs_approval else []
-    return adapter.new_server(version=__version__, instructions="\n\n".join(paragraphs))
+    return McpServer(version=__version__, instructions="\n\n".join(paragraphs))
 
 
 def build_catalog(
@@ -76,14 +74,13 @@ def build_server(
     read_only: bool = False,
     needs_approval: bool = False,
     approve_in_chat: bool = False,
-) -> MCPServer[Any]:
+) -> McpServer:
     """MCP server over `engine` that has all that `build_catalog` gives.
 
     With `needs_approval` it says that the engine commits only what a person approved.
     """
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
-    catalog = build_catalog(
+    server.catalog = build_catalog(
         engine, toolsets=toolsets, tools=tools, read_only=read_only, approve_in_chat=approve_in_chat
     )
-    adapter.fill(server, catalog)
     return server

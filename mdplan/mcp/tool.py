@@ -83,6 +83,11 @@ class ResourceDefinition:
     complete: Callable[[str, Mapping[str, str]], Iterable[str]] | None = None
     meta: Mapping[str, Any] | None = None
 
+    @property
+    def is_app(self) -> bool:
+        """Whether it is an App, which hosts show."""
+        return self.uri.startswith("ui://")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptDefinition:

@@ -242,7 +242,7 @@ def test_server_answers_initialize_before_loading_its_tools(tmp_path: Path) -> N
     """The tools, the operations behind them and the engine come with the next message."""
     loaded = loaded_by("-m", "mdplan", "serve", "--root", str(tmp_path), stdin=INITIALIZE)
 
-    assert "mcp.server.mcpserver" in loaded
+    assert "mcp.server.lowlevel" in loaded
     assert (
         loaded & {"mdplan.engine.engine", "mdplan.operations", "mdplan.requests.batch", "yaml", "markdown_it"}
         == set()

@@ -89,7 +89,7 @@ def serve(
     serves people the page of `mdplan review` too, unless it is --read-only.
     """
     from mdplan.documents.workspace import Workspace
-    from mdplan.mcp.adapter import fill, run_on_stdio
+    from mdplan.mcp.adapter import run_on_stdio
     from mdplan.mcp.server import build_catalog, new_server
     from mdplan.settings import Settings
     from mdplan.storage.filesystem import StorageRefused
@@ -135,7 +135,7 @@ def serve(
         from mdplan.mcp.http_part import PATH, mcp_part
         from mdplan.web.http import serve_http
 
-        fill(server, load())
+        server.catalog = load()
         parts = [mcp_part(server, http.max_body)]
         if not read_only:
             parts.append(_review_part(workspace, settings))
