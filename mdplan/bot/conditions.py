@@ -6,12 +6,13 @@ this check rules out is not parsed, and its conditions would not have been met.
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-from mdplan.bot.expansion import ManifestProblem, Path, Values, filled, filled_text
+from mdplan.bot.expansion import ManifestProblem, Path, Values, filled, filled_text, placed
 from mdplan.bot.manifest import Condition
 from mdplan.data.content import value_matches
 from mdplan.diagnostics import Code, Diagnostic
@@ -113,71 +114,42 @@ def _may_match(pattern: str, raw: BytePrefilter) -> bool:
     return texts is None or any(map(raw.may_have, texts))
 
 
-def is_met(condition: Condition, facts: FileFacts, path: Path) -> bool | ManifestProblem:
-    """Whether `condition`, at `path` of the manifest, is met. Errors: INVALID_ARGUMENT, INVALID_REGEX, …."""
-    for part in _parts(condition, facts, path):
-        answer = part()
-        if answer is not True:
-            return answer
-    return True
+def is_met(condition: Condition, facts: FileFacts, path: Path) -> bool:
+    """Whether `condition`, at `path` of the manifest, is met. Raises `ManifestProblem`."""
+    return all(_parts(condition, facts, path))
 
 
-def _parts(
-    condition: Condition, facts: FileFacts, path: Path
-) -> Iterator[Callable[[], bool | ManifestProblem]]:
-    """All conditions, the cheapest first."""
-    if condition.has_text:
-        yield lambda: _texts(condition.has_text, facts, (*path, "hasText"), _has_text)
+def _parts(condition: Condition, facts: FileFacts, path: Path) -> Iterator[bool]:
+    """Whether each part is met, the cheapest first."""
+
+    def texts(name: str, given: Iterable[str], has: Callable[[str, FileFacts], bool]) -> Iterator[bool]:
+        for text in given:
+            with placed((*path, name)):
+                yield has(filled_text(text, facts.values), facts)
+
+    yield from texts("hasText", condition.has_text, _has_text)
     if condition.has_front_matter or condition.front_matter is not None:
-        yield lambda: _readable(facts, path)
-    if condition.has_front_matter:
-        yield lambda: _texts(condition.has_front_matter, facts, (*path, "hasFrontMatter"), _has_key)
-    if condition.front_matter is not None:
-        expected = condition.front_matter
-        yield lambda: _values(expected, facts, (*path, "frontMatter"))
+        _check_readable(facts, path)
+    yield from texts("hasFrontMatter", condition.has_front_matter, _has_key)
+    yield from _values(condition.front_matter or {}, facts, (*path, "frontMatter"))
     if condition.has_section:
-        yield lambda: _section(condition.has_section, facts, (*path, "hasSection"))
-    if condition.matches is not None:
-        yield lambda: _texts((condition.matches or "",), facts, (*path, "matches"), _matches)
-    for index, each in enumerate(condition.all_):
-        yield lambda each=each, index=index: is_met(each, facts, (*path, "all", index))  # type: ignore[misc]
+        with placed((*path, "hasSection")):
+            yield _has_section(condition.has_section, facts)
+    yield from texts("matches", [] if condition.matches is None else [condition.matches], _matches)
+    yield from (is_met(each, facts, (*path, "all", index)) for index, each in enumerate(condition.all_))
     if condition.any_:
-        yield lambda: _any_of(condition.any_, facts, (*path, "any"))
+        yield any(is_met(each, facts, (*path, "any", index)) for index, each in enumerate(condition.any_))
     if condition.not_ is not None:
-        denied = condition.not_
-        yield lambda: _negated(is_met(denied, facts, (*path, "not")))
+        yield not is_met(condition.not_, facts, (*path, "not"))
 
 
-def _readable(facts: FileFacts, path: Path) -> bool | ManifestProblem:
-    """Whether front matter can be read, or is none; FRONT_MATTER_INVALID for what nobody can tell."""
+def _check_readable(facts: FileFacts, path: Path) -> None:
+    """Raise `ManifestProblem` (FRONT_MATTER_INVALID) for front matter of which nobody can tell what it is."""
     content = data_content(facts.outline)
-    if not isinstance(content, Unreadable) or facts.outline.format is not DocumentFormat.MARKDOWN:
-        return True
-    problem = unreadable(facts.outline, content)
-    return ManifestProblem(replace(problem, hint="correct these lines, or name the file in `exclude`"), path)
-
-
-def _any_of(conditions: Sequence[Condition], facts: FileFacts, path: Path) -> bool | ManifestProblem:
-    for index, each in enumerate(conditions):
-        answer = is_met(each, facts, (*path, index))
-        if answer is not False:
-            return answer
-    return False
-
-
-def _negated(answer: bool | ManifestProblem) -> bool | ManifestProblem:  # noqa: FBT001 (an answer, not a flag)
-    return answer if isinstance(answer, ManifestProblem) else not answer
-
-
-def _texts(
-    texts: Sequence[str], facts: FileFacts, path: Path, has: Callable[[str, FileFacts], bool | Diagnostic]
-) -> bool | ManifestProblem:
-    for text in texts:
-        wanted = filled_text(text, facts.values)
-        answer = has(wanted, facts) if isinstance(wanted, str) else wanted
-        if answer is not True:
-            return answer if answer is False else ManifestProblem(answer, path)
-    return True
+    if isinstance(content, Unreadable) and facts.outline.format is DocumentFormat.MARKDOWN:
+        problem = unreadable(facts.outline, content)
+        hint = "correct these lines, or name the file in `exclude`"
+        raise ManifestProblem(replace(problem, hint=hint), path)
 
 
 def _has_text(text: str, facts: FileFacts) -> bool:
@@ -188,38 +160,32 @@ def _has_key(key: str, facts: FileFacts) -> bool:
     return _value_at(key, facts.front_matter[1]) is not _ABSENT
 
 
-def _matches(pattern: str, facts: FileFacts) -> bool | Diagnostic:
+def _matches(pattern: str, facts: FileFacts) -> bool:
     text = facts.outline.view.text
     regex = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
     matches = regex.find(text, Span(0, len(text)), facts.outline.limits.pattern_seconds)
     if isinstance(matches, PatternProblem) and matches.failure is not PatternFailure.TOO_MANY:
-        return pattern_problem(matches)
+        raise ManifestProblem(pattern_problem(matches))
     return bool(matches)
 
 
-def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> bool | ManifestProblem:
-    format_, values = facts.front_matter
+def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> Iterator[bool]:
+    format_, values = facts.front_matter if expected else (FrontMatterFormat.YAML, {})
     for key, template in expected.items():
-        wanted = filled(template, facts.values) if isinstance(template, str) else template
-        if isinstance(wanted, Diagnostic):
-            return ManifestProblem(wanted, (*path, key))
+        with placed((*path, key)):
+            wanted = filled(template, facts.values) if isinstance(template, str) else template
         value = _value_at(key, values)
-        if value is _ABSENT or not value_matches(format_, value, wanted):
-            return False
-    return True
+        yield value is not _ABSENT and value_matches(format_, value, wanted)
 
 
-def _section(heading_path: Sequence[str], facts: FileFacts, path: Path) -> bool | ManifestProblem:
-    titles: list[str] = []
-    for title in heading_path:
-        text = filled_text(title, facts.values)
-        if isinstance(text, Diagnostic):
-            return ManifestProblem(text, path)
-        titles.append(text)
+def _has_section(heading_path: Sequence[str], facts: FileFacts) -> bool:
+    titles = [filled_text(title, facts.values) for title in heading_path]
     section = find_by_path(facts.outline, titles)
     if not isinstance(section, Diagnostic) or section.code is Code.AMBIGUOUS_HEADING:
         return True
-    return False if section.code is Code.SECTION_NOT_FOUND else ManifestProblem(section, path)
+    if section.code is not Code.SECTION_NOT_FOUND:
+        raise ManifestProblem(section)
+    return False
 
 
 _ABSENT = object()
@@ -237,9 +203,10 @@ def _value_at(key: str, values: dict[str, Any]) -> object:
 def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:
     """Yield those of `texts` that are known of any file."""
     for template in texts:
-        text = filled(template, values)
-        if isinstance(text, str):
-            yield text
+        with suppress(ManifestProblem):
+            text = filled(template, values)
+            if isinstance(text, str):
+                yield text
 
 
 # --- Questions to the bytes of a file, before it is decoded or parsed

@@ -10,6 +10,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
@@ -62,12 +63,26 @@ class FilledEdit:
     at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestProblem:
-    """A problem and its path in the manifest."""
+class ManifestProblem(Exception):  # noqa: N818 (it is no error of the program)
+    """A problem, and its path in the manifest once that is known."""
 
-    problem: Diagnostic
-    path: Path
+    def __init__(self, problem: Diagnostic, path: Path = ()) -> None:
+        super().__init__(problem.message)
+        self.problem, self.path = problem, path
+
+    @classmethod
+    def of(cls, message: str, hint: str, path: Path = ()) -> "ManifestProblem":
+        """Make one with INVALID_ARGUMENT."""
+        return cls(Diagnostic.invalid(message, hint), path)
+
+
+@contextmanager
+def placed(path: Path) -> Iterator[None]:
+    """Give a `ManifestProblem` that the block raises `path`, if it has none."""
+    try:
+        yield
+    except ManifestProblem as problem:
+        raise ManifestProblem(problem.problem, problem.path or path) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +111,13 @@ class Values:
         """These values and `more`, which shadow values of the same name."""
         return replace(self, known={**self.known, **more})
 
-    def find(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-        """What `name` stands for, with its own placeholders filled in. Errors: INVALID_ARGUMENT."""
+    def find(self, name: VariableName) -> Any:  # noqa: ANN401 (any JSON)
+        """What `name` stands for, with its own placeholders filled in. Raises `ManifestProblem`."""
         value = self.written(name)
         return filled(value, self) if isinstance(value, Template) else value
 
-    def written(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-        """What `name` stands for, as it is written. Errors: INVALID_ARGUMENT."""
+    def written(self, name: VariableName) -> Any:  # noqa: ANN401 (any JSON)
+        """What `name` stands for, as it is written. Raises `ManifestProblem`."""
         value: Any = self.known
         for depth, part in enumerate(name.parts):
             is_index = isinstance(value, list) and part.isdecimal() and int(part) < len(value)
@@ -111,40 +126,36 @@ class Values:
             elif is_index:
                 value = value[int(part)]
             else:
-                return _unknown(name, depth, value)
+                raise _unknown(name, depth, value)
         return value
 
 
-def expand_edits(
-    edits: Sequence[Any], values: Values, path: Path
-) -> list[FilledEdit] | list[ManifestProblem]:
-    """The edits at `path` of a manifest, filled in from `values`; or all of their problems."""
-    filled_edits: list[FilledEdit] = []
-    problems: list[ManifestProblem] = []
-    for edit in _edits(edits, values, path):
-        if isinstance(edit, ManifestProblem):
-            problems.append(edit)
-        else:
-            filled_edits.append(edit)
-        if len(filled_edits) > _MOST_EDITS:
-            return [_too_much(f"there are more than {_MOST_EDITS} edits", path)]
-    return problems or filled_edits
+def expand_edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledEdit | ManifestProblem]:
+    """Yield the edits at `path` of a manifest, filled in from `values`, and all of their problems."""
+    for number, edit in enumerate(_edits(edits, values, path)):
+        if number == _MOST_EDITS:
+            yield _too_much(f"there are more than {_MOST_EDITS} edits", path)
+            return
+        yield edit
 
 
-def filled_in(value: Any, values: Values, path: Path) -> Any | ManifestProblem:  # noqa: ANN401 (any JSON)
-    """`value`, decoded JSON at `path`, with placeholders filled in and texts of loops made."""
+def filled_in(value: Any, values: Values, path: Path) -> Any:  # noqa: ANN401 (any JSON)
+    """`value`, decoded JSON at `path`, with placeholders filled in and texts of loops made.
+
+    Raises `ManifestProblem`.
+    """
     match value:
         case str():
-            text = filled(value, values)
-            return ManifestProblem(text, path) if isinstance(text, Diagnostic) else text
+            if _OPENING not in value:
+                return value
+            with placed(path):
+                return filled(value, values)
         case Mapping() if is_text_loop(value):
             return _looped_text(value, values, path)
         case Mapping():
-            parts = {name: filled_in(part, values, (*path, name)) for name, part in value.items()}
-            return next((part for part in parts.values() if isinstance(part, ManifestProblem)), parts)
+            return {name: filled_in(part, values, (*path, name)) for name, part in value.items()}
         case list() | tuple():
-            items = [filled_in(item, values, (*path, index)) for index, item in enumerate(value)]
-            return next((item for item in items if isinstance(item, ManifestProblem)), items)
+            return [filled_in(item, values, (*path, index)) for index, item in enumerate(value)]
         case _:
             return value
 
@@ -162,68 +173,52 @@ def is_text_loop(value: object) -> bool:
 def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledEdit | ManifestProblem]:
     for index, edit in enumerate(edits):
         here = (*path, index)
-        if is_edit_loop(edit):
-            yield from _looped_edits(edit, values, here)
-            continue
-        written = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
-        fields = filled_in(written, values, here)
-        if isinstance(fields, ManifestProblem):
-            yield fields
+        try:
+            if is_edit_loop(edit):
+                for inner in _entries(edit, values, here):
+                    yield from _edits(edit["edits"], inner, (*here, "edits"))
+                continue
+            written = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
+            texts = with_texts(filled_in(written, values, here), written)
+        except ManifestProblem as problem:
+            yield problem
         else:
-            texts = with_texts(fields, written)
             yield FilledEdit(texts, here, edit.get(ONLY_IF_CHANGED) is True, edit.get(AT))
 
 
-def _looped_edits(
-    loop: Mapping[str, Any], values: Values, path: Path
-) -> Iterator[FilledEdit | ManifestProblem]:
+def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str:
     entries = _entries(loop, values, path)
-    if isinstance(entries, ManifestProblem):
-        yield entries
-        return
-    for inner in entries:
-        yield from _edits(loop["edits"], inner, (*path, "edits"))
-
-
-def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | ManifestProblem:
-    entries = _entries(loop, values, path)
-    if isinstance(entries, ManifestProblem):
-        return entries
     around = [filled_in(loop.get(name, ""), values, (*path, name)) for name in ("before", "between", "after")]
     texts = list[str]()
     room = RESULT_CHARACTERS
     for text in (*around, *(filled_in(loop["text"], inner, (*path, "text")) for inner in entries)):
         written = text_of(text) if isinstance(text, bool | int | float) else text
         if not isinstance(written, str):
-            problem = Diagnostic.invalid(
-                "a loop makes a text of a value that is not text", "write more than the placeholder"
-            )
-            return written if isinstance(written, ManifestProblem) else ManifestProblem(problem, path)
+            message = "a loop makes a text of a value that is not text"
+            raise ManifestProblem.of(message, "write more than the placeholder", path)
         texts.append(written)
         room -= len(written) + (len(texts[1]) if len(texts) > len(around) else 0)
         if room < 0:
-            return _too_much(f"the text of a loop has more than {RESULT_CHARACTERS} characters", path)
+            raise _too_much(f"the text of a loop has more than {RESULT_CHARACTERS} characters", path)
     before, between, after, *entered = texts
     return before + between.join(entered) + after if entered else ""
 
 
-def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values] | ManifestProblem:
+def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values]:
     """The values for each iteration of `loop`."""
-    entries = values.find(VariableName(str(loop[LOOP])))
-    if isinstance(entries, Diagnostic):
-        return ManifestProblem(entries, (*path, LOOP))
-    if not isinstance(entries, list):
-        problem = Diagnostic.invalid(f"`{loop[LOOP]}` is not a list", "a loop takes the entries of a list")
-        return ManifestProblem(problem, (*path, LOOP))
+    with placed((*path, LOOP)):
+        entries = values.find(VariableName(str(loop[LOOP])))
+        if not isinstance(entries, list):
+            raise ManifestProblem.of(f"`{loop[LOOP]}` is not a list", "a loop takes the entries of a list")
     turns = values.turns * len(entries)
     if turns > RESULT_LINES:
-        return _too_much(f"loops in each other have more than {RESULT_LINES} entries", path)
+        raise _too_much(f"loops in each other have more than {RESULT_LINES} entries", path)
     name = str(loop.get("as", DEFAULT_NAME))
     return [Values({**values.known, name: entry}, turns) for entry in entries]
 
 
 def _too_much(message: str, path: Path) -> ManifestProblem:
-    return ManifestProblem(Diagnostic.invalid(message, "make a manifest of a part"), path)
+    return ManifestProblem.of(message, "make a manifest of a part", path)
 
 
 # --- Placeholders: ``{{name}}`` in a text of a manifest stands for a value, ``{{{{`` for two braces
@@ -286,8 +281,8 @@ class Filter:
     name: str
     argument: str
 
-    def __call__(self, value: Any) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-        """What it makes of `value`. Errors: INVALID_ARGUMENT."""
+    def __call__(self, value: Any) -> Any:  # noqa: ANN401 (any JSON)
+        """What it makes of `value`. Raises `ManifestProblem`."""
         return FILTERS[self.name](value, self.argument)
 
 
@@ -303,20 +298,21 @@ class Placeholder:
         """Whether it has a value where nothing has the name."""
         return any(each.name == DEFAULT for each in self.filters)
 
-    def value(self, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-        """What it represents. Errors: INVALID_ARGUMENT."""
-        value = values.find(self.name)
-        if isinstance(value, Diagnostic) and self.has_default:
+    def value(self, values: Values) -> Any:  # noqa: ANN401 (any JSON)
+        """What it represents. Raises `ManifestProblem`."""
+        try:
+            value = values.find(self.name)
+        except ManifestProblem:
+            if not self.has_default:
+                raise
             value = None
         for apply in self.filters:
-            if isinstance(value, Diagnostic):
-                break
             value = apply(value)
         return value
 
 
-def pieces(text: str) -> list[str | Placeholder] | Diagnostic:
-    """Split `text` into literals and placeholders. Errors: INVALID_ARGUMENT for half a placeholder."""
+def pieces(text: str) -> list[str | Placeholder]:
+    """Split `text` into literals and placeholders. Raises `ManifestProblem` for half a placeholder."""
     parts: list[str | Placeholder] = []
     at = 0
     while opening := _PIECE.search(text, at):
@@ -327,28 +323,20 @@ def pieces(text: str) -> list[str | Placeholder] | Diagnostic:
             continue
         placeholder = _PLACEHOLDER.match(text, opening.start())
         if placeholder is None:
-            return Diagnostic.invalid(
+            raise ManifestProblem.of(
                 f"`{_short(text[opening.start() :])}` does not begin a valid placeholder",
                 "write `{{name}}`, or `{{{{` for two braces",
             )
-        filters: list[Filter] = []
-        for words in placeholder[2].split("|")[1:]:
-            read = read_filter(words)
-            if isinstance(read, Diagnostic):
-                return read
-            filters.append(read)
-        parts.append(Placeholder(VariableName(placeholder[1]), tuple(filters)))
+        filters = tuple(map(read_filter, placeholder[2].split("|")[1:]))
+        parts.append(Placeholder(VariableName(placeholder[1]), filters))
         at = placeholder.end()
     parts.append(text[at:])
     return [part for part in parts if part]
 
 
-def placeholders_in(text: str) -> tuple[Placeholder, ...] | Diagnostic:
-    """The placeholders of `text`."""
-    parts = pieces(text)
-    if isinstance(parts, Diagnostic):
-        return parts
-    return tuple(part for part in parts if isinstance(part, Placeholder))
+def placeholders_in(text: str) -> tuple[Placeholder, ...]:
+    """The placeholders of `text`. Raises `ManifestProblem`."""
+    return tuple(part for part in pieces(text) if isinstance(part, Placeholder))
 
 
 def has_placeholder(value: object) -> bool:
@@ -364,32 +352,27 @@ def has_placeholder(value: object) -> bool:
             return False
 
 
-def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-    """`text` with all placeholders filled in; the value itself where it is one placeholder."""
+def filled(text: str, values: Values) -> Any:  # noqa: ANN401 (any JSON)
+    """`text` with all placeholders filled in; the value itself where it is one placeholder.
+
+    Raises `ManifestProblem`.
+    """
     if _OPENING not in text:
         return text
     parts = pieces(text)
-    if isinstance(parts, Diagnostic):
-        return parts
     if len(parts) == 1 and isinstance(parts[0], Placeholder):
         return parts[0].value(values)
-    texts: list[str] = []
-    for part in parts:
-        text_or_problem = part if isinstance(part, str) else _as_text(part, values)
-        if isinstance(text_or_problem, Diagnostic):
-            return text_or_problem
-        texts.append(text_or_problem)
-    return "".join(texts)
+    return "".join(part if isinstance(part, str) else _as_text(part, values) for part in parts)
 
 
 def filled_text(
     template: str, values: Values, noun: str = "text", hint: str = "write more than the placeholder"
-) -> str | Diagnostic:
-    """Return `template` with all placeholders filled in; INVALID_ARGUMENT for a value that is not text."""
+) -> str:
+    """Return `template` with all placeholders filled in. Raises `ManifestProblem` if that is not text."""
     value = filled(template, values)
-    return (
-        value if isinstance(value, str | Diagnostic) else Diagnostic.invalid(f"a {noun} is needed here", hint)
-    )
+    if not isinstance(value, str):
+        raise ManifestProblem.of(f"a {noun} is needed here", hint)
+    return value
 
 
 def text_of(value: float) -> str:
@@ -397,38 +380,38 @@ def text_of(value: float) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _as_text(placeholder: Placeholder, values: Values) -> str | Diagnostic:
+def _as_text(placeholder: Placeholder, values: Values) -> str:
     value = placeholder.value(values)
     match value:
-        case Diagnostic() | str():
+        case str():
             return value
         case bool() | int() | float():
             return text_of(value)
         case _:
             kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
-            return Diagnostic.invalid(
+            raise ManifestProblem.of(
                 f"`{_short(placeholder.name.text)}` is {kind}, which is no part of a text",
                 "name a part of it; a loop (`forEach`) takes the entries of a list",
             )
 
 
-def _unknown(name: VariableName, depth: int, value: object) -> Diagnostic:
+def _unknown(name: VariableName, depth: int, value: object) -> ManifestProblem:
     """Return why `value` has no element of `name` at `depth`."""
     part = name.parts[depth]
     where = f"`{_short('.'.join(name.parts[:depth]))}` has no" if depth else "there is no"
     if isinstance(value, list):
-        return Diagnostic.invalid(
+        return ManifestProblem.of(
             f"{where} entry `{_short(part)}`", f"it has {len(value)} entries, counted from 0"
         )
     if not isinstance(value, Mapping):
-        return Diagnostic.invalid(
+        return ManifestProblem.of(
             f"{where} part `{_short(part)}`: it is neither a map nor a list", "name the value itself"
         )
     near = nearest_names(part, map(str, value))
     known: Sequence[str] = near or sorted(value)[:10]
     listed = ", ".join(f"`{_short(each)}`" for each in known)
     hint = (f"did you mean {listed}?" if near else f"it has {listed}") if known else "it is empty"
-    return Diagnostic.invalid(f"{where} value `{_short(part)}`", hint)
+    return ManifestProblem.of(f"{where} value `{_short(part)}`", hint)
 
 
 def _short(text: str) -> str:
@@ -442,14 +425,14 @@ _ISO_DATE: Final = "%Y-%m-%d"
 _LINE_END: Final = "\r\n"
 
 
-def read_filter(text: str) -> Filter | Diagnostic:
-    """The filter that ``name`` or ``name: argument`` gives. Errors: INVALID_ARGUMENT for an unknown name."""
+def read_filter(text: str) -> Filter:
+    """The filter that ``name`` or ``name: argument`` gives. Raises `ManifestProblem` for an unknown name."""
     name, _, argument = text.partition(":")
     name, argument = name.strip(), argument.strip()
     if name not in FILTERS:
         near = nearest_names(name, FILTERS)
         known = ", ".join(f"`{each}`" for each in near or FILTERS)
-        return Diagnostic.invalid(
+        raise ManifestProblem.of(
             f"there is no filter `{name[:60]}`", f"did you mean {known}?" if near else f"filters are {known}"
         )
     if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
@@ -462,42 +445,37 @@ def _default(value: Any, argument: str) -> Any:  # noqa: ANN401 (any JSON)
     return argument if value is None else value
 
 
-def _cell(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+def _cell(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
     """A value as the cell of a table row: pipes are escaped, line ends are ``<br>``."""
     del argument
     text = _text(value, "cell")
-    if isinstance(text, Diagnostic):
-        return text
     return cell_source("<br>".join(lines_of(to_lf(text))) if has_line_end(text) else text)
 
 
-def _slug(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+def _slug(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
     """The anchor that GitHub gives a heading with this title."""
     del argument
-    text = _text(value, "slug")
-    return text if isinstance(text, Diagnostic) else heading_slug(text)
+    return heading_slug(_text(value, "slug"))
 
 
-def _code(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+def _code(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
     """A text as a code block in the language `argument`, with a fence that the text does not close."""
     text = _text(value, "code")
-    if isinstance(text, Diagnostic):
-        return text
     fence = "`" * max(3, longer_than_runs(text))
     return f"{fence}{argument}\n{text.rstrip(_LINE_END)}\n{fence}"
 
 
-def _date(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+def _date(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
     """A date or time of ISO 8601 in the form that `argument` gives as `strftime` takes it."""
     try:
         return dt.datetime.fromisoformat(str(value)).strftime(argument or _ISO_DATE)
     except ValueError:
-        return Diagnostic.invalid(
+        raise ManifestProblem.of(
             f"`{str(value)[:60]}` is not a date", "the filter `date` takes dates such as 2026-11-23"
-        )
+        ) from None
 
 
-def _text(value: Any, name: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any JSON)
     match value:
         case None:
             return ""
@@ -506,14 +484,12 @@ def _text(value: Any, name: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
         case bool() | int() | float():
             return text_of(value)
         case _:
-            return Diagnostic.invalid(
+            raise ManifestProblem.of(
                 f"the filter `{name}` takes a text, and this is a list or a map", "name a part of it"
             )
 
 
-_Apply: TypeAlias = "Callable[[Any, str], Any | Diagnostic]"
-
-FILTERS: Final[Mapping[str, _Apply]] = {
+FILTERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     DEFAULT: _default,
     "cell": _cell,
     "code": _code,
@@ -662,10 +638,10 @@ def split_name(name: str) -> tuple[str, str | None]:
     return (fragment[1], fragment[2]) if fragment else (name, None)
 
 
-def read_snippets(text: str, file: str) -> dict[str, str] | Diagnostic:
+def read_snippets(text: str, file: str) -> dict[str, str]:
     """The snippets in the `text` of `file` by name, without common indent and without lines of tags.
 
-    Errors: INVALID_ARGUMENT for one that repeats, has no end or no start.
+    Raises `ManifestProblem` for one that repeats, has no end or no start.
     """
     done: dict[str, str] = {}
     pending: list[_OpenSnippet] = []
@@ -673,41 +649,39 @@ def read_snippets(text: str, file: str) -> dict[str, str] | Diagnostic:
         if started := _STARTS.fullmatch(line):
             name = next(filter(None, started.groups()))
             if name in done or any(snippet.name == name for snippet in pending):
-                return _problem(f"the snippet `{name}` begins again in line {number}", file)
+                raise _problem(f"the snippet `{name}` begins again in line {number}", file)
             pending.append(_OpenSnippet(name, number))
         elif ended := _ENDS.fullmatch(line):
             name = next(filter(None, ended.groups()), pending[-1].name if pending else "")
             ending = next((snippet for snippet in pending if snippet.name == name), None)
             if ending is None:
-                return _problem(f"the snippet that ends in line {number} has no start", file)
+                raise _problem(f"the snippet that ends in line {number} has no start", file)
             pending.remove(ending)
             done[name] = textwrap.dedent("\n".join(ending.lines))
         else:
             for snippet in pending:
                 snippet.lines.append(line)
     if pending:
-        return _problem(f"the snippet `{pending[0].name}` of line {pending[0].line} has no end", file)
+        raise _problem(f"the snippet `{pending[0].name}` of line {pending[0].line} has no end", file)
     return done
 
 
-def read_snippet(text: str, name: str, file: str) -> str | list[dict[str, str]] | Diagnostic:
+def read_snippet(text: str, name: str, file: str) -> str | list[dict[str, str]]:
     """The snippet `name` in the `text` of `file`; for `*` all of them, each a map of `name` and `text`.
 
-    Errors: INVALID_ARGUMENT, also where there is none of that name.
+    Raises `ManifestProblem`, also where there is none of that name.
     """
     snippets = read_snippets(text, file)
-    if isinstance(snippets, Diagnostic):
-        return snippets
     if name == ALL:
         return [{"name": known, "text": part} for known, part in snippets.items()]
     if name in snippets:
         return snippets[name]
     known = ", ".join(f"`{other}`" for other in list(snippets)[:10])
-    return _problem(f"there is no snippet `{name}`" + (f", only {known}" if known else ""), file)
+    raise _problem(f"there is no snippet `{name}`" + (f", only {known}" if known else ""), file)
 
 
-def _problem(reason: str, file: str) -> Diagnostic:
-    return Diagnostic.invalid(f"in `{visible(file)}` {reason}", _HINT)
+def _problem(reason: str, file: str) -> ManifestProblem:
+    return ManifestProblem.of(f"in `{visible(file)}` {reason}", _HINT)
 
 
 # --- Sections that a manifest names by what they are, because headings differ from page to page
@@ -766,11 +740,13 @@ class SourceMap:
         return self.places[path]
 
 
-class _SyntaxProblem(Exception):  # noqa: N818 (it never leaves this module)
-    def __init__(self, reason: str, node: "Node") -> None:
+class _Unreadable(Exception):  # noqa: N818 (it never leaves this module)
+    """Why a text cannot be read, and where; `hint` corrects a mistake that is known."""
+
+    def __init__(self, reason: str, place: "Position | Node | None" = None, hint: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.place = _start(node)
+        self.reason, self.hint = reason, hint
+        self.place = place if isinstance(place, Position | None) else _start(place)
 
 
 def read_source_map(
@@ -780,40 +756,28 @@ def read_source_map(
 
     Errors: INVALID_ARGUMENT, in which `what` represents the text, with the `hint` on what belongs there.
     """
-    located = _read(text, name)
-    if not isinstance(located, _Refusal):
-        return located
-    step = located.hint or hint
-    return Diagnostic.invalid(f"{what} {located.reason}", step, file=name, place=located.place)
+    try:
+        return _read(text, name)
+    except _Unreadable as found:
+        return Diagnostic.invalid(f"{what} {found.reason}", found.hint or hint, file=name, place=found.place)
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """Why a text cannot be read, and where; `hint` corrects a mistake that is known."""
-
-    reason: str
-    place: Position | None
-    hint: str = ""
-
-
-def _read(text: str, name: str) -> SourceMap | _Refusal:
+def _read(text: str, name: str) -> SourceMap:
     if len(text) > MAX_CHARACTERS:
-        return _Refusal(f"has more than {MAX_CHARACTERS} characters", None)
+        raise _Unreadable(f"has more than {MAX_CHARACTERS} characters")
     is_json = name.lower().endswith(".json")
     try:
         data = json.loads(text, parse_float=plain_float) if is_json else None
     except json.JSONDecodeError as error:
-        return _Refusal(f"is not JSON: {error.msg}", Position(error.lineno, error.colno))
+        raise _Unreadable(f"is not JSON: {error.msg}", Position(error.lineno, error.colno)) from None
     except (RecursionError, ValueError):
-        return _Refusal("is not JSON: it is too deep, or a number in it too long", None)
+        raise _Unreadable("is not JSON: it is too deep, or a number in it too long") from None
     located = _read_yaml(text.replace("\t", " ") if is_json else text)
-    if isinstance(located, _Refusal) or not is_json:
-        return located
     # Of escapes YAML has its own idea: only the places are taken from it.
-    return SourceMap(data, located.places)
+    return SourceMap(data, located.places) if is_json else located
 
 
-def _read_yaml(text: str) -> SourceMap | _Refusal:
+def _read_yaml(text: str) -> SourceMap:
     import yaml
 
     from mdplan.data.yaml import compose
@@ -821,18 +785,16 @@ def _read_yaml(text: str) -> SourceMap | _Refusal:
     try:
         node = compose(text)
         if node is None:
-            return _Refusal("is empty", None)
+            raise _Unreadable("is empty")
         reader = _NodeReader(node)
         return SourceMap(reader.value(node, ()), reader.places)
-    except _SyntaxProblem as misread:
-        return _Refusal(misread.reason, misread.place)
     except yaml.MarkedYAMLError as error:
-        return _yaml_mistake(error)
+        raise _yaml_mistake(error) from None
     except DataError as error:
         place = LineIndex(text).position(error.offset or 0)
-        return _Refusal(error.reason.removeprefix("it "), place, "split it into several files")
+        raise _Unreadable(error.reason.removeprefix("it "), place, "split it into several files") from None
     except (yaml.reader.ReaderError, RecursionError) as error:
-        return _Refusal(f"is not YAML: {getattr(error, 'reason', 'it is too deep')}", None)
+        raise _Unreadable(f"is not YAML: {getattr(error, 'reason', 'it is too deep')}") from None
 
 
 class _NodeReader:
@@ -843,14 +805,14 @@ class _NodeReader:
         self._seen: set[int] = set()
 
     def value(self, node: "Node", path: Path) -> Any:  # noqa: ANN401 (any JSON)
-        """The value of `node`, which is at `path`. Raises `_SyntaxProblem`."""
+        """The value of `node`, which is at `path`. Raises `_Unreadable`."""
         from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
         if id(node) in self._seen:
             # A few aliases of aliases represent any number of parts.
-            raise _SyntaxProblem("uses an alias (`*name`); give the value a name under `vars` instead", node)
+            raise _Unreadable("uses an alias (`*name`); give the value a name under `vars` instead", node)
         if len(path) > _MOST_DEPTH:
-            raise _SyntaxProblem("is too deep", node)
+            raise _Unreadable("is too deep", node)
         self._seen.add(id(node))
         match node:
             case ScalarNode():
@@ -862,7 +824,7 @@ class _NodeReader:
             case MappingNode():
                 return self._map(node, path)
             case _:
-                raise _SyntaxProblem("contains something that is not JSON", node)
+                raise _Unreadable("contains something that is not JSON", node)
 
     def _map(self, node: "MappingNode", path: Path) -> dict[str, Any]:
         from yaml.nodes import ScalarNode
@@ -870,10 +832,10 @@ class _NodeReader:
         fields: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
-                raise _SyntaxProblem("has a key that is not text", key_node)
+                raise _Unreadable("has a key that is not text", key_node)
             key = str(key_node.value)
             if key in fields:
-                raise _SyntaxProblem(f"has the key `{key[:60]}` twice", key_node)
+                raise _Unreadable(f"has the key `{key[:60]}` twice", key_node)
             self.places[*path, key] = _start(key_node)
             fields[key] = self.value(value_node, (*path, key))
         return fields
@@ -884,7 +846,7 @@ def _scalar(node: "ScalarNode") -> str | float | bool | None:
 
     text = str(node.value)
     if node.tag not in _RESOLVED:
-        raise _SyntaxProblem(f"has a tag (`{node.tag[:60]}`), which nothing here understands", node)
+        raise _Unreadable(f"has a tag (`{node.tag[:60]}`), which nothing here understands", node)
     if node.style:
         return text
     if text in _CONSTANTS:
@@ -984,7 +946,7 @@ _KNOWN: Final = (
 )
 
 
-def _yaml_mistake(error: "MarkedYAMLError") -> _Refusal:
+def _yaml_mistake(error: "MarkedYAMLError") -> _Unreadable:
     """Return the mistake that PyYAML found; its own words, and no hint, for a rare one."""
     mark = error.problem_mark or error.context_mark
     message = f"{error.context or ''}: {error.problem or ''}"
@@ -994,4 +956,4 @@ def _yaml_mistake(error: "MarkedYAMLError") -> _Refusal:
         reason, hint = known.reason, known.hint
         mark = (known.at_start and error.context_mark) or mark
     place = Position(mark.line + 1, mark.column + 1) if mark is not None else None
-    return _Refusal(f"is not YAML: {reason}", place, hint)
+    return _Unreadable(f"is not YAML: {reason}", place, hint)

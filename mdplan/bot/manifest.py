@@ -195,10 +195,8 @@ class LoadedManifest:
 def read_manifest(name: str, located: expansion.SourceMap) -> Manifest | Problems:
     """The manifest in `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
     if not isinstance(located.data, dict):
-        problem = Diagnostic.invalid(
-            "the manifest is not a map", "write `files:` and below it what should be true of them"
-        )
-        return (_placed(name, located, expansion.ManifestProblem(problem, ())),)
+        message, hint = "the manifest is not a map", "write `files:` and below it what should be true of them"
+        return (_placed(name, located, expansion.ManifestProblem.of(message, hint)),)
     try:
         return Manifest.model_validate(located.data)
     except ValidationError as error:
@@ -225,28 +223,24 @@ def checked(
     problems = [_placed(name, located, found) for found in _all_checks(manifest, located, EditChecks(values))]
     if problems:
         return tuple(problems)
-    intent = _intent(manifest, values)
-    if not isinstance(intent, Intent):
-        return (_placed(name, located, intent),)
+    try:
+        intent = _intent(manifest, values)
+    except expansion.ManifestProblem as misplaced:
+        return (_placed(name, located, misplaced),)
     return LoadedManifest(name=name, manifest=manifest, located=located, values=values, intent=intent)
 
 
-def _intent(manifest: Manifest, values: expansion.Values) -> Intent | expansion.ManifestProblem:
+def _intent(manifest: Manifest, values: expansion.Values) -> Intent:
     texts: dict[str, str] = {}
-    for text_field in ("title", "description"):
-        text = expansion.filled_text(getattr(manifest, text_field) or "", values)
-        if isinstance(text, Diagnostic):
-            return expansion.ManifestProblem(text, (text_field,))
-        texts[text_field] = text
+    for name in ("title", "description"):
+        with expansion.placed((name,)):
+            texts[name] = expansion.filled_text(getattr(manifest, name) or "", values)
     intent = Intent.of(**texts)
-    if intent.is_short:
-        return intent
-    is_title = len(intent.title) > MOST_TITLE
-    most = MOST_TITLE if is_title else MOST_DESCRIPTION
-    return expansion.ManifestProblem(
-        Diagnostic.invalid(f"it has more than {most:,} characters", "say it shorter"),
-        ("title" if is_title else "description",),
-    )
+    for name, most in (("title", MOST_TITLE), ("description", MOST_DESCRIPTION)):
+        if len(getattr(intent, name)) > most:
+            message = f"it has more than {most:,} characters"
+            raise expansion.ManifestProblem.of(message, "say it shorter", (name,))
+    return intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,9 +338,10 @@ class EditChecks:
     def _placeholders(
         self, text: str, path: expansion.Path, inside: frozenset[str]
     ) -> Iterator[expansion.ManifestProblem]:
-        placeholders = expansion.placeholders_in(text)
-        if isinstance(placeholders, Diagnostic):
-            yield expansion.ManifestProblem(placeholders, path)
+        try:
+            placeholders = expansion.placeholders_in(text)
+        except expansion.ManifestProblem as problem:
+            yield expansion.ManifestProblem(problem.problem, path)
             return
         for placeholder in placeholders:
             if not placeholder.has_default and (problem := self._misuse(placeholder.name, inside)):
@@ -356,18 +351,15 @@ class EditChecks:
         """Why nothing has `name`; what loops and files give is not known yet."""
         if name.parts[0] in inside or name.parts[0] in self.of_files:
             return None
-        known = self.values.having(**dict.fromkeys(inside | self.of_files))
-        value = known.written(name)
-        if isinstance(value, expansion.Template):
-            return self._misuse_in(value)
-        return value if isinstance(value, Diagnostic) else None
+        try:
+            value = self.values.having(**dict.fromkeys(inside | self.of_files)).written(name)
+            return self._misuse_in(value) if isinstance(value, expansion.Template) else None
+        except expansion.ManifestProblem as problem:
+            return problem.problem
 
     def _misuse_in(self, template: expansion.Template) -> Diagnostic | None:
         """What is wrong with the placeholders of a variable; one variable cannot use another."""
-        placeholders = expansion.placeholders_in(template)
-        if isinstance(placeholders, Diagnostic):
-            return placeholders
-        for placeholder in placeholders:
+        for placeholder in expansion.placeholders_in(template):
             if placeholder.name.parts[0] == "vars":
                 reason = f"a variable uses `{placeholder.name.text}`, and variables cannot use each other"
                 return Diagnostic.invalid(
@@ -603,8 +595,8 @@ class InputFiles:
     workspace: Workspace | None = None
     max_bytes: int = DEFAULT_SETTINGS.max_file_bytes
 
-    def read(self, path: str) -> str | Diagnostic:
-        """The text of the file `path`, which the user named. Errors: INVALID_ARGUMENT."""
+    def read(self, path: str) -> str:
+        """The text of the file `path`, which the user named. Raises `ManifestProblem`."""
         try:
             read = self._bytes(os.path.abspath(path))
         except StorageRefused as refused:
@@ -612,21 +604,22 @@ class InputFiles:
         if isinstance(read, Diagnostic):
             is_missing = read.code is Code.FILE_NOT_FOUND
             message = read.message if is_missing else f"`{visible(path)}` cannot be read: {read.message}"
-            return Diagnostic.invalid(message, read.hint)
+            raise expansion.ManifestProblem.of(message, read.hint)
         try:
             return read.data.decode("utf-8-sig")
         except UnicodeDecodeError:
-            return Diagnostic.invalid(f"`{visible(path)}` is not UTF-8", "write it in UTF-8")
+            message = f"`{visible(path)}` is not UTF-8"
+            raise expansion.ManifestProblem.of(message, "write it in UTF-8") from None
 
-    def read_relative(self, manifest: str, file: str) -> str | Diagnostic:
+    def read_relative(self, manifest: str, file: str) -> str:
         """The text of `file`, a path that `manifest` contains; it is relative to the folder of `manifest`.
 
-        Errors: INVALID_ARGUMENT, also for a path that leaves the root of `manifest`.
+        Raises `ManifestProblem`, also for a path that leaves the root of `manifest`.
         """
         manifest = os.path.abspath(manifest)
         path = os.path.normpath(os.path.join(os.path.dirname(manifest), file))
         if os.path.isabs(file) or not _is_below(self._base(manifest), path):
-            return Diagnostic.invalid(
+            raise expansion.ManifestProblem.of(
                 f"`{visible(file)}` is not below the root of the manifest",
                 "name a file below that root, relative to the manifest; `--data NAME=FILE` reads any file",
             )
@@ -661,9 +654,11 @@ def load_manifest(
     INVALID_ARGUMENT, UNKNOWN_FIELD, and those of `read_batch` for edits without placeholders.
     """
     files = files or InputFiles()
-    text = files.read(path)
-    located = text if isinstance(text, Diagnostic) else expansion.read_source_map(text, path)
-    if not isinstance(located, expansion.SourceMap):
+    try:
+        located = expansion.read_source_map(files.read(path), path)
+    except expansion.ManifestProblem as unread:
+        return (unread.problem,)
+    if isinstance(located, Diagnostic):
         return (located,)
     manifest = read_manifest(path, located)
     if not isinstance(manifest, Manifest):
@@ -688,12 +683,12 @@ def _values(
     for name, file in {**manifest.data, **given.data}.items():
         is_given = name in given.data
         source, snippet = expansion.split_name(file)
-        text = files.read(source) if is_given else files.read_relative(path, source)
-        value = text if isinstance(text, Diagnostic) else read_data(text, source, snippet)
-        data[name] = value
-        if isinstance(value, Diagnostic):
-            place = located.place(("data", name))
-            problems.append(value if is_given else replace(value, file=path, place=place))
+        try:
+            text = files.read(source) if is_given else files.read_relative(path, source)
+            data[name] = read_data(text, source, snippet)
+        except expansion.ManifestProblem as unread:
+            placed = _placed(path, located, expansion.ManifestProblem(unread.problem, ("data", name)))
+            problems.append(unread.problem if is_given else placed)
     variables = {**expansion.with_templates(manifest.vars), **given.variables}
     return tuple(problems) or expansion.Values({"vars": variables, "env": environment, "data": data})
 
@@ -709,11 +704,11 @@ _YAML: Final = frozenset({".yaml", ".yml"})
 _JSON: Final = frozenset({".json", ""})
 
 
-def read_data(text: str, file: str, snippet: str | None = None) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+def read_data(text: str, file: str, snippet: str | None = None) -> Any:  # noqa: ANN401 (any JSON)
     """The data in the `text` of `file`, by its suffix; with `snippet` only that part of it, as text.
 
     Rows of `.csv` and `.tsv` are maps by the names in the first row, and their values are texts. A file with
-    an unknown suffix is its text; one without a suffix is JSON. Errors: INVALID_ARGUMENT.
+    an unknown suffix is its text; one without a suffix is JSON. Raises `ManifestProblem`.
     """
     if snippet is not None:
         return expansion.read_snippet(text, snippet, file)
@@ -724,13 +719,15 @@ def read_data(text: str, file: str, snippet: str | None = None) -> Any | Diagnos
         located = expansion.read_source_map(
             text, file, f"`{visible(file)}`", "data files have no aliases and tags"
         )
-        return located.data if isinstance(located, expansion.SourceMap) else located
+        if isinstance(located, Diagnostic):
+            raise expansion.ManifestProblem(located)
+        return located.data
     if suffix == ".toml":
         return _toml(text, file)
     return _rows(text, file, _SEPARATORS[suffix]) if suffix in _SEPARATORS else text
 
 
-def _json(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+def _json(text: str, file: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
         return json.loads(text, parse_float=plain_float, object_pairs_hook=unique_names)
     except json.JSONDecodeError as error:
@@ -739,17 +736,17 @@ def _json(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
         reason = str(error)
     except (RecursionError, ValueError):
         reason = "it is nested too deeply, or contains a number that is too long"
-    return Diagnostic.invalid(
+    raise expansion.ManifestProblem.of(
         f"`{visible(file)}` is not JSON: {reason}",
         "correct it, or use a suffix that fits: .json, .yaml, .toml, .csv, .tsv, .txt",
     )
 
 
-def _toml(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+def _toml(text: str, file: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
         return _plain(load_toml(text, plain_float))
     except (RecursionError, ValueError) as error:
-        return Diagnostic.invalid(f"`{visible(file)}` is not TOML: {error}", "correct it")
+        raise expansion.ManifestProblem.of(f"`{visible(file)}` is not TOML: {error}", "correct it") from None
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 (any TOML)
@@ -765,15 +762,15 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 (any TOML)
             return value.isoformat()
 
 
-def _rows(text: str, file: str, separator: str) -> list[dict[str, str]] | Diagnostic:
-    """The rows of `text`; a row with another number of values than the first is INVALID_ARGUMENT."""
+def _rows(text: str, file: str, separator: str) -> list[dict[str, str]]:
+    """The rows of `text`, each with as many values as the first."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         names = next(reader, [])
         rows: list[dict[str, str]] = []
         for values in reader:
             if values and len(values) != len(names):
-                return Diagnostic.invalid(
+                raise expansion.ManifestProblem.of(
                     f"`{visible(file)}` has {len(values)} values in line {reader.line_num}, "
                     f"and {len(names)} names in its first row",
                     "give each row as many values as the first; quote a value that contains the separator",
@@ -781,7 +778,7 @@ def _rows(text: str, file: str, separator: str) -> list[dict[str, str]] | Diagno
             if values:
                 rows.append(dict(zip(names, values, strict=True)))
     except csv.Error as error:
-        return Diagnostic.invalid(
+        raise expansion.ManifestProblem.of(
             f"`{visible(file)}` is not CSV: {error} in line {reader.line_num}", "correct it"
-        )
+        ) from None
     return rows

@@ -97,9 +97,10 @@ class Selector:
         read = self.documents.workspace.read(name, self.documents.max_file_bytes)
         if isinstance(read, Diagnostic) and read.code is not Code.FILE_NOT_FOUND:
             return (read,)
-        shape = self._shape(candidate)
-        if isinstance(shape, Diagnostic):
-            return (shape,)
+        try:
+            shape = self._shape(candidate)
+        except expansion.ManifestProblem as misplaced:
+            return (self._of_manifest(misplaced, candidate.path),)
         data = None if isinstance(read, Diagnostic) else read.data
         inspected = _InspectedFile(
             self.documents,
@@ -113,32 +114,28 @@ class Selector:
         edits: list[expansion.FilledEdit] = []
         problems: list[Diagnostic] = []
         for number in self._possible(candidate.rules, inspected):
-            for found in self._expanded(self.loaded.manifest.files[number], ("files", number), inspected):
-                match found:
-                    case expansion.FilledEdit():
+            try:
+                for found in self._expanded(number, inspected, candidate.path):
+                    if isinstance(found, Diagnostic):
+                        problems.append(found)
+                    else:
                         edits.append(found)
-                    case expansion.ManifestProblem():
-                        problems.append(self._of_manifest(found, candidate.path))
-                    case Diagnostic():
-                        problems.append(found.at(file=candidate.path))
+            except expansion.ManifestProblem as misplaced:
+                problems.append(self._of_manifest(misplaced, candidate.path))
         # A loop meets the same problem with every entry.
         return tuple(dict.fromkeys(problems)) or self._as_batch(
             candidate.path, shape, self._open_edits(edits, inspected)
         )
 
-    def _shape(self, candidate: CandidateFile) -> dict[str, str] | Diagnostic:
-        """Encoding and format of a file, as its rules give them."""
+    def _shape(self, candidate: CandidateFile) -> dict[str, str]:
+        """Encoding and format of a file, as its rules give them. Raises `ManifestProblem`."""
         shape: dict[str, str] = {}
         for number in candidate.rules:
             rule = self.loaded.manifest.files[number]
             for name, value in (("encoding", rule.encoding), ("format", rule.format)):
                 if value is not None and shape.setdefault(name, value) != value:
-                    other = Diagnostic.invalid(
-                        f"`{candidate.path}` has another {name} in another rule", "give it once"
-                    )
-                    return self._of_manifest(
-                        expansion.ManifestProblem(other, ("files", number, name)), candidate.path
-                    )
+                    message = f"`{candidate.path}` has another {name} in another rule"
+                    raise expansion.ManifestProblem.of(message, "give it once", ("files", number, name))
         return shape
 
     def of_manifest(self, problem: Diagnostic, path: expansion.Path) -> Diagnostic:
@@ -148,21 +145,22 @@ class Selector:
         return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)
 
     def _expanded(
-        self, rule: Rule, path: expansion.Path, inspected: _InspectedFile
-    ) -> Iterator[expansion.FilledEdit | expansion.ManifestProblem | Diagnostic]:
-        outline = inspected.outline
+        self, number: int, inspected: _InspectedFile, path: str
+    ) -> Iterator[expansion.FilledEdit | Diagnostic]:
+        """The edits of the rule `number` for the file at `path`. Raises `ManifestProblem`."""
+        outline, rule, place = inspected.outline, self.loaded.manifest.files[number], ("files", number)
         if isinstance(outline, Diagnostic):
-            yield outline
+            yield outline.at(file=path)
             return
-        values = inspected.values(outline, self._needed_values[int(path[1])])
-        if rule.when is not None:
-            answer = is_met(rule.when, FileFacts(outline, values), (*path, "when"))
-            if answer is not True:
-                if isinstance(answer, expansion.ManifestProblem):
-                    yield answer
-                return
-        for each in expansion.expand_edits(rule.edits, values, (*path, "edits")):
-            yield each if isinstance(each, expansion.ManifestProblem) else _addressed(each, outline)
+        values = inspected.values(outline, self._needed_values[number])
+        if rule.when is not None and not is_met(rule.when, FileFacts(outline, values), (*place, "when")):
+            return
+        for each in expansion.expand_edits(rule.edits, values, (*place, "edits")):
+            if isinstance(each, expansion.ManifestProblem):
+                yield self._of_manifest(each, path)
+            else:
+                edit = _addressed(each, outline)
+                yield edit.at(file=path) if isinstance(edit, Diagnostic) else edit
 
     @cached_property
     def _needed_values(self) -> list[frozenset[str]]:
@@ -291,8 +289,10 @@ def _required_texts(edit: Mapping[str, Any], values: expansion.Values) -> tuple[
 
 def _known(value: object, values: expansion.Values) -> Any:  # noqa: ANN401 (any JSON)
     """A `value` of an edit with what is the same for all files; None for one that depends on the file."""
-    given = expansion.filled(value, values) if isinstance(value, str) else value
-    return None if isinstance(given, Diagnostic) else given
+    try:
+        return expansion.filled(value, values) if isinstance(value, str) else value
+    except expansion.ManifestProblem:
+        return None
 
 
 def _addressed(edit: expansion.FilledEdit, outline: Outline) -> expansion.FilledEdit | Diagnostic:
@@ -333,54 +333,50 @@ def find_candidates(
     rules: dict[FileName, list[int]] = {}
     problems: list[Diagnostic] = []
     for number, rule in enumerate(loaded.manifest.files):
-        changed = _changed(rule, ("files", number), loaded, tree)
-        if isinstance(changed, expansion.ManifestProblem):
-            problems.append(loaded.problem(changed))
-            continue
-        for found in _files_of(rule, ("files", number), loaded, workspace):
-            if isinstance(found, expansion.ManifestProblem):
-                problems.append(loaded.problem(found))
-            elif (changed is None or found.path in changed) and number not in rules.setdefault(found, []):
-                rules[found].append(number)
+        try:
+            changed = _changed(rule, ("files", number), loaded, tree)
+            for found in _files_of(rule, ("files", number), loaded, workspace):
+                if isinstance(found, expansion.ManifestProblem):
+                    problems.append(loaded.problem(found))
+                elif (changed is None or found.path in changed) and number not in rules.setdefault(found, []):
+                    rules[found].append(number)
+        except expansion.ManifestProblem as misplaced:
+            problems.append(loaded.problem(misplaced))
     if len({name.root for name in rules}) > 1:
-        several = Diagnostic.invalid(
-            "the manifest names files of several roots, and a commit lives in one", _ONE_ROOT
-        )
-        problems.append(loaded.problem(expansion.ManifestProblem(several, ("files",))))
+        message = "the manifest names files of several roots, and a commit lives in one"
+        problems.append(loaded.problem(expansion.ManifestProblem.of(message, _ONE_ROOT, ("files",))))
     return tuple(problems) or [CandidateFile(str(name), tuple(rules[name])) for name in sorted(rules)]
 
 
-def _changed(
-    rule: Rule, path: expansion.Path, loaded: LoadedManifest, tree: Tree
-) -> frozenset[str] | expansion.ManifestProblem | None:
-    """The files to which `changedSince` limits `rule`; None without it."""
+def _changed(rule: Rule, path: expansion.Path, loaded: LoadedManifest, tree: Tree) -> frozenset[str] | None:
+    """The files to which `changedSince` limits `rule`; None without it. Raises `ManifestProblem`."""
     if rule.changed_since is None:
         return None
-    reference = expansion.filled_text(rule.changed_since, loaded.values, "name", "write a text")
-    if isinstance(reference, Diagnostic):
-        return expansion.ManifestProblem(reference, (*path, "changedSince"))
-    try:
-        return tree.changed_since(reference)
-    except StorageRefused as refused:
-        return expansion.ManifestProblem(refused.problems[0], (*path, "changedSince"))
+    with expansion.placed((*path, "changedSince")):
+        try:
+            return tree.changed_since(
+                expansion.filled_text(rule.changed_since, loaded.values, "name", "write a text")
+            )
+        except StorageRefused as refused:
+            raise expansion.ManifestProblem(refused.problems[0]) from None
 
 
 def _files_of(
     rule: Rule, path: expansion.Path, loaded: LoadedManifest, workspace: Workspace
 ) -> Iterator[FileName | expansion.ManifestProblem]:
-    texts: dict[str, list[str]] = {"file": [], "glob": [], "exclude": []}
-    for field_name, filled in texts.items():
-        for index, template in enumerate(getattr(rule, field_name)):
-            text = expansion.filled_text(template, loaded.values, "path", "write a text")
-            if isinstance(text, str):
-                filled.append(text)
-            else:
-                yield expansion.ManifestProblem(text, (*path, field_name, index))
+    """The files of `rule`, and each problem of it. Raises `ManifestProblem`."""
+    texts: dict[str, list[str]] = {}
+    for name in ("file", "glob", "exclude"):
+        texts[name] = []
+        for index, template in enumerate(getattr(rule, name)):
+            with expansion.placed((*path, name, index)):
+                texts[name].append(expansion.filled_text(template, loaded.values, "path", "write a text"))
     for index, file in enumerate(texts["file"]):
-        name = workspace.locate(file)
-        yield (
-            expansion.ManifestProblem(name, (*path, "file", index)) if isinstance(name, Diagnostic) else name
-        )
+        located = workspace.locate(file)
+        if isinstance(located, Diagnostic):
+            yield expansion.ManifestProblem(located, (*path, "file", index))
+        else:
+            yield located
     for index, glob in enumerate(texts["glob"]):
         names = files_of(workspace, glob, exclude=texts["exclude"], git_ignored=rule.git_ignored)
         if isinstance(names, Diagnostic):

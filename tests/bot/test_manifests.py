@@ -22,7 +22,7 @@ from mdplan.bot.expansion import (
     with_texts,
 )
 from mdplan.bot.manifest import Condition, manifest_schema, read_data
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code
 from mdplan.documents.documents import Documents
 from mdplan.markdown.outline import Outline
 from mdplan.text.source import DocumentFormat, Source
@@ -65,10 +65,10 @@ def test_condition_has_the_expected_value(condition: dict[str, Any], expected: b
 def test_invalid_condition_is_reported_with_its_position(
     condition: dict[str, Any], code: Code, path: tuple[str | int, ...]
 ) -> None:
-    found = answer(condition, PAGE)
+    with pytest.raises(ManifestProblem) as raised:
+        answer(condition, PAGE)
 
-    assert isinstance(found, ManifestProblem)
-    assert (found.problem.code, found.path) == (code, path)
+    assert (raised.value.problem.code, raised.value.path) == (code, path)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -166,18 +166,16 @@ def test_suffix_selects_the_data_format(file: str, text: str, expected: object) 
 
 @CASE_TABLES.parametrize("file", "text", "message")
 def test_invalid_data_file_is_rejected(file: str, text: str, message: str) -> None:
-    found = read_data(text, file)
+    with pytest.raises(ManifestProblem) as raised:
+        read_data(text, file)
 
-    assert isinstance(found, Diagnostic)
-    assert found.message.startswith(message)
+    assert raised.value.problem.message.startswith(message)
 
 
 @CASE_TABLES.parametrize("file", "line")
 def test_text_of_too_many_values_is_rejected(file: str, line: str) -> None:
-    found = read_data("".join(map(line.format, range(100_001))), file)
-
-    assert isinstance(found, Diagnostic)
-    assert "more than 100,000 values" in found.message
+    with pytest.raises(ManifestProblem, match="more than 100,000 values"):
+        read_data("".join(map(line.format, range(100_001))), file)
 
 
 @CASE_TABLES.parametrize("start", "end")
@@ -201,10 +199,10 @@ def test_lines_of_a_snippet_end_only_at_line_ends() -> None:
 
 @CASE_TABLES.parametrize("text", "message")
 def test_snippet_tag_without_its_pair_is_rejected(text: str, message: str) -> None:
-    found = read_snippets(text, "x")
+    with pytest.raises(ManifestProblem) as raised:
+        read_snippets(text, "x")
 
-    assert isinstance(found, Diagnostic)
-    assert found.message == message
+    assert raised.value.problem.message == message
 
 
 @CASE_TABLES.parametrize("name", "parts", tuples=True)
@@ -232,17 +230,16 @@ def test_placeholders_are_filled_in(text: str, expected: object) -> None:
 
 @CASE_TABLES.parametrize("text", "message")
 def test_invalid_placeholder_is_rejected(text: str, message: str) -> None:
-    found = filled(text, PLACEHOLDERS)
+    with pytest.raises(ManifestProblem) as raised:
+        filled(text, PLACEHOLDERS)
 
-    assert isinstance(found, Diagnostic)
-    assert (found.code, found.message) == (Code.INVALID_ARGUMENT, message)
+    assert (raised.value.problem.code, raised.value.problem.message) == (Code.INVALID_ARGUMENT, message)
 
 
 def test_names_of_placeholders_are_listed() -> None:
-    found = placeholders_in("{{a}} {{{{b}} {{c.d | cell}}")
+    names = [each.name for each in placeholders_in("{{a}} {{{{b}} {{c.d | cell}}")]
 
-    assert not isinstance(found, Diagnostic)
-    assert [each.name for each in found] == [VariableName("a"), VariableName("c.d")]
+    assert names == [VariableName("a"), VariableName("c.d")]
 
 
 @given(st.text())
