@@ -24,7 +24,6 @@ from mdplan.bot.manifest import LoadedManifest
 from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import Documents
-from mdplan.engine.approval import Clearance
 from mdplan.engine.commit import files_to_stage
 from mdplan.engine.engine import Engine
 from mdplan.git import repository
@@ -39,12 +38,12 @@ from mdplan.git.tree import (
     write_objects,
 )
 from mdplan.plan import NO_INTENT, Intent, Plan
-from mdplan.planning.replay import Replay, bases_of
+from mdplan.planning.replay import bases_of
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.requests.batch import OnStale
 from mdplan.storage.commit import StagedFile
-from mdplan.storage.filesystem import StorageRefused, storage_errors
+from mdplan.storage.filesystem import StorageRefused, granted, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped, visible
 
@@ -213,19 +212,13 @@ class _Attempt:
             committer=people[1],
         )
         root = self.engine.workspace.roots[0]
-        clearance = self.engine.gate.check(plan, root)
-        if not isinstance(clearance, Clearance):
-            raise StorageRefused(clearance)
+        clearance = granted(self.engine.gate.check(plan, root))
         with tree_of(self.engine, self.place, base).open() as workspace:
             documents = Documents.of(workspace, self.engine.settings)
-            found = documents.read_current(plan)
-            problems = documents.stale(plan, found) if isinstance(found, list) else found
-            if problems or not isinstance(found, list):
-                raise StorageRefused(problems)
+            found = granted(documents.read_current(plan))
+            granted(documents.stale(plan, found))
             bases = bases_of(plan, found)
-            replayed = documents.replay(plan, bases, with_diff=False)
-            if not isinstance(replayed, Replay):
-                raise StorageRefused(replayed)
+            replayed = granted(documents.replay(plan, bases, with_diff=False))
             files = files_to_stage(plan, documents, bases, replayed)
             commit = write_commit(self.place, base.commit, files, text)
             if merges and at is not None:
@@ -235,8 +228,7 @@ class _Attempt:
             # What was checked out while this was planned must stay what git thinks it is.
             must_be_free(self.place, branch)
             now = self.engine.clock()
-            if problems := self.engine.gate.use(clearance, plan.plan_id, root, commit, now):
-                raise StorageRefused(problems)
+            granted(self.engine.gate.use(clearance, plan.plan_id, root, commit, now))
             wait = self.engine.settings.lock_timeout
             return commit if move_branch(self.place, branch, at, commit, text, wait) else None
 
@@ -564,9 +556,7 @@ def signatures(
     """
     config = place.config()
     people = (signature("author", config, now, author), signature("committer", config, now))
-    problems = tuple(dict.fromkeys(person for person in people if isinstance(person, Diagnostic)))
-    if problems:
-        raise StorageRefused(problems)
+    granted(tuple(dict.fromkeys(person for person in people if isinstance(person, Diagnostic))))
     return cast("tuple[Signature, Signature]", people)
 
 

@@ -16,6 +16,7 @@ from mdplan.plan import PREFIX, EditNumbers, Plan
 from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import Approved, ReviewComment, ReviewReport
+from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore, PlanLinks, PlanStore
 from mdplan.storage.root import Root
 from mdplan.words import Argument, Command, Step, say
@@ -326,15 +327,14 @@ class Feedback:
         loaded = self.plans.load(old_id) if old_id is not None else None
         if loaded is None or isinstance(loaded, Diagnostic):
             return None
-        from mdplan.engine.comparison import ComparedResults
-
         old = loaded[0]
-        compared = self.comparer().compare(plan, old)
         decision = DecisionStore(root.path).of(old.plan_id)
         report = (
             self._report(decision, old, root) if decision is not None else ReviewReport(plan_id=old.plan_id)
         )
-        if not isinstance(compared, ComparedResults):
+        try:
+            compared = self.comparer().compare(plan, old)
+        except StorageRefused:
             return report
         comments = tuple(_dated(comment, compared) for comment in report.comments)
         return replace(report, comments=comments, comparison=compared.comparison)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.diagnostics import Code, Problems, Severity
 from mdplan.documents.documents import BACKUP_SUFFIX, Documents, Seen, with_seen_bases
 from mdplan.engine.approval import ApprovalGate, Clearance, Feedback
 from mdplan.engine.history import CallerIdentity, PastTransaction, note_of
 from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner, PlanRef, StoredPlans
-from mdplan.engine.undo import PlannedUndo, Recovery, UndoService, with_recovered
+from mdplan.engine.undo import Recovery, UndoService, with_recovered
 from mdplan.plan import FileChange, Plan
 from mdplan.planning import replan
 from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
@@ -22,14 +22,14 @@ from mdplan.requests.batch import Batch, OnStale
 from mdplan.settings import ProgressCallback, Settings
 from mdplan.storage.commit import LaterContent, StagedFile, publish, stage
 from mdplan.storage.files import FileName
-from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.lock import RootLock, locked
 from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
 from mdplan.text.source import Source
 
-# Plans something; a plan alone was committed before, and its result is still in place.
-MakePlan: TypeAlias = Callable[[], PlannedBatch | Plan | Problems]
+# Plans something, or raises `StorageRefused`; a plan alone was committed before, and is still in place.
+MakePlan: TypeAlias = Callable[[], PlannedBatch | Plan]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Committer:
         """Commit the plan of `batch`, which `seen` or its own evidence guards; not twice in a row."""
         plan, workspace = partial(self.merging.plan, tick=tick), self.documents.workspace
 
-        def make_plan() -> PlannedBatch | Plan | Problems:
+        def make_plan() -> PlannedBatch | Plan:
             is_pinned = replan.is_pinned(batch)
             repeated = None if is_pinned else self.stored.repeated(batch)
             if repeated is not None:
@@ -71,10 +71,11 @@ class Committer:
                     lambda batch, free: with_seen_bases(batch, workspace, seen, free),
                     self.merging.past_outline,
                 )
-            if not isinstance(planned, PlannedBatch):
-                # A batch whose bases are gone may be one whose answer was lost.
-                return (self.stored.repeated(batch) if is_pinned else None) or planned
-            return self.feedback.record_revision(planned.plan, batch.revises) or planned
+            if isinstance(planned, PlannedBatch):
+                granted(self.feedback.record_revision(planned.plan, batch.revises))
+                return planned
+            # A batch whose bases are gone may be one whose answer was lost.
+            return (self.stored.repeated(batch) if is_pinned else None) or granted(planned)
 
         return self.commit_batch(make_plan)
 
@@ -85,29 +86,27 @@ class Committer:
         """
         # What a commit left half done is no base to plan on.
         recovered = self.recovery.recover_pending()
-        planned = make_plan()
-        if not isinstance(planned, PlannedBatch | Plan):
-            return with_recovered(refusal(ApplyReport, planned), recovered)
 
-        def commit(lock: RootLock) -> ApplyReport:
-            is_current = isinstance(planned, PlannedBatch) and self.documents.are_bases(planned.files)
-            current = planned if is_current else make_plan()
-            if isinstance(current, Plan):
-                return self._report_already_applied(current)
-            if not isinstance(current, PlannedBatch):
-                return refusal(ApplyReport, current)
-            return self._commit_planned(lock, current, rebased=current.rebased)
+        def commit_planned() -> ApplyReport:
+            planned = make_plan()
 
-        root = self.library.root_of(planned if isinstance(planned, Plan) else planned.plan)
-        return with_recovered(self._locked(root, commit), recovered)
+            def commit(lock: RootLock) -> ApplyReport:
+                is_current = isinstance(planned, PlannedBatch) and self.documents.are_bases(planned.files)
+                current = planned if is_current else make_plan()
+                if isinstance(current, Plan):
+                    return self._report_already_applied(current)
+                return self._commit_planned(lock, current, rebased=current.rebased)
+
+            root = self.library.root_of(planned if isinstance(planned, Plan) else planned.plan)
+            return self._locked(root, commit)
+
+        return with_recovered(_reported(commit_planned), recovered)
 
     def apply_plan(self, plan: Plan, root: Root, request: PlanRef | PlanDocument) -> ApplyReport:
         """Commit `plan` of `root`, or the part of it that `request` accepts; or preview that."""
         # A part, or the same edits on other files, is another plan.
-        rejected = () if request.dry_run else self.gate.rejection(plan, root)
-        selected = rejected or self._select(plan, request.accept)
-        if not isinstance(selected, PlanSelection):
-            return refusal(ApplyReport, selected)
+        granted(() if request.dry_run else self.gate.rejection(plan, root))
+        selected = self._select(plan, request.accept)
         if request.dry_run:
             report = self._preview(selected.plan, request.on_stale)
         else:
@@ -127,9 +126,7 @@ class Committer:
     def undo(self, past: PastTransaction, on_stale: OnStale, *, dry_run: bool) -> ApplyReport:
         """Commit the undo of `past`; with `dry_run`, store its plan."""
         if dry_run:
-            planned = self.undoing.plan(past, on_stale)
-            if not isinstance(planned, PlannedUndo):
-                return refusal(ApplyReport, planned)
+            planned = granted(self.undoing.plan(past, on_stale))
             self.library.save(planned.plan)
             report = replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
         else:
@@ -142,21 +139,15 @@ class Committer:
         """Return what `commit` reports under the lock of `root`, after recovery of interrupted commits."""
         with locked(root, self.settings.lock_timeout) as lock:
             recovered = recover(lock)
-            try:
-                report = commit(lock)
-            except StorageRefused as refused:
-                report = refusal(ApplyReport, refused.problems)
-            return with_recovered(report, [recovered])
+            return with_recovered(_reported(partial(commit, lock)), [recovered])
 
-    def _select(self, plan: Plan, accept: Sequence[int] | None) -> PlanSelection | Problems:
+    def _select(self, plan: Plan, accept: Sequence[int] | None) -> PlanSelection:
         """Return `plan`, or store the plan of the edits in `accept`. Errors: those of `plan_part`."""
         if accept is None:
             return PlanSelection(plan)
         if plan.undoes is not None:
-            return (replan.UNDO_IS_WHOLE,)
-        planned = replan.plan_part(self.planner.plan, plan, accept, self.settings.batch)
-        if not isinstance(planned, PlannedBatch):
-            return planned
+            raise StorageRefused((replan.UNDO_IS_WHOLE,))
+        planned = granted(replan.plan_part(self.planner.plan, plan, accept, self.settings.batch))
         self.library.save(planned, origin=plan)
         return planned.chosen
 
@@ -165,12 +156,7 @@ class Committer:
         report = as_apply_report(self.stored.report(plan))
         if report.ok or on_stale != "merge" or plan.undoes is not None:
             return report
-        current_files = self.documents.read_current(plan)
-        if not isinstance(current_files, list):
-            return refusal(ApplyReport, current_files)
-        merged = self.merging.of_plan(plan, current_files)
-        if not isinstance(merged, PlannedBatch):
-            return refusal(ApplyReport, merged)
+        merged = granted(self.merging.of_plan(plan, granted(self.documents.read_current(plan))))
         stored = self.library.save(merged, origin=plan)
         return ApplyReport(ok=True, stored=stored, rebased=True, **merged.report_fields())
 
@@ -178,9 +164,7 @@ class Committer:
         self, lock: RootLock, plan: Plan, *, on_stale: OnStale = "refuse", with_diff: bool = True
     ) -> ApplyReport:
         """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
-        current_files = self.documents.read_current(plan)
-        if not isinstance(current_files, list):
-            return refusal(ApplyReport, current_files)
+        current_files = granted(self.documents.read_current(plan))
         if is_applied(plan, current_files):
             return self._report_already_applied(plan)
         stale = self.documents.stale(plan, current_files)
@@ -190,7 +174,7 @@ class Committer:
             return self._commit_undo(lock, plan.undoes, on_stale)
         rebased = self._on_new_base(plan, current_files, on_stale)
         if not isinstance(rebased, PlannedBatch):
-            return refusal(ApplyReport, rebased if on_stale == "merge" else (*stale, *rebased))
+            raise StorageRefused(rebased if on_stale == "merge" else (*stale, *rebased))
         self.library.save(rebased, origin=plan)
         return self._commit_planned(lock, rebased, rebased=True)
 
@@ -206,10 +190,7 @@ class Committer:
 
     def _commit_undo(self, lock: RootLock, transaction: str, on_stale: OnStale) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""
-        past = self.undoing.find(transaction)
-        planned = (past,) if isinstance(past, Diagnostic) else self.undoing.plan(past, on_stale)
-        if not isinstance(planned, PlannedUndo):
-            return refusal(ApplyReport, planned)
+        planned = granted(self.undoing.plan(granted(self.undoing.find(transaction)), on_stale))
         if planned.is_applied:
             return self._report_already_applied(planned.plan)
         return self._commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
@@ -241,9 +222,7 @@ class Committer:
         `replayed` is what they make, if that is known already. Errors: PLAN_TAMPERED; those of the gate.
         Raises `StorageRefused`.
         """
-        results = replayed or self.documents.replay(plan, bases, with_diff=with_diff)
-        if not isinstance(results, Replay):
-            return refusal(ApplyReport, results)
+        results = replayed or granted(self.documents.replay(plan, bases, with_diff=with_diff))
         fields = report_fields(plan, results.diff if with_diff else None) | {"rebased": rebased}
         if plan.is_no_op:
             return ApplyReport(ok=True, **fields)
@@ -299,6 +278,14 @@ class Committer:
         except StorageRefused as refused:
             return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
         return ()
+
+
+def _reported(commit: Callable[[], ApplyReport]) -> ApplyReport:
+    """Return what `commit` reports, or its refusal."""
+    try:
+        return commit()
+    except StorageRefused as refused:
+        return refusal(ApplyReport, refused.problems)
 
 
 # --- The files that a commit writes and removes.

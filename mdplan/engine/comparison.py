@@ -19,6 +19,7 @@ from mdplan.reports.plan import ComparedFile, ComparisonReport, PlanComparison
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.review.lines import FileSides
 from mdplan.storage.files import FileName
+from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.root import Root
 from mdplan.text.diff import DiffStat, DiffText, Hunk, LineDrift, file_diff, find_hunks
 from mdplan.text.source import EncodeProblem, Source
@@ -44,16 +45,13 @@ class PlanComparer:
     library: PlanLibrary
     past: Callable[[FileName, str, Mapping[str, bytes]], bytes | None]
 
-    def compare(self, new: Plan, old: Plan) -> ComparedResults | Problems:
+    def compare(self, new: Plan, old: Plan) -> ComparedResults:
         """What `new` does otherwise than `old`. A file of one plan alone is compared with its base.
 
-        Errors: STALE_BASE for a file whose text at the time of a plan is no longer known; PLAN_TAMPERED.
+        Raises `StorageRefused`: STALE_BASE for a file whose text at the time of a plan is no longer known;
+        PLAN_TAMPERED.
         """
         before, after = self._sides(old), self._sides(new)
-        if not isinstance(before, dict):
-            return before
-        if not isinstance(after, dict):
-            return after
         parts: list[bytes] = []
         files: list[ComparedFile] = []
         changed: dict[str, frozenset[int]] = {}
@@ -84,36 +82,34 @@ class PlanComparer:
         )
         return ComparedResults(comparison, changed)
 
-    def _sides(self, plan: Plan) -> dict[str, FileSides] | Problems:
+    def _sides(self, plan: Plan) -> dict[str, FileSides]:
         """Both sides of each file that `plan` changes, by its path before."""
-        current_files = self.documents.read_current(plan)
-        if not isinstance(current_files, list):
-            return current_files
+        current_files = granted(self.documents.read_current(plan))
         kept = self.library.bases_of(plan.plan_id)
-        sides: dict[str, FileSides] = {}
-        for change, current in zip(plan.files, current_files, strict=True):
-            if change.is_no_op:
-                continue
-            base = self._base(change, current, kept)
-            file_sides = FileSides.of(change, base) if isinstance(base, Source) else base
-            if isinstance(file_sides, Diagnostic):
-                return (file_sides,)
-            sides[change.path] = file_sides
-        return sides
+        return {
+            change.path: granted(FileSides.of(change, self._base(change, current, kept)))
+            for change, current in zip(plan.files, current_files, strict=True)
+            if not change.is_no_op
+        }
 
-    def _base(self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]) -> Source | Diagnostic:
+    def _base(self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]) -> Source:
         if change.base_sha256 is None:
             return no_text(change.encoding)
         if current.sha256 == change.base_sha256:
             source = current.read()
             if source is not None and source.sha256 == change.base_sha256:
                 return source
-        name = self.documents.workspace.locate(change.path)
-        if isinstance(name, Diagnostic):
-            return name
+        name = granted(self.documents.workspace.locate(change.path))
         data = self.past(name, change.base_sha256, kept)
         past = Source.decode(data, change.encoding) if data is not None else None
-        return past if isinstance(past, Source) else _not_kept(change.path)
+        if not isinstance(past, Source):
+            raise StorageRefused.of(
+                Code.STALE_BASE,
+                f"`{change.path}` has changed, and its text at the time of the plan is not kept",
+                say("look at both plans one by one: {step history}"),
+                file=change.path,
+            )
+        return past
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +151,6 @@ def _removed(hunk: Hunk) -> Iterator[int]:
         number += not line.startswith(b"+")
 
 
-def _not_kept(path: str) -> Diagnostic:
-    return Code.STALE_BASE.problem(
-        f"`{path}` has changed, and its text at the time of the plan is not kept",
-        say("look at both plans one by one: {step history}"),
-        file=path,
-    )
-
-
 def compare_plans(
     library: PlanLibrary, comparer: PlanComparer, plan_id: str, against: str
 ) -> ComparisonReport:
@@ -174,10 +162,10 @@ def compare_plans(
     problems = tuple(loaded for loaded in (new, old) if isinstance(loaded, Diagnostic))
     if isinstance(new, Diagnostic) or isinstance(old, Diagnostic):
         return refusal(ComparisonReport, problems)
-    compared = comparer.compare(new[0], old[0])
-    if not isinstance(compared, ComparedResults):
-        return refusal(ComparisonReport, compared)
-    return ComparisonReport(ok=True, comparison=compared.comparison)
+    try:
+        return ComparisonReport(ok=True, comparison=comparer.compare(new[0], old[0]).comparison)
+    except StorageRefused as refused:
+        return refusal(ComparisonReport, refused.problems)
 
 
 # --- Plan documents that callers send.
@@ -196,52 +184,42 @@ class DocumentCheck:
     undoing: UndoService
     limits: Limits
 
-    def named(self, request: PlanRef | PlanDocument) -> tuple[Plan, Root] | Diagnostic:
+    def named(self, request: PlanRef | PlanDocument) -> tuple[Plan, Root]:
         """The plan that `request` names or describes, and its root.
 
-        Errors: those of `PlanLibrary.load` and `check`; STALE_BASE where `request` names another base.
+        Raises `StorageRefused` with the errors of `PlanLibrary.load` and `check`, and STALE_BASE where
+        `request` names another base.
         """
         if isinstance(request, PlanDocument):
             return self.check(request.body)
-        loaded = self.library.load(request.plan_id)
-        if isinstance(loaded, Diagnostic):
-            return loaded
-        return other_base(loaded[0], request.base_sha256) or loaded
+        loaded = granted(self.library.load(request.plan_id))
+        return granted(other_base(loaded[0], request.base_sha256) or loaded)
 
-    def check(self, data: Mapping[str, Any]) -> tuple[Plan, Root] | Diagnostic:
+    def check(self, data: Mapping[str, Any]) -> tuple[Plan, Root]:
         """The plan that the document `data` describes, and its root.
 
         A plan that is stored under the same ID is taken as it is stored. Of a plan whose files are not its
-        bases, results and warnings cannot be computed again, and are omitted. Errors: PLAN_TAMPERED; those of
-        locating the files.
+        bases, results and warnings cannot be computed again, and are omitted. Raises `StorageRefused`:
+        PLAN_TAMPERED; those of locating the files.
         """
-        plan = read_document(data)
-        if isinstance(plan, Diagnostic):
-            return plan
+        plan = granted(read_document(data))
         workspace = self.documents.workspace
-        name = workspace.locate(plan.files[0].path)
-        if isinstance(name, Diagnostic):
-            return name
+        root = workspace.root_of(granted(workspace.locate(plan.files[0].path)))
         stored = self.library.load(plan.plan_id)
-        if not isinstance(stored, Diagnostic):
-            return stored
-        proven = self._proven(plan)
-        return proven if isinstance(proven, Diagnostic) else (proven, workspace.root_of(name))
+        return (self._proven(plan), root) if isinstance(stored, Diagnostic) else stored
 
-    def _proven(self, plan: Plan) -> Plan | Diagnostic:
+    def _proven(self, plan: Plan) -> Plan:
         """`plan` with nothing in it that the files do not confirm."""
         undone = plan.undoes
         batch = read_batch(request_of(plan, with_bases=True), self.limits) if undone is None else None
         if isinstance(batch, tuple):
-            return _FORGED_PLAN
-        current_files = self.documents.read_current(plan)
-        if not isinstance(current_files, list):
-            return current_files[0]
+            raise StorageRefused((_FORGED_PLAN,))
+        current_files = granted(self.documents.read_current(plan))
         bare = _without_derived(plan)
         if is_applied(plan, current_files) or self.documents.stale(bare, current_files):
             return bare
         again = self._planned_again(plan, batch) if batch else self._undone_again(plan, undone or "")
-        return again or _FORGED_PLAN
+        return granted(again or _FORGED_PLAN)
 
     def _planned_again(self, plan: Plan, batch: Batch) -> Plan | None:
         """The plan of the same edits, if it has the same ID."""

@@ -24,7 +24,7 @@ from mdplan.reports.base import Report, refusal
 from mdplan.reports.plan import ApplyReport, ComparisonReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
 from mdplan.settings import DEFAULT_SETTINGS, ProgressCallback, Settings, no_progress
-from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.text.source import Source
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
@@ -287,7 +287,7 @@ class Engine(EngineServices):
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         try:
-            return self.committer.commit_batch(lambda: self.planner.plan(batch))
+            return self.committer.commit_batch(lambda: granted(self.planner.plan(batch)))
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -301,9 +301,7 @@ class Engine(EngineServices):
         NOT_UNDOABLE, STALE_BASE, MERGE_CONFLICT, FILE_EXISTS, FILE_NOT_FOUND; of reading and storage.
         """
         try:
-            past = self.undoing.find(transaction, self.caller.actor())
-            if isinstance(past, Diagnostic):
-                return refusal(ApplyReport, (past,))
+            past = granted(self.undoing.find(transaction, self.caller.actor()))
             return self.committer.undo(past, on_stale, dry_run=dry_run)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
@@ -385,10 +383,7 @@ class Engine(EngineServices):
         return self.committer.apply_batch(batch, tick, seen)
 
     def _apply_plan(self, request: plans.PlanRef | plans.PlanDocument) -> ApplyReport:
-        loaded = self.document_check.named(request)
-        if isinstance(loaded, Diagnostic):
-            return refusal(ApplyReport, (loaded,))
-        return self.committer.apply_plan(*loaded, request)
+        return self.committer.apply_plan(*granted(self.document_check.named(request)), request)
 
 
 # --- Refusals as exceptions, for callers who ask for that.

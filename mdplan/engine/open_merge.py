@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans import MergeService
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.plan import Plan
-from mdplan.planning.replay import FoundFile, PlannedBatch
+from mdplan.planning.replay import FoundFile
+from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.text.source import sha256_hex
 from mdplan.words import say
 
@@ -40,45 +41,36 @@ class OpenMerge:
         return sum(len(file.places) for file in self.files)
 
 
-def open_merge(engine: Engine, plan_id: str) -> OpenMerge | Problems:
-    """Return what both the plan and others changed since. Errors: those of loading a plan; STALE_BASE."""
+def open_merge(engine: Engine, plan_id: str) -> OpenMerge:
+    """Return what both the plan and others changed since.
+
+    Raises `StorageRefused` with the errors of loading a plan, or STALE_BASE.
+    """
     merging = engine.merging
     opened = _open_sides(merging, plan_id)
-    if not isinstance(opened, _OpenedSides):
-        return opened
     from mdplan.planning.merging import conflict_places
 
     files: list[MergedFile] = []
     for sides in opened.sides:
-        places = merging.documents.with_timeout(sides.path, partial(conflict_places, sides))
-        if isinstance(places, Diagnostic):
-            return (places,)
-        problems = tuple(place for place in places if isinstance(place, Diagnostic))
-        if problems:
-            return problems
+        places = granted(merging.documents.with_timeout(sides.path, partial(conflict_places, sides)))
+        granted(tuple(place for place in places if isinstance(place, Diagnostic)))
         conflicts = tuple(place for place in places if isinstance(place, ConflictPlace))
         files.append(MergedFile(sides.path, conflicts))
     return OpenMerge(opened.plan, files, opened.version)
 
 
-def plan_merge(
-    engine: Engine, plan_id: str, choices: Mapping[str, Sequence[Choice]], version: str
-) -> str | Problems:
+def plan_merge(engine: Engine, plan_id: str, choices: Mapping[str, Sequence[Choice]], version: str) -> str:
     """Save the plan that merges `plan_id` into its files, with `choices` for the conflicts of each path.
 
-    Returns the ID of that plan. Errors: INVALID_ARGUMENT where `version` is not that of the files any more;
-    MERGE_CONFLICT without a choice for each conflict; those of planning.
+    Returns the ID of that plan. Raises `StorageRefused`: INVALID_ARGUMENT where `version` is not that of the
+    files any more; MERGE_CONFLICT without a choice for each conflict; those of planning.
     """
     merging = engine.merging
     opened = _open_sides(merging, plan_id)
-    if not isinstance(opened, _OpenedSides):
-        return opened
     if opened.version != version:
         message = "a file has changed again since the conflicts were shown"
-        return (Diagnostic.invalid(message, "look at the conflicts again"),)
-    planned = merging.of_plan(opened.plan, opened.current_files, choices)
-    if not isinstance(planned, PlannedBatch):
-        return planned
+        raise StorageRefused((Diagnostic.invalid(message, "look at the conflicts again"),))
+    planned = granted(merging.of_plan(opened.plan, opened.current_files, choices))
     merging.library.save(planned, origin=opened.plan)
     return planned.plan.plan_id
 
@@ -95,15 +87,10 @@ class _OpenedSides:
         return sha256_hex("\n".join(hashes).encode("utf-8", "surrogatepass"))
 
 
-def _open_sides(merging: MergeService, plan_id: str) -> _OpenedSides | Problems:
-    loaded = merging.library.load(plan_id)
-    if isinstance(loaded, Diagnostic):
-        return (loaded,)
-    plan = loaded[0]
+def _open_sides(merging: MergeService, plan_id: str) -> _OpenedSides:
+    plan, _ = granted(merging.library.load(plan_id))
     if plan.undoes is not None:
-        return (Diagnostic.invalid("an undo is not merged here", say('undo again with {onStale="merge"}')),)
-    current_files = merging.documents.read_current(plan)
-    if not isinstance(current_files, list):
-        return current_files
-    sides = merging.sides_of(plan, current_files)
-    return _OpenedSides(plan, current_files, sides) if isinstance(sides, list) else sides
+        hint = say('undo again with {onStale="merge"}')
+        raise StorageRefused((Diagnostic.invalid("an undo is not merged here", hint),))
+    current_files = granted(merging.documents.read_current(plan))
+    return _OpenedSides(plan, current_files, granted(merging.sides_of(plan, current_files)))

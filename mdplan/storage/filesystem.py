@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 
@@ -389,6 +389,17 @@ class StorageRefused(Exception):  # noqa: N818 - It is an answer of the environm
     def of(cls, code: Code, message: str, hint: str, *, file: str | None = None) -> "StorageRefused":
         """The exception with one problem."""
         return cls((code.problem(message, hint, file=file),))
+
+
+AnyAnswer = TypeVar("AnyAnswer")
+
+
+def granted(answer: AnyAnswer | Diagnostic | Problems) -> AnyAnswer:
+    """Return `answer`. Raises `StorageRefused` if it is a problem, or several."""
+    problems = (answer,) if isinstance(answer, Diagnostic) else answer
+    if isinstance(problems, tuple) and problems and isinstance(problems[0], Diagnostic):
+        raise StorageRefused(problems)
+    return cast("AnyAnswer", answer)
 
 
 def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:

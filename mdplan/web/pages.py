@@ -14,6 +14,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.review import plan_review
+from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.source import DocumentFormat
 from mdplan.web import diff
 from mdplan.web.labels import counted, shown
@@ -419,25 +420,28 @@ def _shown(file: int, index: int, place: ConflictPlace) -> ShownConflict:
     )
 
 
-def opened_merge(engine: Engine, plan_id: str) -> OpenMerge | FlashMessage:
-    """The merge of a plan; a message where it cannot be merged."""
-    merge = open_merge(engine, plan_id)
-    return merge if isinstance(merge, OpenMerge) else FlashMessage("The plan cannot be merged.", merge)
+def opened_merge(engine: Engine, session: ReviewSession, plan_id: str) -> OpenMerge | None:
+    """The merge of a plan; None, with a notice, where it cannot be merged."""
+    try:
+        return open_merge(engine, plan_id)
+    except StorageRefused as refused:
+        session.notices[plan_id] = FlashMessage("The plan cannot be merged.", refused.problems)
+        return None
 
 
 def merge_chosen(engine: Engine, session: ReviewSession, plan_id: str, form: Mapping[str, str]) -> str | None:
     """Make the plan of the choices in `form` and return its ID; None, with a notice, if there is none."""
-    merge = opened_merge(engine, plan_id)
-    if isinstance(merge, FlashMessage):
-        session.notices[plan_id] = merge
+    merge = opened_merge(engine, session, plan_id)
+    if merge is None:
         return None
     choices = dict(_choices(merge, form))
     if sum(map(len, choices.values())) < merge.places:
         session.notices[plan_id] = FlashMessage("Choose a text for each conflict.")
         return None
-    merged = plan_merge(engine, plan_id, choices, form.get("version", ""))
-    if not isinstance(merged, str):
-        session.notices[plan_id] = FlashMessage("The plan was not merged.", merged)
+    try:
+        merged = plan_merge(engine, plan_id, choices, form.get("version", ""))
+    except StorageRefused as refused:
+        session.notices[plan_id] = FlashMessage("The plan was not merged.", refused.problems)
         return None
     session.notices[merged] = FlashMessage("Merged with the current files, as a new plan.")
     return merged

@@ -366,9 +366,8 @@ class PlanResponses:
 
     def _merge(self, context: RequestContext, opened: OpenPlan) -> Response:
         plan_id = opened.plan.plan_id
-        merge = opened_merge(self.actions.reviewing.engine, plan_id)
-        if isinstance(merge, FlashMessage):
-            context.session.notices[plan_id] = merge
+        merge = opened_merge(self.actions.reviewing.engine, context.session, plan_id)
+        if merge is None:
             return redirect(context.plan_path(plan_id))
         values = {
             "base": context.base,

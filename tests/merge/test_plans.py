@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from mdplan import Document
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
+from mdplan.engine.open_merge import open_merge, plan_merge
 from mdplan.merge.documents import Choice, marker_style, merge_documents, merge_texts, places, resolved
 from mdplan.plan import Plan
 from mdplan.settings import Settings
-from mdplan.storage.filesystem import Durability
+from mdplan.storage.filesystem import Durability, StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.source import DocumentFormat
 from tests.support.case_tables import CaseTables
@@ -269,11 +269,9 @@ def test_merge_without_conflicts_makes_a_new_plan(page_engine: Engine) -> None:
 def test_choices_for_another_state_of_the_file_are_refused(page_engine: Engine) -> None:
     plan_id = _stale_plan(page_engine, NOW)
     opened = open_merge(page_engine, plan_id)
-    assert isinstance(opened, OpenMerge)
     _file(page_engine).write_text(NOW.replace("a person", "somebody else"))
-    refused = plan_merge(page_engine, plan_id, {"guide.md": [Choice.THEIRS]}, opened.version)
-    assert not isinstance(refused, str)
-    assert "changed again" in refused[0].message
+    with pytest.raises(StorageRefused, match="changed again"):
+        plan_merge(page_engine, plan_id, {"guide.md": [Choice.THEIRS]}, opened.version)
 
 
 def test_markers_are_longer_than_any_line_that_looks_like_one() -> None:
