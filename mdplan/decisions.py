@@ -65,14 +65,36 @@ class LineComment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remarks:
+    """What a person says of a plan: a `comment` on the whole, comments on edits by index, and on lines."""
+
+    comment: str = ""
+    edit_comments: Mapping[int, str] = field(default_factory=dict)
+    line_comments: tuple[LineComment, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is said."""
+        return not (self.comment or any(self.edit_comments.values()) or self.line_comments)
+
+    @property
+    def length(self) -> int:
+        """The characters of the longest comment."""
+        on_lines = (comment.text for comment in self.line_comments)
+        return max(map(len, (self.comment, *self.edit_comments.values(), *on_lines)))
+
+
+NO_REMARKS: Final = Remarks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """A decision on the plan `plan_id`. `decided_at` is in seconds since the epoch.
 
     Of a plan that was approved in part, `rejected` are the indexes of the other edits, and
     `approved_plan_id` is the plan of the accepted ones; of one that was approved whole it is `plan_id`, of
     one that was rejected None. `part_of` is, in the decision on such a part, the plan that was reviewed.
-    `comment` is on the whole, `edit_comments` on edits, by index, and `line_comments` on lines. `overrides`
-    says that it was made in spite of a rejection, or of a request for changes.
+    `overrides` says that it was made in spite of a rejection, or of a request for changes.
     """
 
     plan_id: str
@@ -81,12 +103,10 @@ class Decision:
     decided_at: float
     approved_plan_id: str | None
     channel: Channel = Channel.APP
-    comment: str = ""
+    remarks: Remarks = NO_REMARKS
     rejected: tuple[int, ...] = ()
-    edit_comments: Mapping[int, str] = field(default_factory=dict)
     part_of: str | None = None
     overrides: bool = False
-    line_comments: tuple[LineComment, ...] = ()
 
     @property
     def approves(self) -> bool:
@@ -170,7 +190,9 @@ UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionE
 
 def stored_form(event: Event) -> tuple[str, str]:
     """Return the kind of `event`, and its facts as a JSON object."""
-    return _KINDS[type(event)], json.dumps(asdict(event), sort_keys=True, separators=(",", ":"))
+    facts = asdict(event)
+    facts |= facts.pop("remarks", {})
+    return _KINDS[type(event)], json.dumps(facts, sort_keys=True, separators=(",", ":"))
 
 
 def event_of(kind: str, stored_facts: str) -> Event:
@@ -189,12 +211,14 @@ def event_of(kind: str, stored_facts: str) -> Event:
         decided_at=float(facts["decided_at"]),
         approved_plan_id=facts["approved_plan_id"],
         channel=Channel(facts["channel"]),
-        comment=str(facts["comment"]),
+        remarks=Remarks(
+            comment=str(facts["comment"]),
+            edit_comments={int(index): str(comment) for index, comment in facts["edit_comments"].items()},
+            line_comments=tuple(map(_line_comment_of, facts.get("line_comments", ()))),
+        ),
         rejected=tuple(map(int, facts["rejected"])),
-        edit_comments={int(index): str(comment) for index, comment in facts["edit_comments"].items()},
         part_of=facts["part_of"],
         overrides=bool(facts["overrides"]),
-        line_comments=tuple(map(_line_comment_of, facts.get("line_comments", ()))),
     )
 
 

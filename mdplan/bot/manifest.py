@@ -340,8 +340,8 @@ class EditChecks:
     ) -> Iterator[expansion.ManifestProblem]:
         try:
             placeholders = expansion.placeholders_in(text)
-        except expansion.ManifestProblem as problem:
-            yield expansion.ManifestProblem(problem.problem, path)
+        except expansion.ManifestProblem as half:
+            yield expansion.ManifestProblem(half.problem, path)
             return
         for placeholder in placeholders:
             if not placeholder.has_default and (problem := self._misuse(placeholder.name, inside)):

@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -16,6 +15,7 @@ from mdplan.cli.report_text import diff_for_people, line_counts, problem_text
 from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, open_in_browser, shown, shown_paths
 from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
+from mdplan.decisions import Verdict
 from mdplan.diagnostics import Exit
 from mdplan.reports.plan import ReviewComment, ReviewReport
 from mdplan.review import plan_review
@@ -353,19 +353,11 @@ _MESSAGE: Final = """\
 """
 
 
-class DecisionKind(StrEnum):
-    """The kind of decision."""
-
-    APPROVE = "approve"
-    REQUEST_CHANGES = "request changes"
-    REJECT = "reject"
-
-
 @dataclass(frozen=True, slots=True)
 class ReviewEnd:
     """How a review ended: the decision, and the choices that it is about."""
 
-    verb: DecisionKind
+    verdict: Verdict
     choices: Choices
 
 
@@ -384,22 +376,22 @@ def review_plan_in_terminal(
         if choices.is_empty:
             return None
         dialog.page(_derived(opened, choices, style))
-        verb = _decision(opened.review, choices, dialog, style)
-        if isinstance(verb, DecisionKind):
-            return ReviewEnd(verb, choices)
-        if not verb:
+        verdict = _decision(opened.review, choices, dialog, style)
+        if isinstance(verdict, Verdict):
+            return ReviewEnd(verdict, choices)
+        if not verdict:
             return None
     return None
 
 
 def _decision(
     review: plan_review.PlanReview, choices: Choices, dialog: TerminalDialog, style: Style
-) -> DecisionKind | bool:
+) -> Verdict | bool:
     """What is decided about the plan; True to go back to the edits, False to quit."""
-    actions: dict[str, Callable[[], DecisionKind | bool | None]] = {
-        "a": lambda: DecisionKind.APPROVE if _approves(review, choices, dialog) else None,
-        "c": lambda: DecisionKind.REQUEST_CHANGES if _requests(choices, dialog) else None,
-        "r": lambda: DecisionKind.REJECT,
+    actions: dict[str, Callable[[], Verdict | bool | None]] = {
+        "a": lambda: Verdict.APPROVED if _approves(review, choices, dialog) else None,
+        "c": lambda: Verdict.CHANGES_REQUESTED if _requests(choices, dialog) else None,
+        "r": lambda: Verdict.REJECTED,
         "m": lambda: _write_message(choices, dialog),
         "b": lambda: True,
         "f": lambda: dialog.page(file_list(review, choices, style)),

@@ -187,17 +187,14 @@ def shown_part(decision: Decision, plan: Plan, root: Root) -> tuple[Decision, Ed
     numbers = _numbers(decision, plan, root)
     if not root.scope.is_limited:
         return decision, numbers
-    shown = replace(
-        decision,
-        rejected=tuple(index for index in decision.rejected if _is_shown(numbers.place(index)[0], root)),
-        edit_comments={
-            index: text
-            for index, text in decision.edit_comments.items()
-            if _is_shown(numbers.place(index)[0], root)
-        },
-        line_comments=tuple(comment for comment in decision.line_comments if _is_shown(comment.file, root)),
-    )
-    return shown, numbers
+    said = decision.remarks
+    on_edits = {
+        index: text for index, text in said.edit_comments.items() if _is_shown(numbers.place(index)[0], root)
+    }
+    on_lines = tuple(comment for comment in said.line_comments if _is_shown(comment.file, root))
+    rejected = tuple(index for index in decision.rejected if _is_shown(numbers.place(index)[0], root))
+    remarks = replace(said, edit_comments=on_edits, line_comments=on_lines)
+    return replace(decision, rejected=rejected, remarks=remarks), numbers
 
 
 def _is_shown(path: str | None, root: Root) -> bool:
@@ -242,16 +239,17 @@ def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnos
 
 def _comments(decision: Decision, numbers: EditNumbers) -> Iterator[str]:
     """Yield the comments, each on one line."""
-    if decision.comment:
-        yield f'"{_line(decision.comment)}"'
+    said = decision.remarks
+    if said.comment:
+        yield f'"{_line(said.comment)}"'
     whole = f" in the plan {decision.part_of[:_SHORT]}" if decision.part_of else ""
-    for index, text in sorted(decision.edit_comments.items()):
+    for index, text in sorted(said.edit_comments.items()):
         if text:
             yield f'on {numbers.named(index)}{whole}: "{_line(text)}"'
-    shown = decision.line_comments[:_MOST_LINE_COMMENTS]
+    shown = said.line_comments[:_MOST_LINE_COMMENTS]
     yield from (f'on {place_of(comment)}: "{_line(comment.text)}"' for comment in shown)
-    if len(shown) < len(decision.line_comments):
-        yield f"and {len(decision.line_comments) - len(shown)} more comments on lines"
+    if len(shown) < len(said.line_comments):
+        yield f"and {len(said.line_comments) - len(shown)} more comments on lines"
 
 
 def place_of(comment: LineComment) -> str:
@@ -365,7 +363,7 @@ class Feedback:
         decision, numbers = shown_part(decision, plan, root)
         on_edits = [
             ReviewComment(text=text, edit_index=index, edit=numbers.named(index))
-            for index, text in decision.edit_comments.items()
+            for index, text in decision.remarks.edit_comments.items()
             if text
         ]
         on_lines = [
@@ -379,7 +377,7 @@ class Feedback:
                 end_line=comment.end,
                 quote=comment.quote,
             )
-            for comment in decision.line_comments
+            for comment in decision.remarks.line_comments
         ]
         return ReviewReport(
             plan_id=decision.plan_id,
@@ -387,7 +385,7 @@ class Feedback:
             decided_by=decision.decided_by,
             decided_at=decision.decided_at,
             channel=decision.channel.value,
-            comment=decision.comment or None,
+            comment=decision.remarks.comment or None,
             comments=tuple(sorted((*on_edits, *on_lines), key=_in_order)),
         )
 

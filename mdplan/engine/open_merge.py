@@ -53,9 +53,7 @@ def open_merge(engine: Engine, plan_id: str) -> OpenMerge:
     files: list[MergedFile] = []
     for sides in opened.sides:
         places = granted(merging.documents.with_timeout(sides.path, partial(conflict_places, sides)))
-        granted(tuple(place for place in places if isinstance(place, Diagnostic)))
-        conflicts = tuple(place for place in places if isinstance(place, ConflictPlace))
-        files.append(MergedFile(sides.path, conflicts))
+        files.append(MergedFile(sides.path, places))
     return OpenMerge(opened.plan, files, opened.version)
 
 

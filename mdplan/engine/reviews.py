@@ -4,7 +4,7 @@ The terminal, the page and comments on pull requests only show this.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
@@ -14,12 +14,14 @@ from mdplan.client import Client
 from mdplan.decisions import (
     MOST_COMMENT_CHARACTERS,
     MOST_LINE_COMMENTS,
+    NO_REMARKS,
     UNDECIDED,
     Channel,
     Decision,
     DecisionHistory,
     DecisionRevoked,
     LineComment,
+    Remarks,
     Side,
     Verdict,
 )
@@ -240,106 +242,30 @@ class ReviewService:
         """What was said of the plan that `opened` revises, with what differs; None where it revises none."""
         return self.engine.feedback.earlier(opened.plan, opened.root)
 
-    def approve(  # noqa: PLR0913 (one parameter for each thing that a person says)
+    def decide(
         self,
         plan_id: str,
         by: str,
+        verdict: Verdict,
+        remarks: Remarks = NO_REMARKS,
         *,
         rejected: Collection[int] = (),
-        comment: str = "",
-        edit_comments: Mapping[int, str] | None = None,
-        line_comments: Sequence[LineComment] = (),
         terms: DecisionTerms = DecisionTerms(),
     ) -> Decision | Problems:
-        """Approve a plan for the user `by`, without the edits of the indexes `rejected`.
+        """Decide about a plan for the user `by`: approve it without the edits `rejected`, or refuse it.
 
-        Of a part, the plan of the accepted edits is made and approved as well; the decision names it.
-        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where its files are its bases no more;
-        STALE_DECISION where `terms` name another version; PLAN_REJECTED or CHANGES_REQUESTED where they do
-        not override that; CONFLICTING_EDITS where accepted edits need rejected ones; INVALID_ARGUMENT;
-        IO_ERROR.
+        Of a part, the plan of the accepted edits is made and approved as well; the decision names it. A
+        rejection, of all edits too, and a request for changes, which has remarks, revoke the approvals of
+        plans that were derived from it. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION where `terms`
+        name another version; INVALID_ARGUMENT; IO_ERROR. Of an approval also: STALE_BASE where its files are
+        its bases no more; PLAN_REJECTED or CHANGES_REQUESTED where `terms` do not override that;
+        CONFLICTING_EDITS where accepted edits need rejected ones.
         """
-        opened = self.open(plan_id)
-        if not isinstance(opened, OpenPlan):
-            return opened
-        everything = {edit.index for edit in opened.review.edits}
-        out = tuple(sorted(everything.intersection(rejected)))
-        comments = dict(edit_comments or {})
-        if out and len(out) == len(everything):
-            return self.reject(
-                plan_id, by, comment=comment, edit_comments=comments, line_comments=line_comments, terms=terms
-            )
-        problems = opened.stale or _approval_problem(opened.decisions, terms)
-        if problems:
-            return problems
-        approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
-        if not isinstance(approved, str):
-            return approved
-        decision = Decision(
-            plan_id=opened.plan.plan_id,
-            verdict=Verdict.APPROVED,
-            decided_by=by,
-            decided_at=self._clock(),
-            approved_plan_id=approved,
-            channel=terms.channel,
-            comment=comment,
-            rejected=out,
-            edit_comments=comments,
-            overrides=opened.decisions.is_rejected,
-            line_comments=tuple(line_comments),
-        )
-        return self._record(decision, opened, terms)
-
-    def reject(
-        self,
-        plan_id: str,
-        by: str,
-        *,
-        comment: str = "",
-        edit_comments: Mapping[int, str] | None = None,
-        line_comments: Sequence[LineComment] = (),
-        terms: DecisionTerms = DecisionTerms(),
-    ) -> Decision | Problems:
-        """Reject a plan for the user `by`, and revoke the approvals of plans that were derived from it.
-
-        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION where `terms` name another version;
-        INVALID_ARGUMENT, IO_ERROR.
-        """
-        comments = (comment, edit_comments or {}, line_comments)
-        return self._refuse(plan_id, Verdict.REJECTED, by, comments, terms)
-
-    def request_changes(
-        self,
-        plan_id: str,
-        by: str,
-        *,
-        comment: str = "",
-        edit_comments: Mapping[int, str] | None = None,
-        line_comments: Sequence[LineComment] = (),
-        terms: DecisionTerms = DecisionTerms(),
-    ) -> Decision | Problems:
-        """Ask the author of a plan for another one, and say why; it does what `reject` does besides.
-
-        Errors: those of `reject`; INVALID_ARGUMENT without any comment.
-        """
-        if not (comment or any((edit_comments or {}).values()) or line_comments):
+        if verdict is Verdict.CHANGES_REQUESTED and remarks.is_empty:
             return (_NO_COMMENT,)
-        comments = (comment, edit_comments or {}, line_comments)
-        return self._refuse(plan_id, Verdict.CHANGES_REQUESTED, by, comments, terms)
-
-    def _refuse(
-        self,
-        plan_id: str,
-        verdict: Verdict,
-        by: str,
-        comments: tuple[str, Mapping[int, str], Sequence[LineComment]],
-        terms: DecisionTerms,
-    ) -> Decision | Problems:
-        """Record a decision that accepts no edit, with its comments on the plan, edits and lines."""
         opened = self.open(plan_id)
         if not isinstance(opened, OpenPlan):
             return opened
-        comment, edit_comments, line_comments = comments
         decision = Decision(
             plan_id=opened.plan.plan_id,
             verdict=verdict,
@@ -347,11 +273,31 @@ class ReviewService:
             decided_at=self._clock(),
             approved_plan_id=None,
             channel=terms.channel,
-            comment=comment,
-            edit_comments=dict(edit_comments),
-            line_comments=tuple(line_comments),
+            remarks=remarks,
         )
+        if verdict is Verdict.APPROVED:
+            approval = self._approval(decision, opened, rejected, terms)
+            if not isinstance(approval, Decision):
+                return approval
+            decision = approval
         return self._record(decision, opened, terms)
+
+    def _approval(
+        self, decision: Decision, opened: OpenPlan, rejected: Collection[int], terms: DecisionTerms
+    ) -> Decision | Problems:
+        """Return `decision` as an approval without the edits `rejected`; a rejection if these are all."""
+        everything = {edit.index for edit in opened.review.edits}
+        out = tuple(sorted(everything.intersection(rejected)))
+        if out and len(out) == len(everything):
+            return replace(decision, verdict=Verdict.REJECTED)
+        problems = opened.stale or _approval_problem(opened.decisions, terms)
+        if problems:
+            return problems
+        approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
+        if not isinstance(approved, str):
+            return approved
+        overrides = opened.decisions.is_rejected
+        return replace(decision, approved_plan_id=approved, rejected=out, overrides=overrides)
 
     def _part(self, plan: Plan, accepted: Collection[int]) -> str | Problems:
         """ID of the plan of the `accepted` edits of `plan`, which is stored."""
@@ -361,13 +307,10 @@ class ReviewService:
 
     def _record(self, decision: Decision, opened: OpenPlan, terms: DecisionTerms) -> Decision | Problems:
         """Store `decision` on the plan `opened`, and for a part that was approved, the one on that."""
-        texts = (decision.comment, *decision.edit_comments.values())
-        if max(map(len, (*texts, *(each.text for each in decision.line_comments)))) > MOST_COMMENT_CHARACTERS:
-            return (_LONG_COMMENT,)
-        placed = placed_comments(opened, decision.line_comments)
+        placed = placed_remarks(opened, decision.remarks)
         if isinstance(placed, Diagnostic):
             return (placed,)
-        decision = replace(decision, line_comments=placed)
+        decision = replace(decision, remarks=placed)
         store = plans.DecisionStore(opened.root.path)
         if store.history(decision.plan_id).version != terms.saw:
             return (STALE_DECISION,)
@@ -479,7 +422,7 @@ def _of_part(decision: Decision) -> Decision:
         plan_id=decision.approved_plan_id or "",
         rejected=(),
         part_of=decision.plan_id,
-        line_comments=(),
+        remarks=replace(decision.remarks, line_comments=()),
     )
 
 
@@ -521,22 +464,23 @@ _MOST_LINES: Final = 20
 _MOST_CHARACTERS: Final = 2_000
 
 
-def placed_comments(
-    opened: OpenPlan, comments: Sequence[LineComment]
-) -> tuple[LineComment, ...] | Diagnostic:
-    """`comments` with the text of their lines and the edits after them.
+def placed_remarks(opened: OpenPlan, remarks: Remarks) -> Remarks | Diagnostic:
+    """`remarks` with the text of the lines that they are on, and the edits that made these.
 
-    Errors: INVALID_ARGUMENT for a file that is not of the plan, or lines that it does not have.
+    Errors: INVALID_ARGUMENT for too long or too many comments, a file that is not of the plan, or lines that
+    it does not have.
     """
-    if len(comments) > MOST_LINE_COMMENTS:
+    if remarks.length > MOST_COMMENT_CHARACTERS:
+        return _LONG_COMMENT
+    if len(remarks.line_comments) > MOST_LINE_COMMENTS:
         return Diagnostic.invalid(f"there are more than {MOST_LINE_COMMENTS} comments on lines", "say less")
     placed: list[LineComment] = []
-    for comment in comments:
+    for comment in remarks.line_comments:
         with_quote = _placed(opened, comment)
         if isinstance(with_quote, Diagnostic):
             return with_quote
         placed.append(with_quote)
-    return tuple(placed)
+    return replace(remarks, line_comments=tuple(placed))
 
 
 def _placed(opened: OpenPlan, comment: LineComment) -> LineComment | Diagnostic:

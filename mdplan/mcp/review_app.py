@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from mdplan.decisions import Channel, Decision, LineComment, Side
+from mdplan.decisions import Channel, Decision, LineComment, Remarks, Side, Verdict
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import user_name
@@ -57,9 +57,10 @@ class Verb(StrEnum):
     REJECT = "reject"
 
     @property
-    def approves(self) -> bool:
-        """Whether it allows a commit."""
-        return self in {Verb.APPROVE, Verb.APPROVE_AND_APPLY}
+    def verdict(self) -> Verdict:
+        """What it decides."""
+        refusals = {Verb.REQUEST_CHANGES: Verdict.CHANGES_REQUESTED, Verb.REJECT: Verdict.REJECTED}
+        return refusals.get(self, Verdict.APPROVED)
 
 
 PlanId = Annotated[str, Field(alias="planId", min_length=1, description="ID of the plan.")]
@@ -159,51 +160,40 @@ class ChatReview:
     def decide_in_form(self, plan_id: str, version: str, verb: str, comment: str) -> bool:
         """Whether the answer to a form was stored as a decision."""
         terms = DecisionTerms(saw=version, channel=Channel.CHAT_FORM)
-        decided = self.decide(plan_id, Verb(verb), {"comment": comment.strip()}, terms)
+        decided = self.decide(plan_id, Verb(verb), Remarks(comment=comment.strip()), terms)
         return isinstance(decided, Decided)
 
     def decide_in_app(self, request: DecideRequest) -> Decided | Problems:
         """Decide as the App says. Errors: APPROVAL_REQUIRED without its nonce; those of `decide`."""
         if not self._nonces.use(request.nonce, request.plan_id, request.version):
             return NOT_THE_APP
-        said: dict[str, Any] = {
-            "comment": request.comment.strip(),
-            "line_comments": [each.as_stored() for each in request.line_comments],
-            "edit_comments": {
-                each.edit: each.text.strip() for each in request.edit_comments if each.text.strip()
-            },
-        }
+        on_edits = ((each.edit, each.text.strip()) for each in request.edit_comments)
+        remarks = Remarks(
+            comment=request.comment.strip(),
+            edit_comments={index: text for index, text in on_edits if text},
+            line_comments=tuple(each.as_stored() for each in request.line_comments),
+        )
         terms = DecisionTerms(saw=request.version, channel=Channel.CHAT_APP)
-        return self.decide(request.plan_id, request.verb, said, terms, request.rejected)
+        return self.decide(request.plan_id, request.verb, remarks, terms, request.rejected)
 
     def decide(
-        self,
-        plan_id: str,
-        verb: Verb,
-        said: Mapping[str, Any],
-        terms: DecisionTerms,
-        rejected: tuple[int, ...] = (),
+        self, plan_id: str, verb: Verb, remarks: Remarks, terms: DecisionTerms, rejected: tuple[int, ...] = ()
     ) -> Decided | Problems:
-        """Record a decision of the person in the chat, with the comments `said`.
+        """Record a decision of the person in the chat.
 
         Errors: APPROVAL_REQUIRED for an approval that this server does not take from a chat; those of
-        `ReviewService.approve`.
+        `ReviewService.decide`.
         """
-        if verb.approves and not self.may_approve:
+        if verb.verdict is Verdict.APPROVED and not self.may_approve:
             return (_NOT_IN_CHAT,)
-        reviewing, user = self.reviewing, self._user()
-        decision: Decision | Problems
-        if verb is Verb.REQUEST_CHANGES:
-            decision = reviewing.request_changes(plan_id, user, terms=terms, **said)
-        elif verb is Verb.REJECT:
-            decision = reviewing.reject(plan_id, user, terms=terms, **said)
-        else:
-            decision = reviewing.approve(plan_id, user, rejected=rejected, terms=terms, **said)
+        decision = self.reviewing.decide(
+            plan_id, self._user(), verb.verdict, remarks, rejected=rejected, terms=terms
+        )
         if not isinstance(decision, Decision):
             return decision
         applied = None
         if verb is Verb.APPROVE_AND_APPLY and decision.approved_plan_id is not None:
-            applied = reviewing.engine.apply(PlanRef(plan_id=decision.approved_plan_id))
+            applied = self.reviewing.engine.apply(PlanRef(plan_id=decision.approved_plan_id))
         return Decided(decision=decision, applied=applied)
 
 

@@ -201,7 +201,7 @@ class FileViews:
         self._opened = opened
         self._marks = notes.marks or {}
         decision = opened.decision
-        sent = decision.line_comments if decision is not None else ()
+        sent = decision.remarks.line_comments if decision is not None else ()
         by = decision.decided_by if decision is not None else ""
         self._comments = [
             *(ShownComment(comment, by=by) for comment in sent),

@@ -464,7 +464,7 @@ def notes_of(opened: OpenPlan, session: ReviewSession) -> PlanNotes:
     marks = {
         edit.index: Mark(
             EditChoice.REJECT if edit.index in decision.rejected else others,
-            decision.edit_comments.get(edit.index, ""),
+            decision.remarks.edit_comments.get(edit.index, ""),
         )
         for edit in opened.review.edits
     }

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from mdplan import decisions
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.plans import PlanRef
-from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_comments
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_remarks
 from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FoundLine, ReviewedFile
 from mdplan.storage.plans import DecisionStore
@@ -139,17 +139,14 @@ class ReviewActions:
 
         Errors: INVALID_ARGUMENT.
         """
-        text = _comment(comment.text)
-        if len(text) > decisions.MOST_COMMENT_CHARACTERS:
-            problem = f"a comment is longer than {decisions.MOST_COMMENT_CHARACTERS} characters"
-            return (Diagnostic.invalid(problem, "say it shorter"),)
         notes = session.notes_on(opened.plan.plan_id)
-        comment = replace(comment, text=text)
-        placed = placed_comments(opened, (*notes.comments.values(), comment))
+        comment = replace(comment, text=_comment(comment.text))
+        remarks = decisions.Remarks(line_comments=(*notes.comments.values(), comment))
+        placed = placed_remarks(opened, remarks)
         if isinstance(placed, Diagnostic):
             return (placed,)
         notes.version += 1
-        return notes.add_comment(placed[-1])
+        return notes.add_comment(placed.line_comments[-1])
 
     def remove_comment(self, session: ReviewSession, opened: OpenPlan, number: int) -> None:
         """Forget a comment that was not sent yet."""
@@ -177,16 +174,19 @@ class ReviewActions:
                 "Your decision was not saved: your choices have changed since the page was loaded."
             )
             return plan_id
-        feedback: dict[str, Any] = {
-            "comment": _comment(form.comment),
-            "edit_comments": {index: mark.comment for index, mark in marks.items() if mark.comment},
-            "line_comments": tuple(session.notes_on(plan_id).comments.values()),
-            "terms": DecisionTerms(
-                saw=form.version, channel=decisions.Channel.PAGE, overrides=form.overrides
-            ),
-        }
-        rejected = frozenset(index for index, mark in marks.items() if mark.is_rejected)
-        decided = self._decided(plan_id, form, feedback, rejected)
+        remarks = decisions.Remarks(
+            comment=_comment(form.comment),
+            edit_comments={index: mark.comment for index, mark in marks.items() if mark.comment},
+            line_comments=tuple(session.notes_on(plan_id).comments.values()),
+        )
+        decided = self.reviewing.decide(
+            plan_id,
+            self.user(),
+            _VERDICTS.get(form.verb, decisions.Verdict.APPROVED),
+            remarks,
+            rejected=frozenset(index for index, mark in marks.items() if mark.is_rejected),
+            terms=DecisionTerms(saw=form.version, channel=decisions.Channel.PAGE, overrides=form.overrides),
+        )
         if not isinstance(decided, decisions.Decision):
             session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
             return plan_id
@@ -198,16 +198,6 @@ class ReviewActions:
         else:
             session.notices[plan_id] = FlashMessage(_outcome(decided, len(opened.review.edits)))
         return plan_id
-
-    def _decided(
-        self, plan_id: str, form: DecisionForm, feedback: dict[str, Any], rejected: frozenset[int]
-    ) -> decisions.Decision | Problems:
-        """Record the decision of `form`, with its feedback."""
-        if form.verb == REJECT:
-            return self.reviewing.reject(plan_id, self.user(), **feedback)
-        if form.verb == REQUEST_CHANGES:
-            return self.reviewing.request_changes(plan_id, self.user(), **feedback)
-        return self.reviewing.approve(plan_id, self.user(), rejected=rejected, **feedback)
 
     def apply(self, session: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
         """Commit what was approved of the plan `plan_id`."""
@@ -666,6 +656,7 @@ APPROVE_AND_APPLY: Final = "apply"
 REQUEST_CHANGES: Final = "changes"
 REJECT: Final = "reject"
 _APPROVALS: Final = frozenset({APPROVE, APPROVE_AND_APPLY})
+_VERDICTS: Final = {REQUEST_CHANGES: decisions.Verdict.CHANGES_REQUESTED, REJECT: decisions.Verdict.REJECTED}
 _ONE_LINE_END: Final = str.maketrans({"\r": ""})
 
 

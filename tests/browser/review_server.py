@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mdplan.decisions import LineComment, Side
+from mdplan.decisions import LineComment, Remarks, Side, Verdict
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
@@ -95,10 +95,21 @@ def plans_in_every_state(root: Path) -> dict[str, str]:
     plans["demo"] = plan(engine, demo_batch())
     plans["commented"] = plan(engine, {"file": "guide.md", "edits": EDITS[1:], "title": "Commented"})
     said = LineComment(file="guide.md", side=Side.AFTER, start=7, end=11, text="Why?")
-    reviewing.request_changes(plans["commented"], "ann", comment="Not yet.", line_comments=[said])
-    reviewing.reject(plans["rejected"], "ann", comment="Not now.")
-    reviewing.approve(plans["part"], "ann", rejected=[1], comment="Nearly.", edit_comments={1: "why?"})
-    reviewing.approve(plans["applied"], "ann")
+    reviewing.decide(
+        plans["commented"],
+        "ann",
+        Verdict.CHANGES_REQUESTED,
+        Remarks(comment="Not yet.", line_comments=(said,)),
+    )
+    reviewing.decide(plans["rejected"], "ann", Verdict.REJECTED, Remarks(comment="Not now."))
+    reviewing.decide(
+        plans["part"],
+        "ann",
+        Verdict.APPROVED,
+        Remarks(comment="Nearly.", edit_comments={1: "why?"}),
+        rejected=[1],
+    )
+    reviewing.decide(plans["applied"], "ann", Verdict.APPROVED)
     assert engine.apply({"planId": plans["applied"]}).ok
     (root / "stale.md").write_text("# Stale\n\nnew\n")
     return plans

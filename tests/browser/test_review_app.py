@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mdplan.decisions import Remarks, Verdict
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from tests.browser.app_host.host import host
@@ -44,8 +45,12 @@ def test_declined_edit_is_left_out_of_the_applied_plan(browser: "Browser", root:
 
     assert (root / "guide.md").read_text() == GUIDE.replace("first", "1st").replace("third", "3rd")
     decision = reviewing(root).open(plan_id).decision
-    assert (decision.channel, decision.rejected, decision.comment) == ("chat app", (1,), "fine but for one")
-    assert decision.edit_comments == {1: "keep it"}
+    assert (decision.channel, decision.rejected, decision.remarks.comment) == (
+        "chat app",
+        (1,),
+        "fine but for one",
+    )
+    assert decision.remarks.edit_comments == {1: "keep it"}
     assert "without 1 edit" in said[0]
 
 
@@ -120,7 +125,7 @@ def test_comments_on_lines_reach_the_agent_with_their_place(browser: "Browser", 
 
     assert "who was first?" in revises
     assert "-2nd  \n+second  \n" in revises
-    first, second = reviewing(root).open(plan_id).decision.line_comments
+    first, second = reviewing(root).open(plan_id).decision.remarks.line_comments
     assert (first.file, first.side, first.start, first.end, first.quote) == (
         "guide.md",
         "before",
@@ -151,7 +156,7 @@ def test_decision_made_elsewhere_is_never_overwritten(browser: "Browser", root: 
         app = shown.show("md_validate", BATCH)
         app.wait_for_selector("text=Edit 2")
         plan_id = reviewing(root).entries()[0].review.plan_id
-        reviewing(root).reject(plan_id, "ann", comment="no")
+        reviewing(root).decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment="no"))
         app.get_by_role("button", name="Approve", exact=True).click()
         app.locator("#asked [data-yes]").click()
         app.wait_for_selector("#said.bad:has-text('STALE_DECISION')")

@@ -29,7 +29,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from mdplan.decisions import Channel, Decision, LineComment, Side
+from mdplan.decisions import Channel, Decision, LineComment, Remarks, Side, Verdict
 from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity, client_actor
@@ -285,7 +285,9 @@ class DecisionMachine(RuleBasedStateMachine):
         """Approve what `who` saw last of the plan, which may be old."""
         version, changes = self.seen.get((who, plan_id), ("undecided", 0))
         terms = DecisionTerms(saw=version, channel=Channel.PAGE, overrides=overrides)
-        decision = self.reviewing.approve(plan_id, who, rejected={0} if without_first else (), terms=terms)
+        decision = self.reviewing.decide(
+            plan_id, who, Verdict.APPROVED, rejected={0} if without_first else (), terms=terms
+        )
         if isinstance(decision, Decision):
             assert changes == self.changes[plan_id], f"{who} decided over what came since"
             assert overrides or decision.is_rejection or plan_id not in self.whole_rejections
@@ -309,10 +311,12 @@ class DecisionMachine(RuleBasedStateMachine):
         version, changes = self.seen.get((who, plan_id), ("undecided", 0))
         terms, decision = DecisionTerms(saw=version), None
         if line is None:
-            decision = self.reviewing.reject(plan_id, who, terms=terms)
+            decision = self.reviewing.decide(plan_id, who, Verdict.REJECTED, terms=terms)
         else:
             comment = LineComment(file="a.md", side=Side.AFTER, start=line, end=line, text="why")
-            decision = self.reviewing.request_changes(plan_id, who, line_comments=[comment], terms=terms)
+            decision = self.reviewing.decide(
+                plan_id, who, Verdict.CHANGES_REQUESTED, Remarks(line_comments=(comment,)), terms=terms
+            )
             assert line > 0 or not isinstance(decision, Decision), "a comment is on a line that is none"
         if isinstance(decision, Decision):
             assert changes == self.changes[plan_id], f"{who} decided over what came since"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
-from mdplan.decisions import UNDECIDED, Channel, Decision
+from mdplan.decisions import UNDECIDED, Channel, Decision, Remarks, Verdict
 from mdplan.diagnostics import Code
 from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
@@ -83,7 +83,7 @@ def terms(reviewing: ReviewService, plan_id: str, **more: Any) -> DecisionTerms:
 
 def test_approval_is_not_used_twice(strict: Engine, reviewing: ReviewService, root: Path) -> None:
     plan_id = planned(strict)
-    assert isinstance(reviewing.approve(plan_id, "ann"), Decision)
+    assert isinstance(reviewing.decide(plan_id, "ann", Verdict.APPROVED), Decision)
     assert strict.apply({"planId": plan_id}).applied
     assert Engine.open([root]).undo().applied
 
@@ -99,7 +99,7 @@ def test_approval_used_where_none_was_required_is_not_used_twice(
     free: Engine, strict: Engine, reviewing: ReviewService
 ) -> None:
     plan_id = planned(strict)
-    reviewing.approve(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.APPROVED)
     assert free.apply({"planId": plan_id}).applied
     assert free.undo().applied
 
@@ -119,13 +119,15 @@ def test_second_approval_allows_a_second_commit(
 ) -> None:
     plan_id = planned(strict)
     for _ in range(2):
-        assert isinstance(reviewing.approve(plan_id, "ann", terms=terms(reviewing, plan_id)), Decision)
+        assert isinstance(
+            reviewing.decide(plan_id, "ann", Verdict.APPROVED, terms=terms(reviewing, plan_id)), Decision
+        )
         assert strict.apply({"planId": plan_id}).applied
         assert free.undo().applied
 
 
 def test_approval_of_a_part_is_not_used_twice(strict: Engine, free: Engine, reviewing: ReviewService) -> None:
-    decision = reviewing.approve(planned(strict), "ann", rejected=[0])
+    decision = reviewing.decide(planned(strict), "ann", Verdict.APPROVED, rejected=[0])
     assert strict.apply({"planId": decision.approved_plan_id}).applied
     free.undo()
 
@@ -134,7 +136,13 @@ def test_approval_of_a_part_is_not_used_twice(strict: Engine, free: Engine, revi
 
 def test_history_keeps_who_approved_and_how(strict: Engine, reviewing: ReviewService) -> None:
     plan_id = planned(strict)
-    reviewing.approve(plan_id, "ann", comment="fine", terms=DecisionTerms(channel=Channel.TERMINAL))
+    reviewing.decide(
+        plan_id,
+        "ann",
+        Verdict.APPROVED,
+        Remarks(comment="fine"),
+        terms=DecisionTerms(channel=Channel.TERMINAL),
+    )
     strict.apply({"planId": plan_id})
 
     (entry,) = strict.history().transactions
@@ -207,7 +215,7 @@ def test_rejected_plan_is_not_committed(
     free: Engine, reviewing: ReviewService, root: Path, way: Callable[[Engine, str], Any]
 ) -> None:
     plan_id = planned(free)
-    reviewing.reject(plan_id, "ann", comment="no")
+    reviewing.decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment="no"))
 
     report = way(free, plan_id)
 
@@ -221,7 +229,7 @@ def test_plan_that_was_approved_in_part_is_not_committed_whole(
     free: Engine, reviewing: ReviewService, root: Path, way: Callable[[Engine, str], Any]
 ) -> None:
     plan_id = planned(free)
-    reviewing.approve(plan_id, "ann", rejected=[1])
+    reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[1])
 
     assert code_of(way(free, plan_id)) == "PLAN_REJECTED"
     assert (root / "a.md").read_text() == TEXT
@@ -230,7 +238,7 @@ def test_plan_that_was_approved_in_part_is_not_committed_whole(
 def test_rejected_undo_is_not_committed(free: Engine, reviewing: ReviewService, root: Path) -> None:
     free.write(BATCH)
     plan_id = free.undo(dry_run=True).plan_id
-    reviewing.reject(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.REJECTED)
 
     assert code_of(free.undo()) == "PLAN_REJECTED"
     assert code_of(free.apply({"planId": plan_id})) == "PLAN_REJECTED"
@@ -242,7 +250,7 @@ def test_command_line_does_not_commit_a_rejected_plan(
     free: Engine, reviewing: ReviewService, root: Path, arguments: tuple[str, ...]
 ) -> None:
     plan_id = planned(free)
-    reviewing.reject(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.REJECTED)
 
     run = mdplan(*arguments, plan_id)
 
@@ -253,7 +261,7 @@ def test_command_line_does_not_commit_a_rejected_plan(
 def test_bot_does_not_commit_a_rejected_plan(free: Engine, reviewing: ReviewService, root: Path) -> None:
     (root / "bot.json").write_text(json.dumps({"files": [{"glob": "a.md", "edits": EDITS}]}))
     run = mdplan("bot", "plan", "bot.json", "--json")
-    reviewing.reject(run.json["planId"], "ann")
+    reviewing.decide(run.json["planId"], "ann", Verdict.REJECTED)
 
     assert code_of(bot_applied(free, str(root / "bot.json"))) == "PLAN_REJECTED"
     assert mdplan("bot", "apply", "bot.json").code == 5
@@ -265,7 +273,7 @@ def test_tools_do_not_commit_a_rejected_plan(
     root: Path, free: Engine, reviewing: ReviewService, mode: str
 ) -> None:
     plan_id = planned(free, {"file": "a.md", "edits": EDITS[:1]})
-    reviewing.reject(plan_id, "ann", comment="no")
+    reviewing.decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment="no"))
     server = build_server(Engine(Workspace.open([root]), caller=mcp_caller()), toolsets=["md"])
     with calls_to(server, mode) as calls:
         for arguments in (
@@ -283,13 +291,13 @@ def test_only_an_explicit_override_approves_a_rejected_plan(
     free: Engine, strict: Engine, reviewing: ReviewService
 ) -> None:
     plan_id = planned(free)
-    reviewing.reject(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.REJECTED)
 
-    refused = reviewing.approve(plan_id, "bob", terms=terms(reviewing, plan_id))
+    refused = reviewing.decide(plan_id, "bob", Verdict.APPROVED, terms=terms(reviewing, plan_id))
     assert [problem.code for problem in refused] == [Code.PLAN_REJECTED]
     assert code_of(free.apply({"planId": plan_id})) == "PLAN_REJECTED"
 
-    decision = reviewing.approve(plan_id, "bob", terms=terms(reviewing, plan_id, **OVERRIDE))
+    decision = reviewing.decide(plan_id, "bob", Verdict.APPROVED, terms=terms(reviewing, plan_id, **OVERRIDE))
     assert decision.overrides
     assert free.apply({"planId": plan_id}).applied
     (entry,) = free.history().transactions
@@ -302,8 +310,8 @@ def test_rejection_revokes_the_approval_of_a_derived_plan(
 ) -> None:
     plan_id = planned(strict)
     part = strict.apply({"planId": plan_id, "accept": [0], "dryRun": True}).plan_id
-    reviewing.approve(part, "ann")
-    reviewing.reject(plan_id, "bob")
+    reviewing.decide(part, "ann", Verdict.APPROVED)
+    reviewing.decide(plan_id, "bob", Verdict.REJECTED)
 
     assert code_of(strict.apply({"planId": part})) == "PLAN_REJECTED"
     assert reviewing.open(part).state is ReviewState.REJECTED
@@ -311,8 +319,8 @@ def test_rejection_revokes_the_approval_of_a_derived_plan(
 
 def test_new_decision_revokes_the_part_of_the_earlier_one(strict: Engine, reviewing: ReviewService) -> None:
     plan_id = planned(strict)
-    first = reviewing.approve(plan_id, "ann", rejected=[0])
-    second = reviewing.approve(plan_id, "ann", rejected=[1], terms=terms(reviewing, plan_id))
+    first = reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[0])
+    second = reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[1], terms=terms(reviewing, plan_id))
 
     assert not strict.apply({"planId": first.approved_plan_id}).ok
     assert strict.apply({"planId": second.approved_plan_id}).applied
@@ -324,9 +332,9 @@ def test_new_decision_revokes_the_part_of_the_earlier_one(strict: Engine, review
 def test_second_window_does_not_decide_over_the_first(strict: Engine, reviewing: ReviewService) -> None:
     plan_id = planned(strict)
     second_window = reviewing.open(plan_id).decisions.version
-    first = reviewing.approve(plan_id, "ann", rejected=[1])
+    first = reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[1])
 
-    problems = reviewing.reject(plan_id, "bob", terms=DecisionTerms(saw=second_window))
+    problems = reviewing.decide(plan_id, "bob", Verdict.REJECTED, terms=DecisionTerms(saw=second_window))
 
     assert [problem.code for problem in problems] == [Code.STALE_DECISION]
     assert reviewing.open(plan_id).decision == first

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.decisions import Verdict
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
@@ -32,7 +33,7 @@ def strict_engine(folder: Path) -> Engine:
 def own(tmp_path: Path) -> Engine:
     """An engine over a root where a person approved the plan of `BATCH`."""
     engine = strict_engine(tmp_path / "own")
-    ReviewService(engine).approve(plan_of(engine), "ann")
+    ReviewService(engine).decide(plan_of(engine), "ann", Verdict.APPROVED)
     return engine
 
 

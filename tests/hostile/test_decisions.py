@@ -15,7 +15,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
-from mdplan.decisions import UNDECIDED, Channel, Decision, DecisionHistory
+from mdplan.decisions import UNDECIDED, Channel, Decision, DecisionHistory, Remarks, Verdict
 from mdplan.diagnostics import Code
 from mdplan.documents.workspace import Workspace
 from mdplan.engine import approval
@@ -156,7 +156,7 @@ def _between(text: str, start: str, end: str) -> str:
 # S7
 def test_plan_document_with_another_option_is_not_approved(strict: Engine, root: Path) -> None:
     plan_id = planned(strict)
-    ReviewService(strict).approve(plan_id, "ann")
+    ReviewService(strict).decide(plan_id, "ann", Verdict.APPROVED)
     exported = strict.export(plan_id)
     assert isinstance(exported, bytes)
     document = json.loads(exported)
@@ -185,7 +185,7 @@ def test_plan_document_never_changes_what_the_reviewer_sees(strict: Engine) -> N
 def test_approval_is_never_used_twice(strict: Engine, root: Path) -> None:
     plan_id = planned(strict)
     reviewing = ReviewService(strict)
-    reviewing.approve(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.APPROVED)
     assert strict.apply({"planId": plan_id}).applied
     with Engine.open([root]) as person:
         assert person.undo().applied
@@ -216,7 +216,7 @@ def test_plan_without_required_approval_is_applied_again_after_its_undo(free: En
 )
 def test_rejected_plan_is_never_applied(free: Engine, root: Path, request_of: object) -> None:
     plan_id = planned(free)
-    ReviewService(free).reject(plan_id, "ann", comment="no")
+    ReviewService(free).decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment="no"))
     assert callable(request_of)
 
     assert code(free.apply(request_of(plan_id))) == "PLAN_REJECTED"
@@ -227,7 +227,7 @@ def test_rejected_plan_is_never_applied(free: Engine, root: Path, request_of: ob
 
 def test_rejected_plan_is_never_applied_by_a_command(root: Path, free: Engine) -> None:
     plan_id = planned(free)
-    ReviewService(free).reject(plan_id, "ann")
+    ReviewService(free).decide(plan_id, "ann", Verdict.REJECTED)
 
     assert mdplan("apply", plan_id).code == 5
     assert (root / "a.md").read_text() == TEXT
@@ -236,14 +236,17 @@ def test_rejected_plan_is_never_applied_by_a_command(root: Path, free: Engine) -
 def test_override_of_a_rejection_is_recorded(free: Engine) -> None:
     plan_id = planned(free)
     reviewing = ReviewService(free)
-    reviewing.reject(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.REJECTED)
     saw = _version(reviewing, plan_id)
 
-    refused = reviewing.approve(plan_id, "bob", terms=DecisionTerms(saw=saw))
+    refused = reviewing.decide(plan_id, "bob", Verdict.APPROVED, terms=DecisionTerms(saw=saw))
     assert isinstance(refused, tuple)
     assert [each.code.value for each in refused] == ["PLAN_REJECTED"]
-    approved = reviewing.approve(
-        plan_id, "bob", terms=DecisionTerms(saw=saw, channel=Channel.TERMINAL, overrides=True)
+    approved = reviewing.decide(
+        plan_id,
+        "bob",
+        Verdict.APPROVED,
+        terms=DecisionTerms(saw=saw, channel=Channel.TERMINAL, overrides=True),
     )
     assert isinstance(approved, Decision)
     report = free.apply({"planId": plan_id})
@@ -260,10 +263,10 @@ def test_second_window_never_decides_over_the_first(strict: Engine) -> None:
     plan_id = planned(strict)
     first, second = ReviewService(strict), ReviewService(strict)
     saw = _version(first, plan_id)
-    approved = first.approve(plan_id, "ann", rejected=[1], terms=DecisionTerms(saw=saw))
+    approved = first.decide(plan_id, "ann", Verdict.APPROVED, rejected=[1], terms=DecisionTerms(saw=saw))
     assert isinstance(approved, Decision)
 
-    refused = second.reject(plan_id, "bob", terms=DecisionTerms(saw=saw))
+    refused = second.decide(plan_id, "bob", Verdict.REJECTED, terms=DecisionTerms(saw=saw))
 
     assert isinstance(refused, tuple)
     assert [each.code for each in refused] == [Code.STALE_DECISION]
@@ -275,10 +278,12 @@ def test_second_window_never_decides_over_the_first(strict: Engine) -> None:
 def test_part_of_a_rejected_plan_is_never_applied(strict: Engine, root: Path) -> None:
     plan_id = planned(strict)
     reviewing = ReviewService(strict)
-    approved = reviewing.approve(plan_id, "ann", rejected=[1])
+    approved = reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[1])
     assert isinstance(approved, Decision)
     part = approved.approved_plan_id
-    rejected = reviewing.reject(plan_id, "ann", terms=DecisionTerms(saw=_version(reviewing, plan_id)))
+    rejected = reviewing.decide(
+        plan_id, "ann", Verdict.REJECTED, terms=DecisionTerms(saw=_version(reviewing, plan_id))
+    )
     assert isinstance(rejected, Decision)
 
     assert code(strict.apply({"planId": part})) in {"PLAN_REJECTED", "APPROVAL_REQUIRED"}

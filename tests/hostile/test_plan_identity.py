@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mdplan.decisions import Verdict
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
@@ -126,7 +127,7 @@ def test_rehashed_plan_document_is_not_applied(
 def test_approval_does_not_cover_an_added_backup(strict: Engine, root: Path) -> None:
     (root / "a.md.bak").write_text("precious")
     plan = document(strict)
-    ReviewService(strict).approve(plan["planId"], "ann")
+    ReviewService(strict).decide(plan["planId"], "ann", Verdict.APPROVED)
 
     assert not strict.apply({**plan, "options": {"backup": True}}).ok
     assert not strict.apply(hashed({**plan, "options": {"backup": True}})).ok

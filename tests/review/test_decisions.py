@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.decisions import AddOutcome, Decision, PlanUsed, Verdict
+from mdplan.decisions import AddOutcome, Decision, PlanUsed, Remarks, Verdict
 from mdplan.storage.plans import DecisionStore
 from mdplan.storage.store import Store
 from tests.support.commits import change_store
@@ -18,9 +18,8 @@ DECISION = Decision(
     decided_by="ann",
     decided_at=1000.5,
     approved_plan_id=B,
-    comment="good\nbut \udcff",
+    remarks=Remarks(comment="good\nbut \udcff", edit_comments={1: "not this"}),
     rejected=(1, 3),
-    edit_comments={1: "not this"},
     part_of=None,
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mdplan.client import Client
-from mdplan.decisions import Decision, LineComment, Side
+from mdplan.decisions import Decision, LineComment, Remarks, Side, Verdict
 from mdplan.diagnostics import Code
 from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
@@ -40,12 +40,15 @@ def plan(engine: Engine, *edits: object, file: str = "a.md", **more: object) -> 
 
 
 def commented(reviewing: ReviewService, plan_id: str) -> None:
-    lines = [
+    lines = (
         LineComment(file="a.md", side=Side.AFTER, start=7, end=7, text="as a word"),
         LineComment(file="a.md", side=Side.BEFORE, start=3, end=3, text="keep"),
-    ]
-    said = reviewing.request_changes(
-        plan_id, "ann", comment="nearly", edit_comments={2: "good"}, line_comments=lines
+    )
+    said = reviewing.decide(
+        plan_id,
+        "ann",
+        Verdict.CHANGES_REQUESTED,
+        Remarks(comment="nearly", edit_comments={2: "good"}, line_comments=lines),
     )
     assert isinstance(said, Decision), said
 
@@ -121,7 +124,7 @@ def test_own_decision_takes_precedence_over_that_of_the_earlier_plan(
 ) -> None:
     commented(reviewing, plan(agent, *EDITS).plan_id)
     second = plan(agent, change("two", "a pair"))
-    reviewing.approve(second.plan_id, "ann", comment="now it is")
+    reviewing.decide(second.plan_id, "ann", Verdict.APPROVED, Remarks(comment="now it is"))
     review = agent.reviews(second.plan_id).reviews[0]
 
     assert (review.plan_id, review.verdict, review.comment) == (second.plan_id, "approved", "now it is")
@@ -234,9 +237,12 @@ def test_comments_on_excluded_files_are_hidden_from_others(
     batch = {"files": [{"file": name, "edits": [change("one", "1")]} for name in ("a.md", "b.md")]}
     whole = agent.plan(batch).plan_id
     part = agent.apply({"planId": whole, "accept": [0], "dryRun": True}).plan_id
-    lines = [LineComment(file="b.md", side=Side.BEFORE, start=3, end=3, text="a secret")]
-    said = reviewing.request_changes(
-        whole, "ann", edit_comments={0: "open", 1: "another secret"}, line_comments=lines
+    lines = (LineComment(file="b.md", side=Side.BEFORE, start=3, end=3, text="a secret"),)
+    said = reviewing.decide(
+        whole,
+        "ann",
+        Verdict.CHANGES_REQUESTED,
+        Remarks(edit_comments={0: "open", 1: "another secret"}, line_comments=lines),
     )
     assert isinstance(said, Decision), said
     limited = Engine(Workspace.open([root], deny=["b.md"]), Settings())

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mdplan.decisions import Channel, Decision, LineComment, Side, Verdict
+from mdplan.decisions import Channel, Decision, LineComment, Remarks, Side, Verdict
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine import plans as plan_library
 from mdplan.engine.engine import Engine
@@ -43,7 +44,7 @@ def test_undecided_plan_is_pending_and_names_the_next_step(strict: Engine, root:
 def test_approved_plan_is_applied_with_the_comment(
     strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    reviewing.approve(plan_id, "ann", comment="fine,\n but slow")
+    reviewing.decide(plan_id, "ann", Verdict.APPROVED, Remarks(comment="fine,\n but slow"))
 
     report = apply(strict, plan_id)
 
@@ -56,7 +57,7 @@ def test_approved_plan_is_applied_with_the_comment(
 def test_rejection_reaches_the_next_call_with_its_comment(
     strict: Engine, reviewing: ReviewService, plan_id: str
 ) -> None:
-    reviewing.reject(plan_id, "ann", comment="not now", edit_comments={1: "why?"})
+    reviewing.decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment="not now", edit_comments={1: "why?"}))
 
     problem = only_problem(apply(strict, plan_id))
 
@@ -68,8 +69,12 @@ def test_rejection_reaches_the_next_call_with_its_comment(
 def test_refusal_of_the_whole_plan_names_the_approved_part(
     strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    decision = reviewing.approve(
-        plan_id, "ann", rejected=[1], comment="nearly", edit_comments={1: "leave two alone"}
+    decision = reviewing.decide(
+        plan_id,
+        "ann",
+        Verdict.APPROVED,
+        Remarks(comment="nearly", edit_comments={1: "leave two alone"}),
+        rejected=[1],
     )
     part = decision.approved_plan_id
 
@@ -99,20 +104,22 @@ def test_part_that_needs_a_rejected_edit_is_refused(strict: Engine, reviewing: R
         sequential=True,
     )
 
-    problems = reviewing.approve(plan_id, "ann", rejected=[0])
+    problems = reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[0])
 
     assert [problem.code for problem in problems] == [Code.CONFLICTING_EDITS]
     assert reviewing.open(plan_id).state is ReviewState.PENDING
 
 
 def test_all_edits_rejected_is_a_rejection(strict: Engine, reviewing: ReviewService) -> None:
-    decision = reviewing.approve(plan(strict), "ann", rejected=[0, 1, 2], comment="no")
+    decision = reviewing.decide(
+        plan(strict), "ann", Verdict.APPROVED, Remarks(comment="no"), rejected=[0, 1, 2]
+    )
 
     assert (decision.verdict, decision.approved_plan_id) == (Verdict.REJECTED, None)
 
 
 def test_approval_covers_exactly_one_plan(strict: Engine, reviewing: ReviewService) -> None:
-    reviewing.approve(plan(strict), "ann")
+    reviewing.decide(plan(strict), "ann", Verdict.APPROVED)
 
     assert only_problem(apply(strict, plan(strict, EDITS[0]))).code is Code.APPROVAL_REQUIRED
 
@@ -120,7 +127,7 @@ def test_approval_covers_exactly_one_plan(strict: Engine, reviewing: ReviewServi
 def test_edited_file_makes_an_approved_plan_stale(
     strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    reviewing.approve(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.APPROVED)
     (root / "a.md").write_text(GUIDE + "\nmore\n")
 
     assert only_problem(apply(strict, plan_id)).code is Code.STALE_BASE
@@ -135,14 +142,14 @@ def test_edited_file_makes_an_approved_plan_stale(
 def test_rebased_plan_needs_an_approval_of_its_own(
     strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    reviewing.approve(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.APPROVED)
     (root / "a.md").write_text(GUIDE + "\nmore\n")
 
     report = apply(strict, plan_id, onStale="rebase")
     assert only_problem(report).code is Code.APPROVAL_REQUIRED
     replanned = strict.replan(plan_id)
     assert replanned.plan_id == report.plan_id
-    reviewing.approve(replanned.plan_id, "ann")
+    reviewing.decide(replanned.plan_id, "ann", Verdict.APPROVED)
 
     assert apply(strict, replanned.plan_id).applied
 
@@ -150,14 +157,16 @@ def test_rebased_plan_needs_an_approval_of_its_own(
 def test_stale_plan_is_not_approved(reviewing: ReviewService, root: Path, plan_id: str) -> None:
     (root / "a.md").write_bytes(b"other\n")
 
-    assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.STALE_BASE]
+    assert [problem.code for problem in reviewing.decide(plan_id, "ann", Verdict.APPROVED)] == [
+        Code.STALE_BASE
+    ]
     assert DecisionStore(str(root)).all() == ()
 
 
 def test_undo_needs_approval_and_can_be_reviewed(
     strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    reviewing.approve(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.APPROVED)
     apply(strict, plan_id)
 
     refused = strict.undo()
@@ -170,7 +179,7 @@ def test_undo_needs_approval_and_can_be_reviewed(
         "two",
         "three",
     ]
-    reviewing.approve(refused.plan_id, "ann")
+    reviewing.decide(refused.plan_id, "ann", Verdict.APPROVED)
     assert strict.undo().applied
     assert (root / "a.md").read_text() == GUIDE
 
@@ -184,8 +193,8 @@ def test_list_shows_the_state_of_each_plan(strict: Engine, reviewing: ReviewServ
     stale = strict.plan({"file": "b.md", "edits": [{"op": "append_to_file", "markdown": "c"}]}).plan_id
     strict.plan({"file": "a.md", "edits": [EDITS[0] | {"replacement": "one"}]})
     (root / "b.md").write_bytes(b"d\n")
-    reviewing.approve(approved, "ann")
-    reviewing.reject(rejected, "ann")
+    reviewing.decide(approved, "ann", Verdict.APPROVED)
+    reviewing.decide(rejected, "ann", Verdict.REJECTED)
     for entry in reviewing.entries():
         states[entry.review.plan_id] = entry.state
     assert states == {
@@ -195,7 +204,7 @@ def test_list_shows_the_state_of_each_plan(strict: Engine, reviewing: ReviewServ
         applied: ReviewState.PENDING,
         stale: ReviewState.STALE,
     }
-    reviewing.approve(applied, "ann")
+    reviewing.decide(applied, "ann", Verdict.APPROVED)
     apply(strict, applied)
     states = {entry.review.plan_id: entry.state for entry in reviewing.entries()}
     assert states[applied] is ReviewState.APPLIED
@@ -206,7 +215,7 @@ def test_list_shows_the_state_of_each_plan(strict: Engine, reviewing: ReviewServ
 def test_applied_plan_shows_its_diff(
     strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    reviewing.approve(plan_id, "ann")
+    reviewing.decide(plan_id, "ann", Verdict.APPROVED)
     before = reviewing.open(plan_id).file(0)
     apply(strict, plan_id)
     (root / "a.md").write_bytes(b"moved on\n")
@@ -220,7 +229,7 @@ def test_applied_plan_shows_its_diff(
 def test_plan_whose_part_was_applied_counts_as_applied(
     strict: Engine, reviewing: ReviewService, plan_id: str
 ) -> None:
-    decision = reviewing.approve(plan_id, "ann", rejected=[0])
+    decision = reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[0])
     apply(strict, decision.approved_plan_id)
 
     assert reviewing.open(plan_id).state is ReviewState.APPLIED
@@ -229,8 +238,8 @@ def test_plan_whose_part_was_applied_counts_as_applied(
 @pytest.mark.parametrize("comment", ["x" * 2001])
 def test_too_long_comment_is_refused(reviewing: ReviewService, comment: str, plan_id: str) -> None:
     for problems in (
-        reviewing.reject(plan_id, "ann", comment=comment),
-        reviewing.approve(plan_id, "ann", edit_comments={0: comment}),
+        reviewing.decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment=comment)),
+        reviewing.decide(plan_id, "ann", Verdict.APPROVED, Remarks(edit_comments={0: comment})),
     ):
         assert [problem.code for problem in problems] == [Code.INVALID_ARGUMENT]
     assert reviewing.open(plan_id).decision is None
@@ -241,15 +250,15 @@ def test_unsaved_decision_does_not_count(strict: Engine, reviewing: ReviewServic
     full = "SELECT RAISE(ABORT, 'full')"
     change_store(root, f"CREATE TRIGGER full BEFORE INSERT ON decisions BEGIN {full}; END")
 
-    assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.IO_ERROR]
+    assert [problem.code for problem in reviewing.decide(plan_id, "ann", Verdict.APPROVED)] == [Code.IO_ERROR]
     assert only_problem(apply(strict, plan_id)).code is Code.APPROVAL_REQUIRED
 
 
 def test_unknown_plan_is_reported(reviewing: ReviewService) -> None:
     for outcome in (
         reviewing.open("0" * 64),
-        reviewing.approve("0" * 64, "x"),
-        reviewing.reject("0" * 64, "x"),
+        reviewing.decide("0" * 64, "x", Verdict.APPROVED),
+        reviewing.decide("0" * 64, "x", Verdict.REJECTED),
     ):
         assert not isinstance(outcome, OpenPlan | Decision)
         assert [problem.code for problem in outcome] == [Code.PLAN_NOT_FOUND]
@@ -273,8 +282,14 @@ def on_line(line: int, text: str, side: Side = Side.AFTER, end: int = 0) -> Line
     return LineComment(file="a.md", side=side, start=line, end=end or line, text=text)
 
 
-def requested(reviewing: ReviewService, plan_id: str, **more: object) -> Decision:
-    decision = reviewing.request_changes(plan_id, "ann", **({"comment": "not yet"} | more))
+NO_TERMS = DecisionTerms()
+
+
+def requested(
+    reviewing: ReviewService, plan_id: str, terms: DecisionTerms = NO_TERMS, **said: Any
+) -> Decision:
+    remarks = Remarks(**{"comment": "not yet"} | said)
+    decision = reviewing.decide(plan_id, "ann", Verdict.CHANGES_REQUESTED, remarks, terms=terms)
     assert isinstance(decision, Decision), decision
     return decision
 
@@ -288,25 +303,28 @@ def test_decision_stores_comments_with_the_edits_of_their_lines(
     reviewing: ReviewService, strict: Engine, plan_id: str
 ) -> None:
     terms = DecisionTerms(channel=Channel.CHAT_APP)
-    lines = [on_line(7, "say it"), on_line(10, "why?", Side.BEFORE, end=11)]
+    lines = (on_line(7, "say it"), on_line(10, "why?", Side.BEFORE, end=11))
     requested(reviewing, plan_id, edit_comments={0: "no"}, line_comments=lines, terms=terms)
     stored = DecisionStore(strict.workspace.roots[0].path).of(plan_id)
 
     assert stored is not None
-    assert (stored.verdict, stored.channel, stored.comment) == (
+    assert (stored.verdict, stored.channel, stored.remarks.comment) == (
         Verdict.CHANGES_REQUESTED,
         Channel.CHAT_APP,
         "not yet",
     )
-    assert dict(stored.edit_comments) == {0: "no"}
-    assert [(each.quote, each.edit_index) for each in stored.line_comments] == [("2", 1), ("\nthree", 2)]
+    assert dict(stored.remarks.edit_comments) == {0: "no"}
+    assert [(each.quote, each.edit_index) for each in stored.remarks.line_comments] == [
+        ("2", 1),
+        ("\nthree", 2),
+    ]
     assert reviewing.open(plan_id).state is ReviewState.CHANGES_REQUESTED
 
 
 def test_plan_with_requested_changes_is_committed_on_no_surface(
     reviewing: ReviewService, strict: Engine, free: Engine, plan_id: str
 ) -> None:
-    requested(reviewing, plan_id, line_comments=[on_line(3, "spell it")])
+    requested(reviewing, plan_id, line_comments=(on_line(3, "spell it"),))
     refused = free.apply({"planId": plan_id}).error
 
     assert refused is not None
@@ -331,7 +349,7 @@ def test_new_title_for_the_same_edits_keeps_the_request(
 
     assert code(free, {"planId": again}) == "CHANGES_REQUESTED"
     # A person may find the new words enough.
-    approved = reviewing.approve(again, "ann")
+    approved = reviewing.decide(again, "ann", Verdict.APPROVED)
     assert isinstance(approved, Decision)
     assert code(free, {"planId": again}) == "applied"
 
@@ -345,11 +363,12 @@ def test_changed_edits_make_another_plan(reviewing: ReviewService, free: Engine)
 def test_approval_must_override_the_request(reviewing: ReviewService, strict: Engine, plan_id: str) -> None:
     requested(reviewing, plan_id)
     saw = reviewing.open(plan_id).decisions.version
-    (refused,) = reviewing.approve(plan_id, "bob", terms=DecisionTerms(saw=saw))
+    (refused,) = reviewing.decide(plan_id, "bob", Verdict.APPROVED, terms=DecisionTerms(saw=saw))
 
     assert refused.code is Code.CHANGES_REQUESTED
     assert isinstance(
-        reviewing.approve(plan_id, "bob", terms=DecisionTerms(saw=saw, overrides=True)), Decision
+        reviewing.decide(plan_id, "bob", Verdict.APPROVED, terms=DecisionTerms(saw=saw, overrides=True)),
+        Decision,
     )
     report = strict.apply({"planId": plan_id})
     assert report.applied
@@ -359,7 +378,7 @@ def test_approval_must_override_the_request(reviewing: ReviewService, strict: En
 def test_request_revokes_the_approval_of_a_part(
     reviewing: ReviewService, strict: Engine, plan_id: str
 ) -> None:
-    part = reviewing.approve(plan_id, "ann", rejected=[2]).approved_plan_id
+    part = reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[2]).approved_plan_id
     saw = reviewing.open(plan_id).decisions.version
     requested(reviewing, plan_id, terms=DecisionTerms(saw=saw))
 
@@ -367,9 +386,9 @@ def test_request_revokes_the_approval_of_a_part(
 
 
 def test_second_window_never_requests_over_the_first(reviewing: ReviewService, plan_id: str) -> None:
-    assert isinstance(reviewing.approve(plan_id, "ann"), Decision)
+    assert isinstance(reviewing.decide(plan_id, "ann", Verdict.APPROVED), Decision)
 
-    (refused,) = reviewing.request_changes(plan_id, "bob", comment="no")
+    (refused,) = reviewing.decide(plan_id, "bob", Verdict.CHANGES_REQUESTED, Remarks(comment="no"))
     assert refused.code is Code.STALE_DECISION
 
 
@@ -378,14 +397,14 @@ def test_second_window_never_requests_over_the_first(reviewing: ReviewService, p
     [
         ({}, "says what to change"),
         ({"edit_comments": {0: ""}}, "says what to change"),
-        ({"line_comments": [on_line(12, "x")]}, "has no lines 12-12 after"),
-        ({"line_comments": [on_line(0, "x")]}, "has no lines 0-0"),
-        ({"line_comments": [on_line(3, "x", end=2)]}, "has no lines 3-2"),
-        ({"line_comments": [on_line(3, " ")]}, "is empty"),
-        ({"line_comments": [on_line(3, "x" * 2001)]}, "longer than 2000"),
-        ({"line_comments": [on_line(3, "x")] * 501}, "more than 500"),
+        ({"line_comments": (on_line(12, "x"),)}, "has no lines 12-12 after"),
+        ({"line_comments": (on_line(0, "x"),)}, "has no lines 0-0"),
+        ({"line_comments": (on_line(3, "x", end=2),)}, "has no lines 3-2"),
+        ({"line_comments": (on_line(3, " "),)}, "is empty"),
+        ({"line_comments": (on_line(3, "x" * 2001),)}, "longer than 2000"),
+        ({"line_comments": (on_line(3, "x"),) * 501}, "more than 500"),
         (
-            {"line_comments": [LineComment(file="b.md", side=Side.AFTER, start=1, end=1, text="x")]},
+            {"line_comments": (LineComment(file="b.md", side=Side.AFTER, start=1, end=1, text="x"),)},
             "has no file `b.md`",
         ),
     ],
@@ -393,7 +412,7 @@ def test_second_window_never_requests_over_the_first(reviewing: ReviewService, p
 def test_comment_that_names_nothing_is_refused(
     reviewing: ReviewService, said: dict[str, object], reason: str, plan_id: str
 ) -> None:
-    (refused,) = reviewing.request_changes(plan_id, "ann", **said)
+    (refused,) = reviewing.decide(plan_id, "ann", Verdict.CHANGES_REQUESTED, Remarks(**said))
 
     assert isinstance(refused, Diagnostic)
     assert refused.code is Code.INVALID_ARGUMENT
@@ -405,10 +424,10 @@ def test_comment_lines_stay_without_text_after_the_file_changed(
     root: Path, reviewing: ReviewService, plan_id: str
 ) -> None:
     (root / "a.md").write_text("# Other\n")
-    decision = requested(reviewing, plan_id, line_comments=[on_line(7, "say it")])
+    decision = requested(reviewing, plan_id, line_comments=(on_line(7, "say it"),))
 
-    assert decision.line_comments[0].quote == ""
-    assert decision.line_comments[0].edit_index is None
+    assert decision.remarks.line_comments[0].quote == ""
+    assert decision.remarks.line_comments[0].edit_index is None
 
 
 def test_other_plans_keep_their_state(reviewing: ReviewService, strict: Engine) -> None:

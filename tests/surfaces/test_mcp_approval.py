@@ -14,6 +14,7 @@ import pytest
 from mcp import MCPError
 from mcp.types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult
 
+from mdplan.decisions import Remarks, Verdict
 from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
@@ -102,7 +103,7 @@ def test_client_without_url_support_is_told_to_ask_the_person(
         assert "Nothing was written." in refused.text
         assert KEY not in refused.text + json.dumps(refused.data)
 
-        reviewing.approve(plan_id, "ann", comment="go on")
+        reviewing.decide(plan_id, "ann", Verdict.APPROVED, Remarks(comment="go on"))
         applied = calls.call("md_apply", {"planId": plan_id})
     assert applied.data["approved"]["decidedBy"] == "ann"
     assert 'Approved by ann: "go on"' in applied.text
@@ -113,7 +114,7 @@ def test_client_without_url_support_is_told_to_ask_the_person(
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_call_continues_after_approval_on_the_page(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
-    person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
+    person = Person(lambda plan_id: reviewing.decide(plan_id, "ann", Verdict.APPROVED))
     with agent(root, mode, person) as calls:
         plan_id = planned(calls)
         applied = calls.call("md_apply", {"planId": plan_id})
@@ -131,7 +132,9 @@ def test_rejection_in_part_comes_back_in_the_same_call(
 ) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(
-        lambda plan_id: reviewing.approve(plan_id, "ann", rejected=[1], edit_comments={1: "keep it"})
+        lambda plan_id: reviewing.decide(
+            plan_id, "ann", Verdict.APPROVED, Remarks(edit_comments={1: "keep it"}), rejected=[1]
+        )
     )
     with agent(root, mode, person) as calls:
         plan_id = planned(calls, EDIT, OTHER)
@@ -197,7 +200,7 @@ def test_form_shows_the_plan_and_offers_no_approval(root: Path, reviewing: Revie
     assert asked.requested_schema["properties"]["decision"]["enum"] == ["request changes", "reject"]
     assert "say newer" in refused.text
     decision = reviewing.open(plan_id).decision
-    assert (decision.channel, decision.comment) == ("chat form", "say newer")
+    assert (decision.channel, decision.remarks.comment) == ("chat form", "say newer")
     assert not decision.approves
     assert (root / "a.md").read_text() == "# A\n\nold\n\nmore\n"
 
@@ -253,14 +256,16 @@ def test_form_never_decides_over_a_decision_that_it_did_not_show(
     root: Path, reviewing: ReviewService, mode: str
 ) -> None:
     def reject() -> None:
-        reviewing.reject(reviewing.entries()[0].review.plan_id, "ann", comment="no")
+        reviewing.decide(
+            reviewing.entries()[0].review.plan_id, "ann", Verdict.REJECTED, Remarks(comment="no")
+        )
 
     with agent(root, mode, FormPerson({"decision": "approve"}, reject), approve_in_chat=True) as calls:
         plan_id = planned(calls)
         refused = calls.call("md_apply", {"planId": plan_id})
 
     assert refused.is_error
-    assert reviewing.open(plan_id).decision.comment == "no"
+    assert reviewing.open(plan_id).decision.remarks.comment == "no"
     assert (root / "a.md").read_text() == "# A\n\nold\n\nmore\n"
 
 
@@ -299,7 +304,7 @@ def test_failed_elicitation_falls_back_to_instructions(root: Path) -> None:
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_other_toolsets_require_approval(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
-    person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
+    person = Person(lambda plan_id: reviewing.decide(plan_id, "ann", Verdict.APPROVED))
     arguments = {"filePath": "a.md", "searchText": "old", "replaceText": "new"}
     with agent(root, mode, person, "text") as calls:
         tool = next(each for each in calls.tools() if each["name"] == "TextReplace")
@@ -315,7 +320,7 @@ def test_other_toolsets_require_approval(root: Path, reviewing: ReviewService, m
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_undo_tool_requires_approval(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
-    person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
+    person = Person(lambda plan_id: reviewing.decide(plan_id, "ann", Verdict.APPROVED))
     with agent(root, mode, person) as calls:
         calls.call("md_apply", {"planId": planned(calls)})
         undone = calls.call("md_history", {"action": "undo"})

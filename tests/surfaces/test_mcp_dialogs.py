@@ -17,7 +17,7 @@ from mcp.client.extension import advertise
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.types import Implementation
 
-from mdplan.decisions import Channel, Decision, LineComment, Side
+from mdplan.decisions import Channel, Decision, LineComment, Remarks, Side, Verdict
 from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
@@ -83,12 +83,13 @@ def beside_the_chat(root: Path, channel: Channel) -> Answer:
         opened = reviewing.open(plan_id)
         assert isinstance(opened, OpenPlan)
         terms = DecisionTerms(saw=opened.decisions.version, channel=channel)
-        lines = [
+        lines = tuple(
             LineComment(file="a.md", side=Side.AFTER, start=line, end=line, text=text)
             for line, text in comments
-        ]
-        verb = reviewing.approve if approves else reviewing.request_changes
-        assert isinstance(verb(plan_id, "ann", line_comments=lines, terms=terms), Decision)
+        )
+        verdict = Verdict.APPROVED if approves else Verdict.CHANGES_REQUESTED
+        decided = reviewing.decide(plan_id, "ann", verdict, Remarks(line_comments=lines), terms=terms)
+        assert isinstance(decided, Decision)
 
     return decide
 
@@ -252,7 +253,9 @@ def test_app_decides_over_a_later_decision_only_after_it_loaded_the_plan(app_roo
     with host(app_root, approve_in_chat=True) as calls:
         facts = facts_of(called(calls, "md_validate", BATCH))
         named = {"planId": facts["planId"]}
-        ReviewService(Engine.open([app_root])).request_changes(facts["planId"], "ann", comment="no")
+        ReviewService(Engine.open([app_root])).decide(
+            facts["planId"], "ann", Verdict.CHANGES_REQUESTED, Remarks(comment="no")
+        )
         codes = []
         for shows in (False, False, True):
             facts = facts_of(called(calls, "md_review", named)) if shows else facts

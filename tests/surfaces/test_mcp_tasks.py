@@ -12,6 +12,7 @@ from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim, adv
 from mcp.types import CallToolResult, Request, RequestParams, Result
 from pydantic import ConfigDict, Field
 
+from mdplan.decisions import Remarks, Verdict
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.mcp.approval import TASKS_ID
@@ -107,7 +108,7 @@ def test_task_completes_with_the_commit_once_a_person_approved(root: Path, revie
         assert asked(calls, "tasks/get", task.task_id).status == "working"
         assert (root / "a.md").read_text() == "# A\n\nold\n"
 
-        reviewing.approve(pending(reviewing), "ann", comment="go on")
+        reviewing.decide(pending(reviewing), "ann", Verdict.APPROVED, Remarks(comment="go on"))
         done = asked(calls, "tasks/get", task.task_id)
         again = asked(calls, "tasks/get", task.task_id)
 
@@ -124,7 +125,9 @@ def test_task_completes_with_the_refusal_when_changes_are_requested(
 ) -> None:
     with agent(root, extensions=[TasksOfClient()]) as calls:
         task = started(calls)
-        reviewing.request_changes(pending(reviewing), "ann", comment="not this word")
+        reviewing.decide(
+            pending(reviewing), "ann", Verdict.CHANGES_REQUESTED, Remarks(comment="not this word")
+        )
         done = asked(calls, "tasks/get", task.task_id)
 
     assert done.status == "completed"
@@ -137,7 +140,7 @@ def test_cancelled_task_commits_nothing(root: Path, reviewing: ReviewService) ->
     with agent(root, extensions=[TasksOfClient()]) as calls:
         task = started(calls)
         asked(calls, "tasks/cancel", task.task_id)
-        reviewing.approve(pending(reviewing), "ann")
+        reviewing.decide(pending(reviewing), "ann", Verdict.APPROVED)
 
         assert asked(calls, "tasks/get", task.task_id).status == "cancelled"
     assert (root / "a.md").read_text() == "# A\n\nold\n"
@@ -149,9 +152,11 @@ def test_task_ends_with_the_refusal_when_the_approval_is_revoked(
     with agent(root, extensions=[TasksOfClient()]) as calls:
         task = started(calls)
         plan_id = pending(reviewing)
-        reviewing.approve(plan_id, "ann")
+        reviewing.decide(plan_id, "ann", Verdict.APPROVED)
         saw = reviewing.open(plan_id).decisions.version
-        reviewing.reject(plan_id, "ann", comment="no", terms=DecisionTerms(saw=saw))
+        reviewing.decide(
+            plan_id, "ann", Verdict.REJECTED, Remarks(comment="no"), terms=DecisionTerms(saw=saw)
+        )
         done = asked(calls, "tasks/get", task.task_id)
 
     assert done.result["structuredContent"]["error"]["code"] == "PLAN_REJECTED"

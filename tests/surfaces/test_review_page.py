@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mdplan.decisions import LineComment, Side
+from mdplan.decisions import LineComment, Remarks, Side, Verdict
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
@@ -150,8 +150,8 @@ def test_part_is_approved_with_comments_and_applied(
     assert calls.submit(page, "/decide", verb="approve", comment="fine").headers["location"] == page
 
     (whole, part) = sorted(DecisionStore(str(root)).all(), key=lambda each: each.part_of is not None)
-    assert (whole.decided_by, whole.comment, whole.rejected) == ("ann", "fine", (1,))
-    assert whole.edit_comments == {1: "no\nnever"}
+    assert (whole.decided_by, whole.remarks.comment, whole.rejected) == ("ann", "fine", (1,))
+    assert whole.remarks.edit_comments == {1: "no\nnever"}
     assert part.approves
     assert "Approved 2 of 3 edits (plan " in calls.get(page).page.text
     calls.submit(page, "/apply")
@@ -305,11 +305,11 @@ def test_request_for_changes_keeps_the_comments_and_their_places(
     calls.submit(page, "/decide", verb="changes", comment="Nearly.")
 
     (decision,) = DecisionStore(str(root)).all()
-    assert (decision.requests_changes, decision.comment) == (True, "Nearly.")
-    (said,) = decision.line_comments
+    assert (decision.requests_changes, decision.remarks.comment) == (True, "Nearly.")
+    (said,) = decision.remarks.line_comments
     assert (said.file, said.start, said.end, said.text) == ("guide.md", 3, 7, "why?")
     assert said.quote == "1st\n\n## Middle\n\n2nd"
-    assert decision.edit_comments == {2: "and this?"}
+    assert decision.remarks.edit_comments == {2: "and this?"}
     shown = calls.get(page).page.text
     assert "Changes requested by ann" in shown
     assert "guide.md, line 3 to 7: why?" in shown
@@ -422,8 +422,10 @@ def page_of(revised_engine: Engine, plan_id: str) -> str:
 
 def test_page_shows_earlier_comments_and_differences(revised_engine: Engine) -> None:
     first = revised_engine.plan({"file": "a.md", "edits": [change("one", "1"), change("two", "2")]}).plan_id
-    lines = [LineComment(file="a.md", side=Side.AFTER, start=3, end=3, text="as a <word>")]
-    ReviewService(revised_engine).request_changes(first, "ann", comment="nearly", line_comments=lines)
+    lines = (LineComment(file="a.md", side=Side.AFTER, start=3, end=3, text="as a <word>"),)
+    ReviewService(revised_engine).decide(
+        first, "ann", Verdict.CHANGES_REQUESTED, Remarks(comment="nearly", line_comments=lines)
+    )
     second = revised_engine.plan(
         {"file": "a.md", "edits": [change("one", "<one>"), change("two", "2")]}
     ).plan_id
@@ -441,8 +443,10 @@ def test_comment_on_a_removed_file_does_not_break_the_page(revised_engine: Engin
     batch = {"files": [{"file": name, "edits": [change("one", "1")]} for name in ("a.md", "b.md")]}
     whole = revised_engine.plan(batch).plan_id
     part = revised_engine.apply({"planId": whole, "accept": [0], "dryRun": True}).plan_id
-    lines = [LineComment(file="b.md", side=Side.AFTER, start=3, end=3, text="on the other file")]
-    ReviewService(revised_engine).request_changes(whole, "ann", line_comments=lines)
+    lines = (LineComment(file="b.md", side=Side.AFTER, start=3, end=3, text="on the other file"),)
+    ReviewService(revised_engine).decide(
+        whole, "ann", Verdict.CHANGES_REQUESTED, Remarks(line_comments=lines)
+    )
 
     assert "on the other file" not in page_of(revised_engine, part)
     assert "on the other file" in page_of(revised_engine, whole)

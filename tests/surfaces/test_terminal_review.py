@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.cli.review import DecisionKind, QuotedLines, ReviewEnd, TerminalDialog, review_plan_in_terminal
+from mdplan.cli.review import QuotedLines, ReviewEnd, TerminalDialog, review_plan_in_terminal
 from mdplan.cli.terminal import NO_STYLE
-from mdplan.decisions import LineComment, Side, Verdict
+from mdplan.decisions import LineComment, Remarks, Side, Verdict
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from tests.support.case_tables import CaseTables
@@ -108,7 +108,7 @@ def test_keys_accept_and_reject_edits(
     outcome = Person([*typed, "a"]).review(opened(reviewing))
 
     assert outcome is not None
-    assert outcome.verb is DecisionKind.APPROVE
+    assert outcome.verdict is Verdict.APPROVED
     assert outcome.choices.rejected == rejected
     assert not outcome.choices.open_edits(range(3))
 
@@ -177,7 +177,7 @@ def test_comments_keep_their_lines(reviewing: ReviewService) -> None:
     person = Person("eeeeyyyc", writes=writes)
     outcome = person.review(opened(reviewing))
 
-    assert outcome.verb is DecisionKind.REQUEST_CHANGES
+    assert outcome.verdict is Verdict.CHANGES_REQUESTED
     assert outcome.choices.comments == {0: "why?\n\nplease say"}
     old, new = QuotedLines("guide.md", True, 3, 3), QuotedLines("guide.md", False, 3, 3)
     hunk = next(place for place in outcome.choices.line_comments if place.first != place.last)
@@ -231,7 +231,7 @@ def test_approval_lists_unanswered_edits_and_unviewed_files(reviewing: ReviewSer
     assert "1 of 4 edits accepted, 3 open; 1 of 2 files viewed." in person.text
     assert person.text.count("3 edits without an answer, in guide.md, other.md.") == 2
     assert "1 file not viewed: other.md." in person.text
-    assert outcome.verb is DecisionKind.APPROVE
+    assert outcome.verdict is Verdict.APPROVED
     assert not outcome.choices.rejected
 
 
@@ -247,7 +247,7 @@ def test_changes_are_requested_with_a_comment(reviewing: ReviewService) -> None:
     outcome = person.review(opened(reviewing))
 
     assert "Say what to change:" in person.text
-    assert (outcome.verb, outcome.choices.message) == (DecisionKind.REQUEST_CHANGES, "Say more.")
+    assert (outcome.verdict, outcome.choices.message) == (Verdict.CHANGES_REQUESTED, "Say more.")
 
 
 def test_derived_link_edits_are_shown_without_a_prompt(reviewing: ReviewService, project: Path) -> None:
@@ -269,7 +269,7 @@ def test_undo_is_reviewed_as_a_whole(reviewing: ReviewService) -> None:
     person = Person("nr")
     outcome = person.review(plan)
     assert person.text.count("Accept this edit") == 1
-    assert outcome.verb is DecisionKind.REJECT
+    assert outcome.verdict is Verdict.REJECTED
     assert outcome.choices.rejected == {edit.index for edit in plan.review.edits}
 
 
@@ -291,8 +291,11 @@ def test_warnings_are_counted_first_and_listed_on_request(reviewing: ReviewServi
 def test_revised_plan_shows_the_comments_and_what_differs(reviewing: ReviewService) -> None:
     first = opened(reviewing)
     on_line = LineComment(file="guide.md", side=Side.AFTER, start=3, end=3, text="say which")
-    reviewing.request_changes(
-        first.plan.plan_id, "ann", edit_comments={1: "no restart"}, line_comments=[on_line]
+    reviewing.decide(
+        first.plan.plan_id,
+        "ann",
+        Verdict.CHANGES_REQUESTED,
+        Remarks(edit_comments={1: "no restart"}, line_comments=(on_line,)),
     )
     better = EDITS[0] | {"replacement": "stable 1.2"}
     report = reviewing.engine.plan({"file": "guide.md", "edits": [better], "revises": first.plan.plan_id})
@@ -399,7 +402,7 @@ def test_large_plan_does_not_scroll_away(screen: Terminal, on_screen: ReviewServ
     screen.expect("Changes requested.")
     screen.wait_for_prompt()
     (entry,) = on_screen.entries()
-    (comment,) = entry.decision.line_comments
+    (comment,) = entry.decision.remarks.line_comments
     assert (comment.file, comment.start, comment.text) == ("part-33.md", 3, "Which stable?")
     assert entry.decision.channel == "terminal"
 
@@ -424,7 +427,7 @@ def test_list_shows_the_state_of_each_plan(project: Path, at_prompt: ReviewServi
     assert mdplan("review", "--list").out == b"There are no saved plans here.\n"
     plan_id = plan_id_of()
     assert f"{plan_id[7:19]}  pending " in mdplan("review", "--list").out.decode()
-    at_prompt.reject(plan_id, "ann", comment="no")
+    at_prompt.decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment="no"))
 
     assert f"{plan_id[7:19]}  rejected" in mdplan("review", "--list").out.decode()
     (entry,) = mdplan("review", "--list", "--json").json["plans"]
@@ -444,7 +447,7 @@ def test_apply_option_requires_approval(
     assert "APPROVAL_REQUIRED" in refused.err
     assert (project / "guide.md").read_text() == GUIDE
 
-    at_prompt.approve(plan_id, "ann", comment="fine")
+    at_prompt.decide(plan_id, "ann", Verdict.APPROVED, Remarks(comment="fine"))
     applied = mdplan("apply", *option, plan_id, environment=environment)
     assert applied.code == 0
     assert 'Approved by ann: "fine"' in applied.err
@@ -453,7 +456,7 @@ def test_apply_option_requires_approval(
 
 def test_rejected_plan_is_refused_with_the_reason(project: Path, at_prompt: ReviewService) -> None:
     plan_id = plan_id_of()
-    at_prompt.reject(plan_id, "ann", comment="not \x1b[31mnow")
+    at_prompt.decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment="not \x1b[31mnow"))
 
     for options in ([], ["--require-approval"]):
         run = mdplan("apply", *options, plan_id)
@@ -494,7 +497,7 @@ def test_part_is_approved_and_applied_in_a_terminal(
 
     decision = at_prompt.open(plan_id).decision
     assert (decision.verdict, decision.rejected) == (Verdict.APPROVED, (1,))
-    assert decision.edit_comments == {1: "no restart"}
+    assert decision.remarks.edit_comments == {1: "no restart"}
     assert f"plan {decision.approved_plan_id[7:19]}" in dialog.seen
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
 
@@ -535,7 +538,10 @@ def test_one_of_several_is_chosen_and_rejected(project: Path, at_prompt: ReviewS
     dialog.type("r")
     assert dialog.end() == 0
     assert "Rejected" in dialog.seen
-    assert (at_prompt.open(older).state, at_prompt.open(older).decision.comment) == ("rejected", "never")
+    assert (at_prompt.open(older).state, at_prompt.open(older).decision.remarks.comment) == (
+        "rejected",
+        "never",
+    )
 
 
 def test_quitting_records_no_decision(project: Path, at_prompt: ReviewService) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdplan.decisions import Verdict
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
@@ -321,7 +322,7 @@ def test_review_of_a_stale_plan_past_the_deadline_gives_the_reason(
 
     assert codes(opened.stale) == [Code.PARSE_TIMEOUT]
     assert codes(opened.file(0)) == [Code.PARSE_TIMEOUT]
-    assert codes(ReviewService(hurried).approve(plan_id, "somebody")) == [Code.PARSE_TIMEOUT]
+    assert codes(ReviewService(hurried).decide(plan_id, "somebody", Verdict.APPROVED)) == [Code.PARSE_TIMEOUT]
 
 
 # --- Tables and lists as they stand in the source, and what looking things up in them costs.

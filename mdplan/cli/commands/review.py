@@ -7,7 +7,6 @@ import click
 from mdplan.cli.completion import plans
 from mdplan.cli.plan_output import full_id, plan_row, print_applied, short_id
 from mdplan.cli.review import (
-    DecisionKind,
     PageOptions,
     ReviewEnd,
     TerminalDialog,
@@ -112,7 +111,7 @@ def _entry_to_json(entry: "ReviewEntry") -> dict[str, object]:
         "edits": len(review.edits),
         "linesAdded": review.lines_added,
         "linesRemoved": review.lines_removed,
-        **({"decision": entry.decision} if entry.decision is not None else {}),
+        **({"decision": _flat(to_wire(entry.decision))} if entry.decision is not None else {}),
     }
     decoded: dict[str, object] = to_wire(fields)
     return decoded
@@ -150,38 +149,36 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
     return _decided(session, reviewing, decision)
 
 
+def _flat(decision: dict[str, object]) -> dict[str, object]:
+    """Return the JSON of a decision with its remarks among its own fields."""
+    remarks = decision.pop("remarks")
+    assert isinstance(remarks, dict)
+    return decision | remarks
+
+
 def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
-    from mdplan.decisions import Channel, LineComment, Side
+    from mdplan.decisions import Channel, LineComment, Remarks, Side
     from mdplan.engine.history import user_name
     from mdplan.engine.reviews import DecisionTerms
 
     choices = outcome.choices
     terms = DecisionTerms(saw=opened.decisions.version, channel=Channel.TERMINAL, overrides=overrides)
-    feedback: dict[str, Any] = {
-        "comment": choices.message,
-        "edit_comments": choices.comments,
-        "line_comments": [
-            LineComment(
-                file=place.file,
-                side=Side.BEFORE if place.is_old else Side.AFTER,
-                start=place.first,
-                end=place.last,
-                text=text,
-            )
-            for place, text in sorted(choices.line_comments.items())
-        ],
-        "terms": terms,
-    }
-    plan_id = opened.plan.plan_id
-    match outcome.verb:
-        case DecisionKind.APPROVE:
-            return reviewing.approve(plan_id, user_name(), rejected=choices.rejected, **feedback)
-        case DecisionKind.REQUEST_CHANGES:
-            return reviewing.request_changes(plan_id, user_name(), **feedback)
-        case DecisionKind.REJECT:
-            return reviewing.reject(plan_id, user_name(), **feedback)
+    on_lines = (
+        LineComment(
+            file=place.file,
+            side=Side.BEFORE if place.is_old else Side.AFTER,
+            start=place.first,
+            end=place.last,
+            text=text,
+        )
+        for place, text in sorted(choices.line_comments.items())
+    )
+    remarks = Remarks(comment=choices.message, edit_comments=choices.comments, line_comments=tuple(on_lines))
+    return reviewing.decide(
+        opened.plan.plan_id, user_name(), outcome.verdict, remarks, rejected=choices.rejected, terms=terms
+    )
 
 
 def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan | Exit":
