@@ -9,14 +9,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.bot.executors import in_order, open_executor
-from mdplan.bot.file_planner import (
-    FilePlanner,
-    SpooledPlans,
-    StandalonePlan,
-    links_of_chunk,
-    plan_chunk,
-    planner_of,
-)
+from mdplan.bot.file_planner import FilePlanner, SpooledPlans, links_of_chunk, plan_chunk, planner_of
 from mdplan.bot.job import (
     CandidateFile,
     ChangedPlaces,
@@ -53,7 +46,7 @@ class RunFindings:
 
     named: int = 0
     verdicts: dict[FileStatus, int] = field(default_factory=lambda: dict.fromkeys(FileStatus, 0))
-    alone: dict[str, StandalonePlan] = field(default_factory=dict)
+    alone: dict[str, PackedPlan] = field(default_factory=dict)
     satisfied: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
@@ -213,7 +206,6 @@ class GroupPlan:
     """The plan of a group, None if nothing changes; `refused` has the problems of files by path."""
 
     plan: PackedPlan | None
-    diff: bytes
     refused: Mapping[str, Problems]
     verdicts: Mapping[FileStatus, int]
 
@@ -294,14 +286,7 @@ class Bot:
         elif outcome.verdict is FileStatus.REFUSED:
             self._refuse(outcome.path, outcome.problems, findings)
         elif outcome.plan is not None:
-            findings.alone[outcome.path] = StandalonePlan.of(
-                outcome.plan,
-                outcome.diff,
-                spool,
-                outcome.places,
-                needs_others=outcome.needs_others,
-                all_open=outcome.all_open,
-            )
+            findings.alone[outcome.path] = outcome.plan.spooled(spool)
 
     def _refuse(self, path: str, problems: Problems, findings: RunFindings) -> None:
         findings.problems += problems
@@ -358,7 +343,7 @@ class Bot:
         findings.alone.clear()
         joint = self._plan_group(packed, together, all_open, findings) if together else None
         if joint is not None and joint.plan is not None:
-            made.append(StandalonePlan.of(joint.plan, joint.diff, spool))
+            made.append(joint.plan.spooled(spool))
         problems = tuple(findings.problems)
         if problems and not self.options.keep_going:
             return _refused(problems, findings)
@@ -416,7 +401,7 @@ _CHUNK: Final = 32
 _PARTS_EACH: Final = 4
 
 
-def _too_many(job: Job, plans: Sequence[StandalonePlan]) -> Diagnostic | None:
+def _too_many(job: Job, plans: Sequence[PackedPlan]) -> Diagnostic | None:
     files, edits = sum(len(plan.written) for plan in plans), sum(plan.edits for plan in plans)
     limits, manifest = job.settings.batch, job.loaded.manifest
     most_files = min(limits.files, manifest.max_files or limits.files)
@@ -468,7 +453,7 @@ _BROKEN: Final = Code.IO_ERROR.problem(
 # round, or an edit of one writes into the other. For all others the plan of all files would not differ.
 
 
-def changed_places(standalone: Iterable[StandalonePlan]) -> ChangedPlaces:
+def changed_places(standalone: Iterable[PackedPlan]) -> ChangedPlaces:
     """The places of all files together; files in different folders can share a name."""
     places: dict[str, frozenset[str] | None] = {}
     for each in standalone:
@@ -479,7 +464,7 @@ def changed_places(standalone: Iterable[StandalonePlan]) -> ChangedPlaces:
 
 
 def find_coupled_files(
-    standalone: Mapping[str, StandalonePlan], links: Mapping[str, frozenset[str]], selected: Iterable[str]
+    standalone: Mapping[str, PackedPlan], links: Mapping[str, frozenset[str]], selected: Iterable[str]
 ) -> frozenset[str]:
     """Those of the files `selected`, by path, that have to be planned together.
 
@@ -543,7 +528,7 @@ def plan_group(
             break
         for path in by_file:
             del selected[path]
-    return GroupPlan(plan=None, diff=b"", refused=refused, verdicts={FileStatus.REFUSED: len(refused)})
+    return GroupPlan(plan=None, refused=refused, verdicts={FileStatus.REFUSED: len(refused)})
 
 
 def _made(
@@ -551,8 +536,7 @@ def _made(
 ) -> GroupPlan:
     changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
     return GroupPlan(
-        plan=None if planned.plan.is_no_op else PackedPlan.of(planned.plan),
-        diff=planned.diff,
+        plan=None if planned.plan.is_no_op else PackedPlan.of(planned),
         refused=refused,
         verdicts={
             FileStatus.CHANGES: changed,

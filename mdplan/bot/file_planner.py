@@ -126,11 +126,12 @@ class FilePlanner:
         return FileOutcome(
             path=path,
             verdict=FileStatus.CHANGES,
-            plan=PackedPlan.of(planned.plan),
-            diff=planned.diff,
-            places=self._changed_places(planned),
-            needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),
-            all_open=left is selected,
+            plan=PackedPlan.of(
+                planned,
+                self._changed_places(planned),
+                needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),
+                all_open=left is selected,
+            ),
             misses=misses,
         )
 
@@ -284,62 +285,11 @@ class ReadOnceWorkspace(Workspace):
 # --- Plans that wait on the disk until all files are planned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandalonePlan:
-    """A file that is to be changed as it was planned alone, and what others may link to of it.
-
-    `changes`, `effects` and `results` say where the pieces of the packed plan are in a spool, and `diff`
-    where the diff is. The other facts are those of `PackedPlan` and `FileOutcome`.
-    """
-
-    changes: int
-    effects: int
-    results: int
-    diff: int
-    written: tuple[str, ...]
-    edits: int
-    warnings: Problems
-    has_broken_links: bool
-    places: ChangedPlaces = field(default_factory=dict)
-    needs_others: bool = False
-    all_open: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        plan: PackedPlan,
-        diff: bytes,
-        spool: Spool,
-        places: ChangedPlaces | None = None,
-        *,
-        needs_others: bool = False,
-        all_open: bool = False,
-    ) -> "StandalonePlan":
-        """Put `plan` and `diff` into `spool`."""
-        return cls(
-            changes=spool.put(plan.changes),
-            effects=spool.put(plan.effects),
-            results=spool.put(plan.results),
-            diff=spool.put(diff),
-            written=plan.written,
-            edits=plan.edits,
-            warnings=plan.warnings,
-            has_broken_links=plan.has_broken_links,
-            places=places or _NO_PLACES,
-            needs_others=needs_others,
-            all_open=all_open,
-        )
-
-
-# Most files have none, and there may be many files.
-_NO_PLACES: ChangedPlaces = {}
-
-
 @dataclass(frozen=True, slots=True)
 class SpooledPlans:
     """The plans `made`, in `spool`, as `merge_plans` takes them."""
 
-    made: Sequence[StandalonePlan]
+    made: Sequence[PackedPlan]
     spool: Spool
 
     @property
@@ -353,16 +303,16 @@ class SpooledPlans:
 
     def changes(self, number: int) -> Sequence[tuple[FileChange, Sequence[Mapping[str, Any]]]]:
         """The files of a plan, each with the edits that were requested."""
-        return unpacked(self.spool.get(self.made[number].changes))
+        return unpacked(self.spool.get(self.made[number].at[0]))
 
     def effects(self, number: int) -> Sequence[tuple[Effect, ...]]:
         """What its edits remove and insert."""
-        return unpacked(self.spool.get(self.made[number].effects))
+        return unpacked(self.spool.get(self.made[number].at[1]))
 
     def results(self, number: int) -> Sequence[EditResult]:
         """What its edits do."""
-        return unpacked(self.spool.get(self.made[number].results))
+        return unpacked(self.spool.get(self.made[number].at[2]))
 
     def diffs(self) -> Iterator[bytes]:
         """The exact diff, plan by plan."""
-        return (self.spool.get(each.diff) for each in self.made)
+        return (self.spool.get(each.at[3]) for each in self.made)

@@ -17,13 +17,20 @@ from mdplan.bot.manifest import LoadedManifest
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
 from mdplan.documents.workspace import Workspace
 from mdplan.operations.base import Operation
-from mdplan.plan import Plan
 from mdplan.planning.merging import ready_to_merge
+from mdplan.planning.replay import PlannedBatch
 from mdplan.settings import Settings
 from mdplan.text.lazy_pattern import lazy_pattern
 
 # The value of a manifest that has the history of the file.
 GIT_FACTS: Final = "git"
+
+
+# Keys of anchors that change, by the page key of their file; None where the path of the file changes.
+ChangedPlaces: TypeAlias = Mapping[str, frozenset[str] | None]
+
+# Most files have none, and there may be many files.
+NO_PLACES: Final[ChangedPlaces] = {}
 
 
 class Tree(Protocol):
@@ -135,31 +142,48 @@ class PackedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedPlan:
-    """A plan in three pickled pieces, with what the bot needs to know of it before all files are planned.
+    """A plan in pieces, with what the bot needs to know of it before all files are planned.
 
-    It has no files that stay as they are. `changes` are its files with the edits that were requested. It
-    changes the files `written`, with so many `edits`.
+    It has no files that stay as they are. The `pieces` are its files with the edits that were requested, its
+    effects and its results, each pickled, and its exact diff; in a spool they are `at` these places. The plan
+    changes the files `written`, with so many `edits`. Links to `places` may have to change in other files. If
+    it is `all_open`, no edit that the manifest asks for is done yet.
     """
 
-    changes: bytes = field(repr=False)
-    effects: bytes = field(repr=False)
-    results: bytes = field(repr=False)
+    pieces: tuple[bytes, ...] = field(repr=False)
+    at: tuple[int, ...] = ()
     written: tuple[str, ...]
     edits: int
     warnings: Problems
+    places: ChangedPlaces
+    needs_others: bool
+    all_open: bool
 
     @classmethod
-    def of(cls, plan: Plan) -> "PackedPlan":
-        """`plan`, packed."""
-        kept = ready_to_merge(plan)
+    def of(
+        cls,
+        planned: PlannedBatch,
+        places: ChangedPlaces = NO_PLACES,
+        *,
+        needs_others: bool = False,
+        all_open: bool = False,
+    ) -> "PackedPlan":
+        """Pack what was `planned`."""
+        kept = ready_to_merge(planned.plan)
+        changes = tuple(zip(kept.files, kept.requested, strict=True))
         return cls(
-            changes=_packed(tuple(zip(kept.files, kept.requested, strict=True))),
-            effects=_packed(kept.effects),
-            results=_packed(kept.results),
+            pieces=(*map(_packed, (changes, kept.effects, kept.results)), planned.diff),
             written=tuple(change.path for change in kept.files),
             edits=len(kept.results),
             warnings=kept.warnings,
+            places=places or NO_PLACES,
+            needs_others=needs_others,
+            all_open=all_open,
         )
+
+    def spooled(self, spool: "Spool") -> "PackedPlan":
+        """The plan with its pieces in `spool`."""
+        return replace(self, pieces=(), at=tuple(map(spool.put, self.pieces)))
 
     @property
     def has_broken_links(self) -> bool:
@@ -190,10 +214,6 @@ class CandidateFile:
     known: "tuple[bytes, FileStatus] | None" = None
 
 
-# Keys of anchors that change, by the page key of their file; None where the path of the file changes.
-ChangedPlaces: TypeAlias = Mapping[str, frozenset[str] | None]
-
-
 class FileStatus(StrEnum):
     """The outcome of a candidate. `SATISFIED` is a file that already matches the manifest."""
 
@@ -218,21 +238,15 @@ class SkippedNearMiss:
 class FileOutcome:
     """The outcome of the file `path`.
 
-    Of one that changes: its `plan` and the exact `diff`. The process that asks puts both on the disk, so it
-    does not unpack the plan. Links to `places` may have to change in other files. If it is
-    `all_open`, no edit that the manifest asks for is done yet.
-    `misses` are sections that are nearly those that were to be deleted. `digest` is the SHA-256 of the bytes
-    that were read.
+    Of one that changes: its `plan`, which the process that asks puts on the disk as it is. `misses` are
+    sections that are nearly those that were to be deleted. `digest` is the SHA-256 of the bytes that were
+    read.
     """
 
     path: str
     verdict: FileStatus
     problems: Problems = ()
     plan: PackedPlan | None = None
-    diff: bytes = b""
-    places: ChangedPlaces = field(default_factory=dict)
-    needs_others: bool = False
-    all_open: bool = False
     misses: tuple[SkippedNearMiss, ...] = ()
     digest: bytes = b""
 
