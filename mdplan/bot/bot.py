@@ -38,6 +38,7 @@ from mdplan.planning.plan_document import document_parts
 from mdplan.planning.replay import PlannedBatch
 from mdplan.planning.results import report_fields
 from mdplan.reports.plan import ApplyReport
+from mdplan.words import Option, say
 
 
 @dataclass(kw_only=True)
@@ -407,11 +408,10 @@ def _too_many(job: Job, plans: Sequence[PackedPlan]) -> Diagnostic | None:
     most_files = min(limits.files, manifest.max_files or limits.files)
     for what, count, most in (("files", files, most_files), ("edits", edits, limits.edits)):
         if count > most:
-            return Code.BATCH_TOO_LARGE.problem(
-                f"the manifest changes {count} {what}, and the limit is {most}",
-                f"name fewer files, or raise the limit (`--max-{what}`, and `maxFiles` in the manifest)",
-                file=job.loaded.name,
-            )
+            message = f"the manifest changes {count} {what}, and the limit is {most}"
+            limit = Option(f"--max-{what}")
+            hint = say("name fewer files, or raise the limit ({}, and `maxFiles` in the manifest)", limit)
+            return Code.BATCH_TOO_LARGE.problem(message, hint, file=job.loaded.name)
     return None
 
 
@@ -443,7 +443,7 @@ def _refused(problems: Problems, findings: RunFindings) -> BotResult:
 
 _BROKEN: Final = Code.IO_ERROR.problem(
     "a process that planned files has ended, killed by the system or by somebody",
-    "try again with fewer processes (`--jobs`); nothing was written",
+    say("try again with fewer processes ({--jobs}); nothing was written"),
 )
 
 

@@ -46,6 +46,7 @@ from mdplan.storage.commit import StagedFile
 from mdplan.storage.filesystem import StorageRefused, granted, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped, visible
+from mdplan.words import Option, say
 
 # Each attempt lost to another writer; then a person should look.
 MOST_ATTEMPTS: Final = 20
@@ -175,7 +176,11 @@ class _Attempt:
             return repository.repository_error(
                 Code.STALE_BASE,
                 f"the branch `{short}` is at {tip.shown}, and `{ref}` at {base.shown}",
-                f"`--rebuild` makes a branch of the bot again from `{ref}`; `--git {short}` adds to it",
+                say(
+                    "{--rebuild} makes a branch of the bot again from `{}`; {} adds to it",
+                    ref,
+                    Option(f"--git {short}"),
+                ),
             )
         try:
             must_be_of_the_bot(self.place, branch, at, base.commit, (bot.who, self.wanted.forge))
@@ -252,7 +257,7 @@ def must_be_free(place: repository.RepositoryLocation, branch: str) -> None:
     folder = repository.checked_out_in(place, branch)
     if folder is not None:
         message = f"the branch `{_short_name(branch)}` is checked out in `{visible(folder)}`"
-        hint = "name another branch (`--branch NAME`), or apply the manifest there without `--git`"
+        hint = say("name another branch ({--branch}), or apply the manifest there without {--git}")
         raise repository.repository_error(Code.TARGET_BUSY, message, hint)
 
 
@@ -268,8 +273,8 @@ def must_be_of_the_bot(
             who = visible(commit.committer.decode("utf-8", "replace"))
             its_name = repository.BaseCommit(commit.name, None).shown
             message = f"the branch `{_short_name(branch)}` has the commit {its_name} by {who}"
-            hint = (
-                "merge the branch, name another with `--branch NAME`, or keep its commits: `--on-stale merge`"
+            hint = say(
+                'merge the branch, name another with {--branch}, or keep its commits: {onStale="merge"}'
             )
             raise repository.repository_error(Code.STALE_BASE, message, hint)
 
@@ -283,7 +288,7 @@ def _moved(ref: str, on_stale: OnStale) -> Diagnostic:
     times = f" {MOST_ATTEMPTS} times" if rebases else ""
     return Code.STALE_BASE.problem(
         f"`{visible(ref)}` was moved by others{times} while it was planned on; nothing was committed",
-        "try again later" if rebases else "`--on-stale rebase` plans again on its new commit",
+        "try again later" if rebases else say('{onStale="rebase"} plans again on its new commit'),
     )
 
 

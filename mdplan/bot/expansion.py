@@ -28,6 +28,7 @@ from mdplan.requests.spellings import op_of, operation_named
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Position, lines_of, to_lf
 from mdplan.text.visible import longer_than_runs, nearest_names, visible
+from mdplan.words import say
 
 if TYPE_CHECKING:
     from yaml import MarkedYAMLError
@@ -714,7 +715,7 @@ def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagno
 # text. `yes`, `1.10` and the like are texts that keep their spelling, and have the value that a page has
 # which says so.
 
-_SCHEMA_HINT: Final = "see `mdplan schema manifest` for what belongs there"
+_SCHEMA_HINT: Final = say("see {mdplan schema manifest} for what belongs there")
 MAX_CHARACTERS: Final = 16 * 1024 * 1024
 _MOST_DEPTH: Final = 100
 _MOST_DIGITS: Final = 300

@@ -31,6 +31,7 @@ from mdplan.requests.batch import OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.words import ShellWords, say
 
 
 class FleetState(StrEnum):
@@ -205,14 +206,16 @@ class FleetStates:
             status = folder.stat()
             if status.st_uid != os.geteuid() or status.st_mode & stat.S_IWOTH or is_tracked(str(folder)):
                 message = f"others can write into the folder `{folder}` of clones and states"
-                hint = "name a folder of your own with `--work`, which is in no repository"
+                hint = say("name a folder of your own with {--work}, which is in no repository")
                 raise StorageRefused.of(Code.PERMISSION_DENIED, message, hint)
             with closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as database:
                 database.execute(_TABLE)
                 yield database
         except (OSError, sqlite3.Error) as error:
             message = f"the states of the fleet in `{self._path}` cannot be used: {error}"
-            raise StorageRefused.of(Code.IO_ERROR, message, "name another folder with `--work`") from error
+            raise StorageRefused.of(
+                Code.IO_ERROR, message, say("name another folder with {--work}")
+            ) from error
 
 
 def fleet_states(fleet: Fleet) -> FleetStates:
@@ -237,7 +240,7 @@ def _reports_failure(task: VisitTask) -> VisitTask:
             return _failed(visit[1], refused.problems[0])
         except OSError as error:
             message = f"its clone cannot be used: {error}"
-            hint = "name another folder with `--work`"
+            hint = say("name another folder with {--work}")
             return _failed(visit[1], Code.IO_ERROR.problem(message, hint))
 
     return visit_repository
@@ -323,8 +326,8 @@ def close_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
 
 
 def _failed(known: FleetRepository, problem: Diagnostic) -> FleetRepository:
-    """Return `known` with what went wrong; the next run tries it again."""
-    state = FleetState.FAILED
+    """Return `known` with what went wrong, in the words of a shell; the next run tries it again."""
+    state, problem = FleetState.FAILED, ShellWords().tell(problem)
     return replace(known, state=state, error=problem.message, hint=problem.hint, question="")
 
 

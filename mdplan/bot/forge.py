@@ -19,6 +19,7 @@ from mdplan.git.tree import Objects
 from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
+from mdplan.words import Option, say
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class Forge(Protocol):
 # --- GitHub, over its REST API (docs.github.com/rest/pulls, version 2022-11-28)
 
 _API: Final = "https://api.github.com"
+_WITHOUT: Final = Option("--forge none")
 _SECONDS: Final = 30
 _PAGE: Final = 100
 _MOST_BYTES: Final = 32 << 20
@@ -113,13 +115,13 @@ class GitHub:
         if not token:
             message = "no token of GitHub is set"
             raise repository.repository_error(
-                Code.INVALID_ARGUMENT, message, "set GH_TOKEN, or use `--forge none`"
+                Code.INVALID_ARGUMENT, message, say("set GH_TOKEN, or use {}", _WITHOUT)
             )
         parts = _ADDRESS.fullmatch(address)
         name = name or (parts[2] if parts is not None else "")
         if name.count("/") != 1:
             message = f"the remote `{address}` names no repository of GitHub"
-            hint = "set GITHUB_REPOSITORY to OWNER/NAME, or use `--forge none`"
+            hint = say("set GITHUB_REPOSITORY to OWNER/NAME, or use {}", _WITHOUT)
             raise repository.repository_error(Code.INVALID_ARGUMENT, message, hint)
         return cls((os.environ.get("GITHUB_API_URL") or _API).rstrip("/"), name, token)
 
@@ -407,7 +409,9 @@ def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> s
         (theirs,) = repository.Commit.of(place, "--no-walk", made)
         if theirs.tree != own.tree or theirs.parents != [base]:
             message = "the commit that the forge made has other files, or another parent"
-            hint = "a forge can set no file mode; run the command again, or with `--commits git`"
+            hint = say(
+                "a forge can set no file mode; run the command again, or with {}", Option("--commits git")
+            )
             raise repository.repository_error(Code.IO_ERROR, message, hint)
     finally:
         remote.remove(beside)

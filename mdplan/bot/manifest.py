@@ -37,6 +37,7 @@ from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.visible import visible
+from mdplan.words import say
 
 
 def _as_list(given: object) -> object:
@@ -166,7 +167,7 @@ class Manifest(ManifestPart):
 
 # --- Reading and checking a manifest, with all problems by line and column
 
-_HINT: Final = "see `mdplan schema manifest` for what is allowed"
+_HINT: Final = say("see {mdplan schema manifest} for what is allowed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -621,7 +622,7 @@ class InputFiles:
         if os.path.isabs(file) or not _is_below(self._base(manifest), path):
             raise expansion.ManifestProblem.of(
                 f"`{visible(file)}` is not below the root of the manifest",
-                "name a file below that root, relative to the manifest; `--data NAME=FILE` reads any file",
+                say("name a file below that root, relative to the manifest; {--data} reads any file"),
             )
         return self.read(path)
 

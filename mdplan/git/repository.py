@@ -20,6 +20,7 @@ from mdplan.documents.workspace import Workspace
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
+from mdplan.words import Text, say
 
 BRANCHES: Final = "refs/heads/"
 # The trailer of a commit of the bot; its value is the plan ID.
@@ -138,7 +139,7 @@ class RepositoryLocation:
         bare repository that is content of another one; PERMISSION_DENIED for one of another user.
         """
         if len(workspace.roots) > 1:
-            raise repository_error(Code.INVALID_ARGUMENT, "git works on one root", "give one `--root`")
+            raise repository_error(Code.INVALID_ARGUMENT, "git works on one root", say("give one {--root}"))
         folder = os.path.realpath(workspace.roots[0].path)
         question = (
             "rev-parse",
@@ -298,7 +299,7 @@ def target_branch(place: RepositoryLocation, given: str | None, base: BaseCommit
             return base.branch
         message = f"{base.shown} was named by no branch, so there is none that could move"
         raise repository_error(
-            Code.INVALID_ARGUMENT, message, "say which branch gets the commit: `--branch NAME`"
+            Code.INVALID_ARGUMENT, message, say("say which branch gets the commit: {--branch}")
         )
     full = given if is_branch(given) else BRANCHES + given
     if given.startswith("-") or given == "HEAD" or place.git("check-ref-format", full).returncode:
@@ -399,7 +400,7 @@ def is_tracked(path: str) -> bool:
 
 def repository_error(code: Code, message: str, hint: str) -> StorageRefused:
     """Return the exception that carries this one problem, in which no address has a password."""
-    shown, advice = without_password(message), without_password(hint)
+    shown, advice = without_password(message), hint if isinstance(hint, Text) else without_password(hint)
     return StorageRefused((Diagnostic(code=code, message=shown, hint=advice),))
 
 
@@ -417,8 +418,8 @@ def _unusable(folder: str, done: "subprocess.CompletedProcess[bytes]") -> Storag
         return repository_error(Code.PERMISSION_DENIED, message, hint)
     if b"not a git repository" in done.stderr:
         message = f"`{shown}` is in no git repository"
-        return repository_error(Code.INVALID_ARGUMENT, message, "name one with `--root`, bare or not")
-    return git_failed(done, "check it out, and work without `--git`", Code.INVALID_ARGUMENT)
+        return repository_error(Code.INVALID_ARGUMENT, message, say("name one with {--root}, bare or not"))
+    return git_failed(done, say("check it out, and work without {--git}"), Code.INVALID_ARGUMENT)
 
 
 def _must_not_be_content(path: str) -> None:
@@ -428,7 +429,7 @@ def _must_not_be_content(path: str) -> None:
     """
     if is_tracked(path):
         message = f"`{visible(path)}` is a bare repository in the files of another one"
-        raise repository_error(Code.INVALID_ARGUMENT, message, "name the outer repository with `--root`")
+        raise repository_error(Code.INVALID_ARGUMENT, message, say("name the outer repository with {--root}"))
 
 
 def _refs(place: RepositoryLocation, *names: str) -> dict[str, tuple[str, str]]:
