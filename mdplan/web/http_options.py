@@ -5,7 +5,8 @@ import re
 import secrets
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,7 +23,6 @@ _ORIGIN: Final = lazy_pattern(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9_.-]
 
 # RFC 6750 section 2.1, and long enough that no one guesses it.
 _TOKEN: Final = lazy_pattern(r"[A-Za-z0-9._~+/-]{16,1024}=*")
-_NEW_TOKEN_BYTES: Final = 32
 _ONLY_WITH_HTTP: Final = ("allow_hosts", "allow_origins", "token_file", "max_body")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -38,12 +38,17 @@ class HttpOptions:
     host: str
     family: socket.AddressFamily
     address: tuple[Any, ...]
-    is_loopback: bool
-    hosts: tuple[str, ...]
-    origins: tuple[str, ...]
-    token: str
-    token_is_new: bool
     max_body: int
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    token: str = field(default_factory=partial(secrets.token_urlsafe, 32))
+    token_is_new: bool = True
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches the address."""
+        # An IPv4 address may come in the clothes of IPv6, and a zone may follow; only the address counts.
+        return ip_address(str(self.address[0]).partition("%")[0]).is_loopback
 
     def allowed_hosts(self, port: int) -> frozenset[str]:
         """Values of the header Host that name this server, which listens on `port`."""
@@ -104,59 +109,39 @@ def read_http_options(given: Mapping[str, Any]) -> HttpOptions | None:
                 option = "--" + name.removesuffix("s").replace("_", "-")
                 raise click.UsageError(f"{option} is only for --http HOST:PORT")
         return None
-    host, family, address = _resolved(given["http"])
-    # An IPv4 address may come in the clothes of IPv6, and a zone may follow; only the address counts.
-    is_loopback = ip_address(str(address[0]).partition("%")[0]).is_loopback
+    options = _resolved(given["http"], "--http", given["max_body"])
     token = _given_token(given["token_file"])
     hosts = tuple(_checked("--allow-host", _HOST, name, "docs.example.org") for name in given["allow_hosts"])
-    if not is_loopback and (token is None or not hosts):
+    if not options.is_loopback and (token is None or not hosts):
         raise click.BadParameter(
-            f"`{host}` can be reached from other machines: that needs a token (--token-file FILE or "
+            f"`{options.host}` can be reached from other machines: that needs a token (--token-file FILE or "
             f"{TOKEN_VARIABLE}) and each name by which clients call it (--allow-host NAME:PORT). "
             "Or listen on 127.0.0.1, behind a proxy with TLS",
             param_hint="--http",
         )
-    return HttpOptions(
-        host=host,
-        family=family,
-        address=address,
-        is_loopback=is_loopback,
-        hosts=hosts,
-        origins=tuple(
-            _checked("--allow-origin", _ORIGIN, origin, "https://docs.example.org")
-            for origin in given["allow_origins"]
-        ),
-        token=secrets.token_urlsafe(_NEW_TOKEN_BYTES) if token is None else token,
-        token_is_new=token is None,
-        max_body=given["max_body"],
+    origins = (
+        _checked("--allow-origin", _ORIGIN, origin, "https://docs.example.org")
+        for origin in given["allow_origins"]
     )
+    options = replace(options, hosts=hosts, origins=tuple(origins))
+    return options if token is None else replace(options, token=token, token_is_new=False)
 
 
 def local_options(host: str, port: int, max_body: int) -> HttpOptions:
     """Options of a server for this machine alone, with a new token; else a usage error of click."""
     named = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    named, family, address = _resolved(f"{named}:{port}", "--host")
-    if not ip_address(str(address[0]).partition("%")[0]).is_loopback:
+    options = _resolved(f"{named}:{port}", "--host", max_body)
+    if not options.is_loopback:
         raise click.BadParameter(
             f"`{host}` can be reached from other machines. To look from another one, listen on 127.0.0.1 and "
             "carry the port there (`ssh -L`), or use `mdplan serve --http`",
             param_hint="--host",
         )
-    return HttpOptions(
-        host=named,
-        family=family,
-        address=address,
-        is_loopback=True,
-        hosts=(),
-        origins=(),
-        token=secrets.token_urlsafe(_NEW_TOKEN_BYTES),
-        token_is_new=True,
-        max_body=max_body,
-    )
+    return options
 
 
-def _resolved(text: str, option: str = "--http") -> tuple[str, socket.AddressFamily, tuple[Any, ...]]:
-    """Host as it was written, and the family and the address to which it leads."""
+def _resolved(text: str, option: str, max_body: int) -> HttpOptions:
+    """Options for the host as it was written, and the address to which it leads, with a new token."""
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > 65_535:
         port = text.removeprefix(":")
@@ -170,7 +155,7 @@ def _resolved(text: str, option: str = "--http") -> tuple[str, socket.AddressFam
     except (OSError, UnicodeError):
         raise click.BadParameter(f"`{host}` leads to no address", param_hint=option) from None
     family, _, _, _, address = min(candidates, key=lambda each: each[0] != socket.AF_INET)
-    return host, family, address
+    return HttpOptions(host=host, family=family, address=address, max_body=max_body)
 
 
 def _given_token(file: Path | None) -> str | None:
