@@ -16,7 +16,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from mdplan.bot.bot import EventListener, RunOptions, ignore_events
+from mdplan.bot.bot import RunOptions
 from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.expansion import Path as Place
 from mdplan.bot.expansion import SourceMap, read_source_map
@@ -27,7 +27,6 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.git.repository import BRANCHES, git_failed, is_tracked, run_git, without_password
 from mdplan.reports.base import Report
-from mdplan.requests.batch import OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -79,21 +78,6 @@ class FleetReport(Report):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetOptions:
-    """Visit up to `jobs` repositories at a time, in processes or on the cluster at `executor`."""
-
-    jobs: int
-    executor: str | None = None
-    on_event: EventListener = ignore_events
-
-
-def fleet_key(loaded: LoadedManifest, more: Sequence[object]) -> str:
-    """The key of a manifest with its values, and of all that decides what a branch looks like."""
-    identity_json = json.dumps([loaded.located.data, loaded.values.known, *map(repr, more)], default=str)
-    return hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetMember:
     """A repository: its `name` in reports, the `address` that git clones, and the branch to merge into.
 
@@ -114,24 +98,26 @@ class FleetMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """What to do in each repository: apply the manifest `loaded`, on branches that begin with `branch`.
+    """What to do in each repository: apply the manifest `loaded`, on the branches of `wanted`.
 
-    Clones lie in the folder `work`; `key` is that of the manifest with its values. With `github` each branch
-    has a pull request. `signed_by_forge` and `on_stale` are as in `PullOptions`.
+    Clones lie in the folder `work`. With `github` each branch has a pull request.
     """
 
     loaded: LoadedManifest
     settings: Settings
     work: str
-    key: str
-    branch: str
+    wanted: PullOptions
     github: bool
     split: Split | None = None
-    title: str | None = None
-    labels: tuple[str, ...] = ()
     keep_going: bool = False
-    signed_by_forge: bool = False
-    on_stale: OnStale = "refuse"
+
+    @property
+    def key(self) -> str:
+        """The digest of the manifest with its values, and of all that decides what a branch looks like."""
+        more = (self.settings, self.wanted, self.github, self.split, self.keep_going)
+        facts = [self.loaded.located.data, self.loaded.values.known, *map(repr, more)]
+        identity_json = json.dumps(facts, default=str)
+        return hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
 
     def forge(self, member: FleetMember) -> Callable[[str], Forge] | None:
         """Makes the forge of `member`; None where branches are pushed alone."""
@@ -146,9 +132,9 @@ VisitTask: TypeAlias = Callable[[Fleet, Visit], FleetRepository]
 
 
 def run_fleet(
-    task: VisitTask, fleet: Fleet, members: Sequence[FleetMember], options: FleetOptions
+    task: VisitTask, fleet: Fleet, members: Sequence[FleetMember], options: RunOptions
 ) -> FleetReport:
-    """Do `task` for each of `members`; a repository that fails does not hold up the others.
+    """Do `task` for each of `members`, several at a time; one that fails does not hold up the others.
 
     A run that is killed is resumed by the next one. Errors: those of the repositories, each once. Raises
     `StorageRefused` for an executor or a folder that cannot be used.
@@ -220,7 +206,7 @@ class FleetStates:
 
 def fleet_states(fleet: Fleet) -> FleetStates:
     """The states of the repositories; those of another branch are another fleet."""
-    return FleetStates(Path(fleet.work) / "fleet.sqlite3", fleet.branch)
+    return FleetStates(Path(fleet.work) / "fleet.sqlite3", fleet.wanted.branch)
 
 
 # --- Visiting one repository, in any process that sees the folder of the clones
@@ -254,20 +240,12 @@ def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
         digest = _inputs_digest(fleet, member, clone)
         if digest == known.question and known.state in {FleetState.OPEN, FleetState.NOTHING}:
             return known
-        wanted = PullOptions(
-            base=member.base,
-            branch=fleet.branch,
-            title=fleet.title,
-            labels=fleet.labels,
-            forge=fleet.forge(member),
-            signed_by_forge=fleet.signed_by_forge,
-            on_stale=fleet.on_stale,
-        )
+        wanted = replace(fleet.wanted, base=member.base, forge=fleet.forge(member))
         options = RunOptions(jobs=1, keep_going=fleet.keep_going)
         with Engine.open([clone], settings=fleet.settings) as engine:
             if fleet.split is None:
                 report = run_pull_request(engine, fleet.loaded, options, wanted)
-                pulls = [(fleet.branch, report.commit, report.pull_request)]
+                pulls = [(wanted.branch, report.commit, report.pull_request)]
             else:
                 report = run_pull_requests(engine, fleet.loaded, options, wanted, fleet.split)
                 pulls = [(part.branch, part.commit, part.pull_request) for part in report.pull_requests]
@@ -372,7 +350,7 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
 
 def _inputs_digest(fleet: Fleet, member: FleetMember, clone: str) -> str:
     """Return the digest of what a run depends on: the manifest, the base, and the branches of the bot."""
-    base, own = BRANCHES + member.base, BRANCHES + fleet.branch
+    base, own = BRANCHES + member.base, BRANCHES + fleet.wanted.branch
     tips = _git(clone, "ls-remote", "--heads", "origin", base, own, f"{own}/*")
     return hashlib.sha256(f"{fleet.key}\n{tips}".encode()).hexdigest()
 

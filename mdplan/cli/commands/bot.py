@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from mdplan.cli.options import all_options, approval_option
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import CHOICES, EventListener, shown
+from mdplan.cli.terminal import CHOICES, shown
 from mdplan.cli.usage import Command, Group
 from mdplan.cli.views import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit, Problems
@@ -23,7 +24,7 @@ from mdplan.text.visible import counted
 if TYPE_CHECKING:
     from mdplan.bot.forge import Forge
     from mdplan.bot.manifest import LoadedManifest
-    from mdplan.bot.pulls import Split
+    from mdplan.bot.pulls import PullOptions, Split
 
 
 # Options that the first screen of help leaves out.
@@ -202,7 +203,7 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
 
     The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
     """
-    options = _run_options(session, given)
+    options = run_options(session, given)
     with _proposed(session, given, options, sarif, keeps=True) as proposal:
         output = output if proposal.plan is not None else None
         problems = plan_output.write_document(proposal.document(), output) if output is not None else ()
@@ -235,7 +236,7 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
 
     Changes no file and saves no plan.
     """
-    options = _run_options(session, given)
+    options = run_options(session, given)
     with _proposed(session, given, options, sarif, keeps=False) as proposal:
         report = proposal.report
         problems = write_proposal_sarif(proposal, given["manifest"], sarif)
@@ -284,7 +285,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     idle = [names.get(name, name) for name, value in wanted.items() if value is not None]
     if given["ref"] is None and idle:
         raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
-    loaded, options = _loaded(session, given), _run_options(session, given)
+    loaded, options = _loaded(session, given), run_options(session, given)
     report = _applied(session, loaded, options, given, wanted)
     code = _exit(report) if report.applied else exit_of(report)
     options.on_event("ended", {"exit": int(code)})
@@ -369,22 +370,13 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
     commit by somebody else: it fails, or merges with --on-stale merge. GH_TOKEN is the token of GitHub.
     """
-    check_commits(given)
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
-    loaded, options = _loaded(session, given), _run_options(session, given)
-    from mdplan.bot.pulls import PullOptions, run_pull_request, run_pull_requests
+    loaded, options = _loaded(session, given), run_options(session, given)
+    from mdplan.bot.pulls import run_pull_request, run_pull_requests
 
-    wanted = PullOptions(
-        base=given["base"],
-        branch=branch_of_bot(given),
-        remote=given["remote"],
-        title=given["title"],
-        labels=given["labels"],
-        author=given["author"],
-        forge=_forge(given["forge"]),
-        signed_by_forge=given["commits"] == "forge",
-        on_stale=given["on_stale"],
+    wanted = replace(
+        pull_options(given), remote=given["remote"], author=given["author"], forge=_forge(given["forge"])
     )
     engine = session.open_engine(require_approval=given["require_approval"])
     report = (
@@ -434,14 +426,15 @@ def _applied(
     return apply_to_branch(engine, loaded, options, ref, commit)
 
 
-def _run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
+def run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
+    """Return how to plan, as the options say."""
     from mdplan.bot.executors import default_jobs
 
     return RunOptions(
         jobs=given["jobs"] or default_jobs(),
         executor=given["executor"],
         keep_going=given["keep_going"],
-        on_event=listener_for(session, given),
+        on_event=session.console.listener(given["progress"]),
     )
 
 
@@ -533,20 +526,23 @@ def _print_counts(session: Session, report: BotReport) -> None:
 # --- Values of options, for `mdplan fleet` too
 
 
-def branch_of_bot(given: Mapping[str, Any]) -> str:
-    """Return the branch that `--branch` names, or the one that is named after the manifest."""
-    return given["branch"] or f"mdplan/{Path(given['manifest']).stem}"
+def pull_options(given: Mapping[str, Any]) -> "PullOptions":
+    """Return what the options say of a pull request; the branch is named after the manifest by default.
 
+    Raises `UsageError` if `--commits` names a forge that is not used.
+    """
+    from mdplan.bot.pulls import PullOptions
 
-def listener_for(session: Session, given: Mapping[str, Any]) -> EventListener:
-    """Return what shows the progress that `--progress` asks for."""
-    return session.console.listener(given["progress"])
-
-
-def check_commits(given: Mapping[str, Any]) -> None:
-    """Raise `UsageError` if `--commits` names a forge that is not used."""
     if given["commits"] == "forge" and given["forge"] == "none":
         raise click.UsageError("`--commits forge` needs a forge; remove `--forge none`.")
+    return PullOptions(
+        base=given["base"],
+        branch=given["branch"] or f"mdplan/{Path(given['manifest']).stem}",
+        title=given["title"],
+        labels=given["labels"],
+        signed_by_forge=given["commits"] == "forge",
+        on_stale=given["on_stale"],
+    )
 
 
 def _loaded(session: Session, given: dict[str, Any], sarif: Path | None = None) -> "LoadedManifest":

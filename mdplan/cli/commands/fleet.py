@@ -8,11 +8,9 @@ import click
 from mdplan.bot.fleet import (
     Fleet,
     FleetMember,
-    FleetOptions,
     FleetReport,
     FleetRepository,
     close_branches,
-    fleet_key,
     fleet_report,
     fleet_states,
     merge_branches,
@@ -107,7 +105,6 @@ def close(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") -> Exit:
     from pathlib import Path
 
-    bot.check_commits(given)
     loaded = bot.load_for(session, given)
     members = read_repositories(given["repositories"], given["base"])
     listed = [member for member in members if isinstance(member, FleetMember)]
@@ -116,32 +113,21 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
         return session.refuse(*loaded, *problems)
     if problems:
         return session.refuse(*problems)
-    settings = session.settings()
-    names = ("split", "title", "labels", "keep_going", "forge", "commits", "on_stale")
-    decides = (*(given[name] for name in names), settings)
     asked = Fleet(
         loaded=loaded,
-        settings=settings,
+        settings=session.settings(),
         work=str(Path(given["work"] or _cache()).absolute()),
-        key=fleet_key(loaded, decides),
-        branch=bot.branch_of_bot(given),
+        wanted=bot.pull_options(given),
         github=given["forge"] == "github",
         split=given["split"],
-        title=given["title"],
-        labels=tuple(given["labels"]),
         keep_going=given["keep_going"],
-        signed_by_forge=given["commits"] == "forge",
-        on_stale=given["on_stale"],
     )
     if task is None:
         known = fleet_states(asked).all()
         states = [known.get(member.name, FleetRepository(name=member.name)) for member in listed]
         report = fleet_report(states)
     else:
-        options = FleetOptions(
-            jobs=given["jobs"], executor=given["executor"], on_event=bot.listener_for(session, given)
-        )
-        report = run_fleet(task, asked, listed, options)
+        report = run_fleet(task, asked, listed, bot.run_options(session, given))
     code = session.finish(report)
     _print(session, report)
     return code
