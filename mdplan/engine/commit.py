@@ -14,7 +14,7 @@ from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner
 from mdplan.engine.undo import Recovery, UndoService, with_recovered
 from mdplan.plan import FileChange, Plan
 from mdplan.planning import replan
-from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
+from mdplan.planning.replay import PlannedBatch, PlanSelection, Replay, bases_of, is_applied
 from mdplan.planning.results import report_fields, written_files
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
@@ -126,7 +126,7 @@ class Committer:
     def undo(self, past: PastTransaction, on_stale: OnStale, *, dry_run: bool) -> ApplyReport:
         """Commit the undo of `past`; with `dry_run`, store its plan."""
         if dry_run:
-            planned = granted(self.undoing.plan(past, on_stale))
+            planned = self.undoing.plan(past, on_stale)
             self.library.save(planned.plan)
             report = replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
         else:
@@ -156,7 +156,7 @@ class Committer:
         report = as_apply_report(self.stored.report(plan))
         if report.ok or on_stale != "merge" or plan.undoes is not None:
             return report
-        merged = granted(self.merging.of_plan(plan, granted(self.documents.read_current(plan))))
+        merged = self.merging.of_plan(plan, granted(self.documents.read_current(plan)))
         stored = self.library.save(merged, origin=plan)
         return ApplyReport(ok=True, stored=stored, rebased=True, **merged.report_fields())
 
@@ -172,25 +172,17 @@ class Committer:
             return self._commit(lock, plan, bases_of(plan, current_files), with_diff=with_diff)
         if on_stale != "refuse" and plan.undoes is not None:
             return self._commit_undo(lock, plan.undoes, on_stale)
-        rebased = self._on_new_base(plan, current_files, on_stale)
-        if not isinstance(rebased, PlannedBatch):
-            raise StorageRefused(rebased if on_stale == "merge" else (*stale, *rebased))
+        if on_stale == "merge":
+            rebased = self.merging.of_plan(plan, current_files)
+        else:
+            planned = self.merging.on_new_base(plan) if on_stale == "rebase" else ()
+            rebased = granted((*stale, *planned) if isinstance(planned, tuple) else planned)
         self.library.save(rebased, origin=plan)
         return self._commit_planned(lock, rebased, rebased=True)
 
-    def _on_new_base(
-        self, plan: Plan, current_files: Sequence[FoundFile], on_stale: OnStale
-    ) -> PlannedBatch | Problems:
-        """Plan the edits of `plan` on files that are not its bases; return no problem if that is refused."""
-        if on_stale == "refuse":
-            return ()
-        if on_stale == "merge":
-            return self.merging.of_plan(plan, current_files)
-        return self.merging.on_new_base(plan)
-
     def _commit_undo(self, lock: RootLock, transaction: str, on_stale: OnStale) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""
-        planned = granted(self.undoing.plan(granted(self.undoing.find(transaction)), on_stale))
+        planned = self.undoing.plan(granted(self.undoing.find(transaction)), on_stale)
         if planned.is_applied:
             return self._report_already_applied(planned.plan)
         return self._commit(lock, planned.plan, planned.bases, rebased=planned.rebased)

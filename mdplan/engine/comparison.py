@@ -7,7 +7,7 @@ from typing import Any
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.plans import PlanDocument, PlanLibrary, Planner, PlanRef
-from mdplan.engine.undo import PlannedUndo, UndoService
+from mdplan.engine.undo import UndoService
 from mdplan.limits import Limits
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.merging import ready_to_merge
@@ -236,11 +236,11 @@ class DocumentCheck:
 
     def _undone_again(self, plan: Plan, transaction: str) -> Plan | None:
         """The plan that undoes the same transaction, if it has the same ID."""
-        past = self.undoing.find(transaction)
-        planned = past if isinstance(past, Diagnostic) else self.undoing.plan(past, "rebase")
-        if not isinstance(planned, PlannedUndo) or planned.plan.plan_id != plan.plan_id:
+        try:
+            again = self.undoing.plan(granted(self.undoing.find(transaction)), "rebase").plan
+        except StorageRefused:
             return None
-        return planned.plan
+        return again if again.plan_id == plan.plan_id else None
 
 
 def _without_derived(plan: Plan) -> Plan:

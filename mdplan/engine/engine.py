@@ -248,7 +248,7 @@ class Engine(EngineServices):
         if isinstance(replayed, Replay):
             return replayed.diff
         past = self.past.of_plan(plan_id)
-        return replayed if past is None else self.undoing.diff(past)
+        return replayed if past is None else self.transaction_diff(past.id)
 
     def apply(
         self, data: object, tick: ProgressCallback = no_progress, seen: Seen | None = None
@@ -326,8 +326,10 @@ class Engine(EngineServices):
 
     def transaction_diff(self, transaction: str) -> bytes | Problems:
         """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
-        past = self.undoing.find(transaction)
-        return (past,) if isinstance(past, Diagnostic) else self.undoing.diff(past)
+        try:
+            return self.undoing.diff(granted(self.undoing.find(transaction)))
+        except StorageRefused as refused:
+            return refused.problems
 
     def compare(self, plan_id: str, against: str) -> ComparisonReport:
         """What the plan `plan_id` does otherwise than the plan `against`, from one result to the other.

@@ -68,7 +68,7 @@ def plan_merge(engine: Engine, plan_id: str, choices: Mapping[str, Sequence[Choi
     if opened.version != version:
         message = "a file has changed again since the conflicts were shown"
         raise StorageRefused((Diagnostic.invalid(message, "look at the conflicts again"),))
-    planned = granted(merging.of_plan(opened.plan, opened.current_files, choices))
+    planned = merging.of_plan(opened.plan, opened.current_files, choices)
     merging.library.save(planned, origin=opened.plan)
     return planned.plan.plan_id
 
@@ -91,4 +91,4 @@ def _open_sides(merging: MergeService, plan_id: str) -> _OpenedSides:
         hint = say('undo again with {onStale="merge"}')
         raise StorageRefused((Diagnostic.invalid("an undo is not merged here", hint),))
     current_files = granted(merging.documents.read_current(plan))
-    return _OpenedSides(plan, current_files, granted(merging.sides_of(plan, current_files)))
+    return _OpenedSides(plan, current_files, merging.sides_of(plan, current_files))

@@ -33,7 +33,7 @@ from mdplan.requests.batch import Batch, OnStale, read_batch, validated, wire_na
 from mdplan.requests.queries import Query
 from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.files import FileBytes, FileName
-from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.plans import PlanLinks, PlanStore, StoredPlan
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
@@ -391,22 +391,12 @@ class MergeService:
         planned = self.planner.plan(batch, tick)
         if batch.on_stale != "merge" or isinstance(planned, PlannedBatch) or not _are_stale(planned):
             return planned
-        return self._of_batch(batch)
+        try:
+            return self._of_batch(batch)
+        except StorageRefused as refused:
+            return refused.problems
 
-    def of_plan(
-        self, stale: Plan, current_files: Sequence[FoundFile], choices: "Choices" = MappingProxyType({})
-    ) -> PlannedBatch | Problems:
-        """The plan that does what `stale` did, on its files as they were `current_files`, with `choices`.
-
-        Errors: MERGE_CONFLICT, STALE_BASE; those of planning.
-        """
-        return self._merged(stale, current_files, self.library.bases_of(stale.plan_id), choices)
-
-    def sides_of(self, stale: Plan, current_files: Sequence[FoundFile]) -> "list[Sides] | Problems":
-        """The files of `stale` that are merged, as they were `current_files`. Errors: STALE_BASE."""
-        return self._all_sides(stale, current_files, self.library.bases_of(stale.plan_id))
-
-    def _of_batch(self, batch: Batch) -> PlannedBatch | Problems:
+    def _of_batch(self, batch: Batch) -> PlannedBatch:
         from mdplan.planning.merging import not_kept
 
         past: dict[FileName, bytes] = {}
@@ -417,74 +407,64 @@ class MergeService:
             current = self.documents.read(name, file.encoding)
             if isinstance(current, Source) and not current.sha256.startswith(file.base_sha256.lower()):
                 data = self.past(name, file.base_sha256.lower(), {})
-                if data is None:
-                    return (not_kept(file.file),)
-                past[name] = data
+                past[name] = granted(not_kept(file.file) if data is None else data)
         workspace = _PastWorkspace(self.documents.workspace.roots, past)
         planner = Planner(replace(self.documents, workspace=workspace), self.limits)
-        planned = planner.plan(batch)
-        if not isinstance(planned, PlannedBatch):
-            return planned
-        current_files = self.documents.read_current(planned.plan)
+        planned = granted(planner.plan(batch))
         kept = {sha256_hex(base.data): base.data for base in planned.bases}
-        return (
-            self._merged(planned.plan, current_files, kept)
-            if isinstance(current_files, list)
-            else current_files
-        )
+        current_files = granted(self.documents.read_current(planned.plan))
+        return self.of_plan(planned.plan, current_files, kept=kept)
 
-    def _merged(
+    def of_plan(
         self,
         stale: Plan,
         current_files: Sequence[FoundFile],
-        kept: Mapping[str, bytes],
         choices: "Choices" = MappingProxyType({}),
-    ) -> PlannedBatch | Problems:
+        kept: Mapping[str, bytes] | None = None,
+    ) -> PlannedBatch:
+        """The plan that does what `stale` did, on its files as they were `current_files`, with `choices`.
+
+        `kept` are the bases by hash, None for those in the store. Raises `StorageRefused`: MERGE_CONFLICT,
+        STALE_BASE; those of planning.
+        """
         from mdplan.planning.merging import merged_request
 
-        files = self._all_sides(stale, current_files, kept)
-        if isinstance(files, tuple):
-            return files
+        files = self.sides_of(stale, current_files, kept)
         request = self.documents.with_timeout_of(stale, lambda: merged_request(files, stale, choices))
-        if isinstance(request, tuple):
-            return request
-        batch = read_batch(request, self.limits)
-        planned = self.planner.plan(batch) if isinstance(batch, Batch) else batch
-        return replace(planned, rebased=True) if isinstance(planned, PlannedBatch) else planned
+        batch = granted(read_batch(granted(request), self.limits))
+        return replace(granted(self.planner.plan(batch)), rebased=True)
 
-    def _all_sides(
-        self, stale: Plan, current_files: Sequence[FoundFile], kept: Mapping[str, bytes]
-    ) -> "list[Sides] | Problems":
+    def sides_of(
+        self, stale: Plan, current_files: Sequence[FoundFile], kept: Mapping[str, bytes] | None = None
+    ) -> "list[Sides]":
+        """The files of `stale` that are merged, as they were `current_files`.
+
+        Raises `StorageRefused` (STALE_BASE).
+        """
+        kept = self.library.bases_of(stale.plan_id) if kept is None else kept
         files: list[Sides] = []
         for change, current in zip(stale.files, current_files, strict=True):
             problem = stale_file(change, current)
             is_text = change.base_sha256 and change.result_sha256 and change.new_path is None
-            if not is_text:
-                if problem is not None:
-                    return (problem,)
-                continue
-            sides = self._sides(change, current, kept)
-            if isinstance(sides, Diagnostic):
-                return (sides,)
-            files.append(sides)
+            if is_text:
+                files.append(self._sides(change, current, kept))
+            else:
+                granted(problem)
         return files
 
-    def _sides(
-        self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]
-    ) -> "Sides | Diagnostic":
+    def _sides(self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]) -> "Sides":
         from mdplan.planning.merging import Sides, not_kept, theirs_of
 
         ours = current.read()
         name = self.documents.workspace.locate(change.path)
         if ours is None or isinstance(name, Diagnostic):
-            problem = stale_file(change, current)
-            return problem or not_kept(change.path)
+            raise StorageRefused((stale_file(change, current) or not_kept(change.path),))
         is_base = ours.sha256 == change.base_sha256
         data = ours.data if is_base else self.past(name, change.base_sha256 or "", kept)
         base = Source.decode(data, change.encoding) if data is not None else None
         theirs = theirs_of(change, base) if isinstance(base, Source) else None
         if not isinstance(base, Source) or theirs is None:
-            return not_kept(change.path)
+            raise StorageRefused((not_kept(change.path),))
         return Sides.of(change, base, ours, theirs)
 
     def on_new_base(self, stale: Plan) -> PlannedBatch | Problems:

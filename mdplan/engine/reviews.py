@@ -30,7 +30,6 @@ from mdplan.documents.documents import Documents
 from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans import PlanCache, PlanRef
-from mdplan.engine.undo import CommittedPlan
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import untitled_id
 from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
@@ -38,6 +37,7 @@ from mdplan.reports.plan import ReviewReport
 from mdplan.review import plan_review
 from mdplan.review.lines import FileSides
 from mdplan.storage import plans
+from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, visible
 from mdplan.words import say
@@ -232,9 +232,10 @@ class ReviewService:
         if opened.state is not ReviewState.APPLIED:
             opened = replace(opened, stale=stale)
         past = self.engine.past.of_plan(plan.plan_id)
-        committed = self.engine.undoing.committed(past) if past is not None else (_NO_BASE,)
-        if not isinstance(committed, CommittedPlan):
-            return replace(opened, without_text=opened.stale or committed)
+        try:
+            committed = self.engine.undoing.committed(granted(past or _NO_BASE))
+        except StorageRefused as refused:
+            return replace(opened, without_text=opened.stale or refused.problems)
         plan = committed.plan
         return replace(opened, plan=plan, review=plan_review.review_plan(plan), bases=committed.bases)
 

@@ -12,11 +12,11 @@ from mdplan.engine.history import History, PastTransaction
 from mdplan.engine.interrupted import without_hidden
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan import UndoneFile, merge_undone, not_undoable, rebase_undone, undo_file, undo_plan
-from mdplan.planning.replay import FoundFile, Replay, bases_of, is_applied, no_text, replay, stale_file
+from mdplan.planning.replay import FoundFile, bases_of, is_applied, no_text, replay, stale_file
 from mdplan.reports.plan import ApplyReport, RecoveredTransactions
 from mdplan.requests.batch import OnStale
 from mdplan.storage import neighbours, recovery
-from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.folders import Folders
 from mdplan.storage.lock import is_locked, locked
 from mdplan.storage.neighbours import StagedPlace
@@ -73,33 +73,27 @@ class UndoService:
         newest = self._history.last()
         return _of_others(newest, actor) if isinstance(newest, PastTransaction) else _unknown(None)
 
-    def plan(self, past: PastTransaction, on_stale: OnStale = "refuse") -> PlannedUndo | Problems:
+    def plan(self, past: PastTransaction, on_stale: OnStale = "refuse") -> PlannedUndo:
         """The plan that takes `past` back, on the files that it left, or `on_stale` as they are now.
 
-        Errors: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE, FILE_EXISTS,
-        FILE_NOT_FOUND, MERGE_CONFLICT where files changed; PARSE_TIMEOUT; those of reading.
+        Raises `StorageRefused`: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE,
+        FILE_EXISTS, FILE_NOT_FOUND, MERGE_CONFLICT where files changed; PARSE_TIMEOUT; those of reading.
         """
-        committed = past.plan_now()
-        if past.hides_files:
-            return (_HIDDEN,)
-        if committed is None:
-            return (_without_plan(past),)
-        return self._documents.with_timeout_of(committed, lambda: self._plan(past, committed, on_stale))
+        committed = _committed_plan(past)
+        return granted(
+            self._documents.with_timeout_of(committed, lambda: self._plan(past, committed, on_stale))
+        )
 
-    def _plan(self, past: PastTransaction, committed: Plan, on_stale: OnStale) -> PlannedUndo | Problems:
+    def _plan(self, past: PastTransaction, committed: Plan, on_stale: OnStale) -> PlannedUndo:
         plan = _plan_of(past, self._undone(past, committed))
-        if not isinstance(plan, Plan):
-            return plan
-        current_files = self._documents.read_current(plan)
-        if not isinstance(current_files, list):
-            return current_files
+        current_files = granted(self._documents.read_current(plan))
         if is_applied(plan, current_files):
             return PlannedUndo(plan, (), is_applied=True)
         stale = self._documents.stale(plan, current_files)
         if not stale:
             return PlannedUndo(plan, bases_of(plan, current_files))
         if on_stale == "refuse":
-            return tuple(map(_with_rebase_hint, stale))
+            raise StorageRefused(tuple(map(_with_rebase_hint, stale)))
         rebase = merge_undone if on_stale == "merge" else rebase_undone
         undone = self._undone(past, committed)
         plan = _plan_of(
@@ -109,9 +103,7 @@ class UndoService:
                 for file, current in zip(undone, current_files, strict=True)
             ),
         )
-        return (
-            PlannedUndo(plan, bases_of(plan, current_files), rebased=True) if isinstance(plan, Plan) else plan
-        )
+        return PlannedUndo(plan, bases_of(plan, current_files), rebased=True)
 
     def is_redo(self, past: PastTransaction) -> bool:
         """Whether taking back `past` is a redo: it is an undo, and not one that was a redo itself."""
@@ -129,32 +121,25 @@ class UndoService:
         past = self._history.find(transaction) if transaction is not None else None
         return tuple(past.stored.record.made_folders) if past is not None else ()
 
-    def diff(self, past: PastTransaction) -> bytes | Problems:
-        """The exact diff of what `past` did. Errors: NOT_UNDOABLE where the history lacks old content."""
+    def diff(self, past: PastTransaction) -> bytes:
+        """The exact diff of what `past` did. Raises `StorageRefused` as `committed` does."""
         committed = self.committed(past)
-        if not isinstance(committed, CommittedPlan):
-            return committed
         paths = [
             (past.relative(change.path), change.new_path and past.relative(change.new_path))
             for change in committed.plan.files
         ]
-        replayed = replay(committed.plan, paths, committed.bases)
-        return replayed.diff if isinstance(replayed, Replay) else replayed
+        return granted(replay(committed.plan, paths, committed.bases)).diff
 
-    def committed(self, past: PastTransaction) -> "CommittedPlan | Problems":
+    def committed(self, past: PastTransaction) -> CommittedPlan:
         """The plan of `past` without the files that it left alone, and what the others held before.
 
-        Errors: NOT_UNDOABLE where the history lacks old content.
+        Raises `StorageRefused` (NOT_UNDOABLE) where the history lacks old content.
         """
-        plan = past.plan_now()
-        if past.hides_files:
-            return (_HIDDEN,)
-        if plan is None:
-            return (_without_plan(past),)
+        plan = _committed_plan(past)
         plan = replace(plan, files=tuple(change for change in plan.files if not change.is_no_op))
         bases = [self._base(past, change) for change in plan.files]
-        problems = tuple(base for base in bases if isinstance(base, Diagnostic))
-        return problems or CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
+        granted(tuple(base for base in bases if isinstance(base, Diagnostic)))
+        return CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
 
     def _undone(self, past: PastTransaction, plan: Plan) -> Iterator[UndoneFile | Problems]:
         """What takes back each file that `past` changed, one by one: the texts of all take much room."""
@@ -179,8 +164,16 @@ class UndoService:
         return not_undoable(change.path, "its content from before the transaction is not in the history")
 
 
-def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> Plan | Problems:
-    """The plan of `files`; all problems where some cannot be undone."""
+def _committed_plan(past: PastTransaction) -> Plan:
+    """The plan of `past`. Raises `StorageRefused` where it cannot be undone or shown."""
+    plan = past.plan_now()
+    if past.hides_files:
+        raise StorageRefused((_HIDDEN,))
+    return granted(_without_plan(past) if plan is None else plan)
+
+
+def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> Plan:
+    """The plan of `files`. Raises `StorageRefused` with all problems where some cannot be undone."""
     problems: list[Diagnostic] = []
 
     def possible() -> Iterator[UndoneFile]:
@@ -191,7 +184,8 @@ def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> P
                 problems.extend(file)
 
     plan = undo_plan(past.id, possible())
-    return tuple(problems) or plan
+    granted(tuple(problems))
+    return plan
 
 
 def _on_current_file(
