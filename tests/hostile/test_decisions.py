@@ -15,17 +15,16 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
-from mdplan.decisions import UNDECIDED, Channel, Decision, DecisionHistory, Remarks, Verdict
-from mdplan.diagnostics import Code
+from mdplan.decisions import UNDECIDED, Decision, DecisionHistory, Verdict
 from mdplan.documents.workspace import Workspace
 from mdplan.engine import approval
 from mdplan.engine import plans as plan_library
 from mdplan.engine import reviews as review_service
 from mdplan.engine.approval import ApprovalGate
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp import approval as elicitation
-from mdplan.mcp.review_app import Nonces, Verb
+from mdplan.mcp.review_app import ChatReview, Nonces
 from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
@@ -181,115 +180,6 @@ def test_plan_document_never_changes_what_the_reviewer_sees(strict: Engine) -> N
     assert len(opened.review.edits) == 2
 
 
-# S8
-def test_approval_is_never_used_twice(strict: Engine, root: Path) -> None:
-    plan_id = planned(strict)
-    reviewing = ReviewService(strict)
-    reviewing.decide(plan_id, "ann", Verdict.APPROVED)
-    assert strict.apply({"planId": plan_id}).applied
-    with Engine.open([root]) as person:
-        assert person.undo().applied
-
-    again = strict.apply({"planId": plan_id})
-
-    assert code(again) == "APPROVAL_REQUIRED"
-    assert (root / "a.md").read_text() == TEXT
-
-
-def test_plan_without_required_approval_is_applied_again_after_its_undo(free: Engine, root: Path) -> None:
-    plan_id = planned(free)
-    assert free.apply({"planId": plan_id}).applied
-    assert free.undo().applied
-    assert free.apply({"planId": plan_id}).applied
-    assert (root / "a.md").read_text() == "# A\n\nnew\n\nless\n"
-
-
-# S9
-@pytest.mark.parametrize(
-    "request_of",
-    [
-        lambda plan_id: {"planId": plan_id},
-        lambda plan_id: {"planId": plan_id, "onStale": "rebase"},
-        lambda plan_id: {"planId": plan_id, "accept": [0]},
-        lambda _: BATCH | {"onStale": "rebase"},
-    ],
-)
-def test_rejected_plan_is_never_applied(free: Engine, root: Path, request_of: object) -> None:
-    plan_id = planned(free)
-    ReviewService(free).decide(plan_id, "ann", Verdict.REJECTED, Remarks(comment="no"))
-    assert callable(request_of)
-
-    assert code(free.apply(request_of(plan_id))) == "PLAN_REJECTED"
-    assert (root / "a.md").read_text() == TEXT
-    (entry,) = ReviewService(free).entries(10)
-    assert entry.state is ReviewState.REJECTED
-
-
-def test_rejected_plan_is_never_applied_by_a_command(root: Path, free: Engine) -> None:
-    plan_id = planned(free)
-    ReviewService(free).decide(plan_id, "ann", Verdict.REJECTED)
-
-    assert mdplan("apply", plan_id).code == 5
-    assert (root / "a.md").read_text() == TEXT
-
-
-def test_override_of_a_rejection_is_recorded(free: Engine) -> None:
-    plan_id = planned(free)
-    reviewing = ReviewService(free)
-    reviewing.decide(plan_id, "ann", Verdict.REJECTED)
-    saw = _version(reviewing, plan_id)
-
-    refused = reviewing.decide(plan_id, "bob", Verdict.APPROVED, terms=DecisionTerms(saw=saw))
-    assert isinstance(refused, tuple)
-    assert [each.code.value for each in refused] == ["PLAN_REJECTED"]
-    approved = reviewing.decide(
-        plan_id,
-        "bob",
-        Verdict.APPROVED,
-        terms=DecisionTerms(saw=saw, channel=Channel.TERMINAL, overrides=True),
-    )
-    assert isinstance(approved, Decision)
-    report = free.apply({"planId": plan_id})
-    assert report.approved is not None
-    assert (report.approved.decided_by, report.approved.channel, report.approved.overrides) == (
-        "bob",
-        "terminal",
-        True,
-    )
-
-
-# S10
-def test_second_window_never_decides_over_the_first(strict: Engine) -> None:
-    plan_id = planned(strict)
-    first, second = ReviewService(strict), ReviewService(strict)
-    saw = _version(first, plan_id)
-    approved = first.decide(plan_id, "ann", Verdict.APPROVED, rejected=[1], terms=DecisionTerms(saw=saw))
-    assert isinstance(approved, Decision)
-
-    refused = second.decide(plan_id, "bob", Verdict.REJECTED, terms=DecisionTerms(saw=saw))
-
-    assert isinstance(refused, tuple)
-    assert [each.code for each in refused] == [Code.STALE_DECISION]
-    opened = second.open(plan_id)
-    assert not isinstance(opened, tuple)
-    assert opened.decision == approved
-
-
-def test_part_of_a_rejected_plan_is_never_applied(strict: Engine, root: Path) -> None:
-    plan_id = planned(strict)
-    reviewing = ReviewService(strict)
-    approved = reviewing.decide(plan_id, "ann", Verdict.APPROVED, rejected=[1])
-    assert isinstance(approved, Decision)
-    part = approved.approved_plan_id
-    rejected = reviewing.decide(
-        plan_id, "ann", Verdict.REJECTED, terms=DecisionTerms(saw=_version(reviewing, plan_id))
-    )
-    assert isinstance(rejected, Decision)
-
-    assert code(strict.apply({"planId": part})) in {"PLAN_REJECTED", "APPROVAL_REQUIRED"}
-    assert (root / "a.md").read_text() == TEXT
-
-
 # S11
 @CASE_TABLES.parametrize("words")
 def test_no_command_commits_unapproved_where_the_environment_requires_approval(
@@ -330,25 +220,6 @@ def test_no_tool_commits_unapproved_where_the_environment_requires_approval(
         calls.call("md_history", {"action": "undo"})
 
     assert (root / "a.md").read_text() == TEXT
-
-
-# Undo
-def test_undo_without_an_id_never_undoes_another_actor(root: Path, free: Engine) -> None:
-    assert free.apply({"planId": planned(free)}).applied
-    agent = Engine(Workspace.open([root]), Settings(), caller=mcp_caller())
-
-    report = agent.undo()
-
-    assert code(report) == "NOT_UNDOABLE"
-    assert report.error is not None
-    assert "user " in report.error.message
-    assert (root / "a.md").read_text() != TEXT
-
-
-def _version(reviewing: ReviewService, plan_id: str) -> str:
-    opened = reviewing.open(plan_id)
-    assert not isinstance(opened, tuple)
-    return opened.decisions.version
 
 
 # --- No sequence of planning, deciding, deriving, undoing and applying breaks a promise of approvals.
@@ -414,24 +285,21 @@ def an_approval_counts_for_what_was_derived(patch: Patch) -> None:
 
 
 def a_decision_names_no_version(patch: Patch) -> None:
-    for name in ("approve", "reject"):
-        patch.setattr(ReviewService, name, _with_terms(name, lambda terms, saw: replace(terms, saw=saw)))
+    patch.setattr(ReviewService, "decide", _with_terms(lambda terms, saw: replace(terms, saw=saw)))
 
 
 def a_rejection_needs_no_override(patch: Patch) -> None:
-    patch.setattr(
-        ReviewService, "approve", _with_terms("approve", lambda terms, _: replace(terms, overrides=True))
-    )
+    patch.setattr(ReviewService, "decide", _with_terms(lambda terms, _: replace(terms, overrides=True)))
 
 
-def _with_terms(name: str, change: Callable[[DecisionTerms, str], DecisionTerms]) -> Callable[..., Any]:
+def _with_terms(change: Callable[[DecisionTerms, str], DecisionTerms]) -> Callable[..., Any]:
     """A way to decide with other terms, made of those that are given and the version of now."""
-    own = getattr(ReviewService, name)
+    own = ReviewService.decide
 
-    def decide(self: ReviewService, plan_id: str, by: str, *, terms: DecisionTerms, **others: Any) -> Any:
+    def decide(self: ReviewService, plan_id: str, *said: Any, terms: DecisionTerms, **others: Any) -> Any:
         opened = self.open(plan_id)
         saw = opened.decisions.version if isinstance(opened, OpenPlan) else terms.saw
-        return own(self, plan_id, by, terms=change(terms, saw), **others)
+        return own(self, plan_id, *said, terms=change(terms, saw), **others)
 
     return decide
 
@@ -451,7 +319,12 @@ def any_nonce_decides(patch: Patch) -> None:
 
 
 def every_chat_approves(patch: Patch) -> None:
-    patch.setattr(Verb, "approves", property(lambda _: False))
+    own = ChatReview.__init__
+    patch.setattr(
+        ChatReview,
+        "__init__",
+        lambda self, engine, **named: own(self, engine, **{**named, "may_approve": True}),
+    )
 
 
 def a_request_for_changes_refuses_nothing(patch: Patch) -> None:
@@ -487,7 +360,7 @@ def a_revision_inherits_the_approval(patch: Patch) -> None:
 
 
 def comments_are_on_any_line(patch: Patch) -> None:
-    patch.setattr(review_service, "placed_comments", lambda _, comments: tuple(comments))
+    patch.setattr(review_service, "placed_remarks", lambda _, remarks: remarks)
 
 
 def _fields(decision: Decision | None) -> dict[str, Any]:

@@ -40,7 +40,7 @@ SHOWN_BY_A_TEST = {
     Code.RECOVERY_CONFLICT: "tests/unit/test_storage_recovery.py",
     Code.RECOVERY_REQUIRED: "tests/unit/test_storage_recovery.py",
     Code.REGION_UNBALANCED: "tests/unit/test_links.yaml",
-    Code.STALE_DECISION: "tests/hostile/test_decisions.py",
+    Code.STALE_DECISION: "tests/hostile/test_approval_bypasses.py",
     Code.STATE_DIR_UNSAFE: "tests/surfaces/test_store_faults.yaml",
     Code.TABLE_TORN: "tests/unit/test_links.yaml",
     Code.TARGET_BUSY: "tests/unit/test_storage_faults.py",
