@@ -199,18 +199,6 @@ def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotRep
     return report
 
 
-# --- Files that depend on each other, planned as one batch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupPlan:
-    """The plan of a group, None if nothing changes; `refused` has the problems of files by path."""
-
-    plan: PackedPlan | None
-    refused: Mapping[str, Problems]
-    verdicts: Mapping[FileStatus, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Bot:
     """Plans what a manifest asks of the files of `job`."""
@@ -343,8 +331,8 @@ class Bot:
         made = [findings.alone[each.path] for each in candidates if each.path in findings.alone]
         findings.alone.clear()
         joint = self._plan_group(packed, together, all_open, findings) if together else None
-        if joint is not None and joint.plan is not None:
-            made.append(joint.plan.spooled(spool))
+        if joint is not None:
+            made.append(joint.spooled(spool))
         problems = tuple(findings.problems)
         if problems and not self.options.keep_going:
             return _refused(problems, findings)
@@ -358,13 +346,17 @@ class Bot:
 
     def _plan_group(
         self, packed: PackedJob, together: list[CandidateFile], all_open: set[str], findings: RunFindings
-    ) -> GroupPlan:
-        joint = plan_group(planner_of(packed), together, all_open, keep_going=self.options.keep_going)
-        for path, problems in joint.refused.items():
+    ) -> PackedPlan | None:
+        goes_on = self.options.keep_going
+        plan, refused = plan_group(planner_of(packed), together, all_open, keep_going=goes_on)
+        for path, problems in refused.items():
             self._refuse(path, problems, findings)
-        for verdict, count in joint.verdicts.items():
-            findings.verdicts[verdict] += count
-        return joint
+        findings.verdicts[FileStatus.REFUSED] += len(refused)
+        if goes_on or plan is not None or not refused:
+            changed = sum(each.path in plan.written for each in together) if plan is not None else 0
+            findings.verdicts[FileStatus.CHANGES] += changed
+            findings.verdicts[FileStatus.SATISFIED] += len(together) - changed - len(refused)
+        return plan
 
     def _options(self) -> dict[str, bool | str]:
         options = self.job.loaded.manifest.options
@@ -501,10 +493,11 @@ def find_coupled_files(
 
 def plan_group(
     planner: FilePlanner, together: Sequence[CandidateFile], all_open: Collection[str], *, keep_going: bool
-) -> GroupPlan:
-    """The plan of the files `together`; with `keep_going` without those that have problems.
+) -> tuple[PackedPlan | None, Mapping[str, Problems]]:
+    """The plan of the files `together`, None if nothing changes, and the problems of files by path.
 
-    Of the files `all_open` it is known that no edit is done yet.
+    With `keep_going` it is the plan of those without problems; else there is none where a file has some. Of
+    the files `all_open` it is known that no edit is done yet.
     """
     refused: dict[str, Problems] = {}
     selected: dict[str, SelectedEdits] = {}
@@ -521,29 +514,14 @@ def plan_group(
     while selected:
         planned = planner.plan_batch(list(selected.values()))
         if isinstance(planned, PlannedBatch):
-            return _made(planned, selected, refused, len(together))
+            return None if planned.plan.is_no_op else PackedPlan.of(planned), refused
         by_file = _by_file(planner, planned, selected)
         refused |= by_file
         if not keep_going:
             break
         for path in by_file:
             del selected[path]
-    return GroupPlan(plan=None, refused=refused, verdicts={FileStatus.REFUSED: len(refused)})
-
-
-def _made(
-    planned: PlannedBatch, selected: Mapping[str, SelectedEdits], refused: Mapping[str, Problems], count: int
-) -> GroupPlan:
-    changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
-    return GroupPlan(
-        plan=None if planned.plan.is_no_op else PackedPlan.of(planned),
-        refused=refused,
-        verdicts={
-            FileStatus.CHANGES: changed,
-            FileStatus.REFUSED: len(refused),
-            FileStatus.SATISFIED: count - changed - len(refused),
-        },
-    )
+    return None, refused
 
 
 def _by_file(

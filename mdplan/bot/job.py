@@ -25,6 +25,9 @@ from mdplan.text.lazy_pattern import lazy_pattern
 # The value of a manifest that has the history of the file.
 GIT_FACTS: Final = "git"
 
+# Disks keep times in steps of up to two seconds.
+_RACY_NS: Final = 2_000_000_000
+
 
 # Keys of anchors that change, by the page key of their file; None where the path of the file changes.
 ChangedPlaces: TypeAlias = Mapping[str, frozenset[str] | None]
@@ -82,8 +85,26 @@ class FolderTree:
         return (*self.roots, *self.roots.values(), repr(self.allow), repr(self.deny))
 
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
-        """Identity, size and times of files."""
-        return file_stamps(self.roots, paths)
+        """Identity, size and times of files, which are empty where a later change may have the same times.
+
+        Files that are missing, or reached through a link, have none.
+        """
+        latest = time.time_ns() - _RACY_NS
+        is_real: dict[str, bool] = {}
+        stamps: dict[str, str] = {}
+        for path in paths:
+            root_name, _, relative = ("", "", path) if "" in self.roots else path.partition(":")
+            path_on_disk = f"{self.roots.get(root_name, '')}/{relative}"
+            folder = path_on_disk.rpartition("/")[0]
+            if folder not in is_real:
+                is_real[folder] = os.path.realpath(folder) == os.path.normpath(folder)
+            with suppress(OSError, ValueError):
+                status = os.lstat(path_on_disk)
+                if is_real[folder] and stat.S_ISREG(status.st_mode):
+                    times = (status.st_mtime_ns, status.st_ctime_ns)
+                    facts = (status.st_dev, status.st_ino, status.st_size, *times)
+                    stamps[path] = ".".join(map(str, facts)) if max(times) < latest else ""
+        return stamps
 
     def open(self) -> Workspace:
         """A second handle of the same workspace. Raises `StorageRefused`."""
@@ -345,31 +366,3 @@ class Spool:
     def close(self) -> None:
         """Delete all of it."""
         self._file.close()
-
-
-# Disks keep times in steps of up to two seconds.
-_RACY_NS: Final = 2_000_000_000
-
-
-def file_stamps(roots: Mapping[str, str], paths: Collection[str]) -> dict[str, str]:
-    """Identity, size and times of the files `paths`, as callers write them, in `roots` by their names.
-
-    A stamp is empty where a later change of the file may have the same times. Files that are missing, or
-    reached through a link, have none.
-    """
-    latest = time.time_ns() - _RACY_NS
-    is_real: dict[str, bool] = {}
-    stamps: dict[str, str] = {}
-    for path in paths:
-        root_name, _, relative = ("", "", path) if "" in roots else path.partition(":")
-        path_on_disk = f"{roots.get(root_name, '')}/{relative}"
-        folder = path_on_disk.rpartition("/")[0]
-        if folder not in is_real:
-            is_real[folder] = os.path.realpath(folder) == os.path.normpath(folder)
-        with suppress(OSError, ValueError):
-            status = os.lstat(path_on_disk)
-            if is_real[folder] and stat.S_ISREG(status.st_mode):
-                times = (status.st_mtime_ns, status.st_ctime_ns)
-                facts = (status.st_dev, status.st_ino, status.st_size, *times)
-                stamps[path] = ".".join(map(str, facts)) if max(times) < latest else ""
-    return stamps

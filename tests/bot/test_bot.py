@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mdplan.bot.bot
-from mdplan.bot.bot import GroupPlan, RunOptions, propose
+from mdplan.bot.bot import RunOptions, propose
 from mdplan.bot.file_planner import FilePlanner
 from mdplan.bot.job import CandidateFile, FileStatus, Job
 from mdplan.bot.selector import find_candidates
@@ -76,7 +76,7 @@ def test_only_pages_whose_links_change_are_planned_together(
     )
     plan, seen = mdplan.bot.bot.plan_group, list[str]()
 
-    def recorded(planner: FilePlanner, files: list[CandidateFile], *more: Any, **how: Any) -> GroupPlan:
+    def recorded(planner: FilePlanner, files: list[CandidateFile], *more: Any, **how: Any) -> Any:
         seen.extend(file.path for file in files)
         return plan(planner, files, *more, **how)
 
