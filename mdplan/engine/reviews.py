@@ -109,6 +109,11 @@ class OpenPlan:
     client: Client | None
     revises: str | None = None
 
+    @property
+    def can_approve(self) -> bool:
+        """Whether an approval could lead to a commit."""
+        return self.state not in {ReviewState.APPLIED, ReviewState.STALE}
+
     def file(self, index: int) -> plan_review.FileReview | Problems:
         """The file at `index` of the plan, with its hunks.
 

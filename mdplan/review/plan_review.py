@@ -91,6 +91,11 @@ class PlanReview:
     intent: Intent = NO_INTENT
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is accepted or rejected whole, as the plan of an undo is."""
+        return self.undoes is not None
+
+    @property
     def lines_added(self) -> int:
         """Lines that the diff adds, in all files."""
         return sum(file.lines_added for file in self.files)

@@ -43,14 +43,6 @@ _ONE_PAGE: Final[Page[int]] = Page((), 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedPlan:
-    """A plan in the list."""
-
-    entry: ReviewEntry
-    title: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewProgress:
     """Numbers of edits, files and comments. `unviewed` are the positions of the files that nobody viewed."""
 
@@ -106,7 +98,6 @@ class PlanPage:
     """
 
     opened: OpenPlan
-    title: str
     options: diff.DiffOptions
     page: Page[plan_review.ReviewedFile]
     tree: tuple[diff.TreeNode, ...]
@@ -119,24 +110,9 @@ class PlanPage:
     lines_page: Page[int] = _ONE_PAGE
 
     @property
-    def summary(self) -> str:
-        """What the plan does, in a line, whatever its title says."""
-        return plan_summary(self.opened.review)
-
-    @property
     def verdicts(self) -> str:
         """What is rejected here, as the form that decides says it."""
         return verdicts_key(self.notes.marks or {})
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is accepted or rejected whole, as the plan of an undo is."""
-        return self.opened.review.undoes is not None
-
-    @property
-    def can_approve(self) -> bool:
-        """Whether an approval could lead to a commit."""
-        return can_approve(self.opened)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,14 +163,13 @@ class SectionPage:
     problems: Problems
 
 
-def listed_plans(reviewing: ReviewService, number: int) -> Page[ListedPlan]:
+def listed_plans(reviewing: ReviewService, number: int) -> Page[ReviewEntry]:
     """The plans of page `number`, those that wait before the others, and then the newest first."""
     n_stored = len(reviewing.engine.library.pending())
     places = page_of_slices(range(n_stored), PLANS_OF_A_PAGE, number)
     entries = reviewing.entries(PLANS_OF_A_PAGE, (places.number - 1) * PLANS_OF_A_PAGE)
     entries.sort(key=lambda entry: entry.state is not ReviewState.PENDING)
-    plans = [ListedPlan(entry=entry, title=plan_title(entry.review)) for entry in entries]
-    return Page(plans, places.number, places.count)
+    return Page(entries, places.number, places.count)
 
 
 def plan_page(opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, number: int) -> PlanPage:
@@ -231,7 +206,7 @@ def plan_title(review: plan_review.PlanReview) -> str:
 def plan_summary(review: plan_review.PlanReview) -> str:
     """Return what a plan does in one line: ``3 edits in guide.md and 2 more files``."""
     files = review.changed_files or review.files
-    undo = "Undo of " if review.undoes is not None else ""
+    undo = "Undo of " if review.is_whole else ""
     more = f" and {counted(len(files) - 1, 'more file')}" if len(files) > 1 else ""
     return f"{undo}{counted(len(review.edits), 'edit')} in {shown(files[0].path)}{more}"
 
@@ -309,7 +284,6 @@ def _page(
     idle = [edit for edit in review.edits if changed.isdisjoint(edit.files)] if page.number == 1 else []
     return PlanPage(
         opened=opened,
-        title=plan_title(review),
         options=options,
         page=page,
         tree=diff.file_tree(page.items),
@@ -484,8 +458,3 @@ def progress_of(opened: OpenPlan, notes: PlanNotes) -> ReviewProgress:
         unviewed=[file.index for file in files if file.index not in notes.viewed],
         comments=len(notes.comments) + sum(bool(mark.comment) for mark in marks.values()),
     )
-
-
-def can_approve(opened: OpenPlan) -> bool:
-    """Whether an approval could lead to a commit."""
-    return opened.state not in {ReviewState.APPLIED, ReviewState.STALE}

@@ -27,7 +27,6 @@ from mdplan.web.pages import (
     LINES_OF_A_FILE,
     MOST_FILES_OF_AN_ANSWER,
     PlanPage,
-    can_approve,
     file_page,
     height_of,
     merge_chosen,
@@ -484,7 +483,7 @@ def _diff_values(context: RequestContext, opened: OpenPlan) -> dict[str, object]
         "options": context.options,
         "form_token": session.form_token,
         "may_decide": session.may_decide,
-        "may_mark": session.may_decide and can_approve(opened) and opened.review.undoes is None,
+        "may_mark": session.may_decide and opened.can_approve and not opened.review.is_whole,
         "viewed": session.notes_on(opened.plan.plan_id).viewed,
         "is_stale": opened.state is ReviewState.STALE,
     }
@@ -608,6 +607,8 @@ def _environment() -> Environment:
         "shown": shown,
         "counted": counted,
         "short": short,
+        "plan_title": plan_title,
+        "plan_summary": plan_summary,
         "date": _date,
         # For HTML that `safe_html` made: nothing else may go through here.
         "inert": Markup,
@@ -693,13 +694,7 @@ def chat_plan_html(opened: OpenPlan, earlier: ReviewReport | None) -> str:
 
     `earlier` is the review of the plan that this one revises.
     """
-    values = {
-        "opened": opened,
-        "title": plan_title(opened.review),
-        "summary": plan_summary(opened.review),
-        "warnings": warning_groups(opened.review),
-        "earlier": earlier,
-    }
+    values = {"opened": opened, "warnings": warning_groups(opened.review), "earlier": earlier}
     return rendered("chat_plan.html", values)
 
 
@@ -711,7 +706,7 @@ def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
         "view": views.of(opened.review.files[index], first, LINES_OF_A_FILE, goes_on=first > 0),
         "options": options,
         # An undo is accepted or rejected whole.
-        "takes_choices": opened.review.undoes is None and opened.state is not ReviewState.APPLIED,
+        "takes_choices": not opened.review.is_whole and opened.state is not ReviewState.APPLIED,
     }
     return rendered("chat_file.html", values)
 
