@@ -19,7 +19,7 @@ from mdplan.engine.history import CallerIdentity, History
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
-from mdplan.planning.replay import PlannedBatch, PlanResult, Replay
+from mdplan.planning.replay import PlannedBatch, PlanResult
 from mdplan.reports.base import Report, refusal
 from mdplan.reports.plan import ApplyReport, ComparisonReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
@@ -243,12 +243,11 @@ class Engine(EngineServices):
 
     def diff_bytes(self, plan_id: str) -> bytes | Problems:
         """The exact diff of a plan, or of the commit that applied it. Errors: as `show`; NOT_UNDOABLE."""
-        loaded = self.library.load(plan_id)
-        replayed = (loaded,) if isinstance(loaded, Diagnostic) else self.stored.replayed(loaded[0])
-        if isinstance(replayed, Replay):
-            return replayed.diff
-        past = self.past.of_plan(plan_id)
-        return replayed if past is None else self.transaction_diff(past.id)
+        try:
+            return self.stored.replayed(granted(self.library.load(plan_id))[0]).diff
+        except StorageRefused as refused:
+            past = self.past.of_plan(plan_id)
+            return refused.problems if past is None else self.transaction_diff(past.id)
 
     def apply(
         self, data: object, tick: ProgressCallback = no_progress, seen: Seen | None = None

@@ -196,29 +196,22 @@ class StoredPlans:
 
     def report(self, plan: Plan) -> PlanReport:
         """Report on `plan`: with its diff, or saying that it is applied."""
-        current_files = self._documents.read_current(plan)
-        if not isinstance(current_files, list):
-            return refusal(PlanReport, current_files)
-        stored = not isinstance(self._library.load(plan.plan_id), Diagnostic)
-        if is_applied(plan, current_files):
-            return PlanReport(ok=True, stored=stored, applied=True, **report_fields(plan, None))
-        replayed = self.replayed(plan)
-        if not isinstance(replayed, Replay):
-            return refusal(PlanReport, replayed)
-        return PlanReport(ok=True, stored=stored, **report_fields(plan, replayed.diff))
+        try:
+            stored = not isinstance(self._library.load(plan.plan_id), Diagnostic)
+            if is_applied(plan, granted(self._documents.read_current(plan))):
+                return PlanReport(ok=True, stored=stored, applied=True, **report_fields(plan, None))
+            return PlanReport(ok=True, stored=stored, **report_fields(plan, self.replayed(plan).diff))
+        except StorageRefused as refused:
+            return refusal(PlanReport, refused.problems)
 
-    def replayed(self, plan: Plan) -> Replay | Problems:
+    def replayed(self, plan: Plan) -> Replay:
         """What `plan` makes of its files, which must be its bases.
 
-        Errors: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT.
+        Raises `StorageRefused`: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT; those of reading.
         """
-        current_files = self._documents.read_current(plan)
-        if not isinstance(current_files, list):
-            return current_files
-        stale = self._documents.stale(plan, current_files)
-        if stale:
-            return stale
-        return self._documents.replay(plan, bases_of(plan, current_files))
+        current_files = granted(self._documents.read_current(plan))
+        granted(self._documents.stale(plan, current_files))
+        return granted(self._documents.replay(plan, bases_of(plan, current_files)))
 
     def repeated(self, batch: Batch) -> Plan | None:
         """Plan of the last commit on the files of `batch`, if it was this batch and its result is."""

@@ -269,10 +269,20 @@ class ReviewService:
         """
         if verdict is Verdict.CHANGES_REQUESTED and remarks.is_empty:
             return (_NO_COMMENT,)
-        opened = self.open(plan_id)
-        if not isinstance(opened, OpenPlan):
-            return opened
-        decision = Decision(
+        try:
+            opened = granted(self.open(plan_id))
+            decision = self._decision(opened, by, verdict, placed_remarks(opened, remarks), terms)
+            if verdict is Verdict.APPROVED:
+                decision = self._approval(decision, opened, rejected, terms)
+            self._record(decision, opened, terms)
+        except StorageRefused as refused:
+            return refused.problems
+        return decision
+
+    def _decision(
+        self, opened: OpenPlan, by: str, verdict: Verdict, remarks: Remarks, terms: DecisionTerms
+    ) -> Decision:
+        return Decision(
             plan_id=opened.plan.plan_id,
             verdict=verdict,
             decided_by=by,
@@ -281,58 +291,45 @@ class ReviewService:
             channel=terms.channel,
             remarks=remarks,
         )
-        if verdict is Verdict.APPROVED:
-            approval = self._approval(decision, opened, rejected, terms)
-            if not isinstance(approval, Decision):
-                return approval
-            decision = approval
-        return self._record(decision, opened, terms)
 
     def _approval(
         self, decision: Decision, opened: OpenPlan, rejected: Collection[int], terms: DecisionTerms
-    ) -> Decision | Problems:
+    ) -> Decision:
         """Return `decision` as an approval without the edits `rejected`; a rejection if these are all."""
         everything = {edit.index for edit in opened.review.edits}
         out = tuple(sorted(everything.intersection(rejected)))
         if out and len(out) == len(everything):
             return replace(decision, verdict=Verdict.REJECTED)
-        problems = opened.stale or _approval_problem(opened.decisions, terms)
-        if problems:
-            return problems
+        granted(opened.stale or _approval_problem(opened.decisions, terms))
         approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
-        if not isinstance(approved, str):
-            return approved
         overrides = opened.decisions.is_rejected
         return replace(decision, approved_plan_id=approved, rejected=out, overrides=overrides)
 
-    def _part(self, plan: Plan, accepted: Collection[int]) -> str | Problems:
+    def _part(self, plan: Plan, accepted: Collection[int]) -> str:
         """ID of the plan of the `accepted` edits of `plan`, which is stored."""
         request = PlanRef(plan_id=plan.plan_id, accept=tuple(sorted(accepted)), dry_run=True)
         report = self.engine.apply(request)
-        return report.plan_id if report.ok and report.plan_id is not None else report.diagnostics
+        if not report.ok or report.plan_id is None:
+            raise StorageRefused(report.diagnostics)
+        return report.plan_id
 
-    def _record(self, decision: Decision, opened: OpenPlan, terms: DecisionTerms) -> Decision | Problems:
+    def _record(self, decision: Decision, opened: OpenPlan, terms: DecisionTerms) -> None:
         """Store `decision` on the plan `opened`, and for a part that was approved, the one on that."""
-        placed = placed_remarks(opened, decision.remarks)
-        if isinstance(placed, Diagnostic):
-            return (placed,)
-        decision = replace(decision, remarks=placed)
         store = plans.DecisionStore(opened.root.path)
         if store.history(decision.plan_id).version != terms.saw:
-            return (STALE_DECISION,)
+            raise StorageRefused((STALE_DECISION,))
         part = decision.approved_plan_id if not decision.approves else None
         if part is not None and store.history(part).is_rejected and not terms.overrides:
-            return (_must_override(store.history(part)),)
+            raise StorageRefused((_must_override(store.history(part)),))
         # What the last decision allowed goes first: a crash between the two leaves too little allowed.
-        problems = self._revoke_derived(decision, opened)
-        problems = problems or decision_problems(store.add(decision.plan_id, decision, terms.saw))
-        if part is not None and not problems:
+        self._revoke_derived(decision, opened)
+        granted(decision_problems(store.add(decision.plan_id, decision, terms.saw)))
+        if part is not None:
             on_part = _of_part(decision)
-            problems = decision_problems(store.add(part, on_part, store.history(part).version))
+            granted(decision_problems(store.add(part, on_part, store.history(part).version)))
         store.forget_older(self._clock() - self.engine.settings.plans_kept_days * _SECONDS_OF_A_DAY)
-        return problems or decision
 
-    def _revoke_derived(self, decision: Decision, opened: OpenPlan) -> Problems:
+    def _revoke_derived(self, decision: Decision, opened: OpenPlan) -> None:
         """Revoke the approvals that a rejection takes back, or the part that an earlier decision approved."""
         origins, store = plans.PlanLinks(opened.root.path, "derived"), plans.DecisionStore(opened.root.path)
         if decision.is_rejection:
@@ -350,10 +347,7 @@ class ReviewService:
             event = DecisionRevoked(
                 by=decision.decided_by, at=decision.decided_at, because_of=decision.plan_id
             )
-            problems = decision_problems(store.add(plan_id, event, standing.version))
-            if problems:
-                return problems
-        return ()
+            granted(decision_problems(store.add(plan_id, event, standing.version)))
 
     def _committed(self) -> frozenset[str]:
         """The plans that were committed and not forgotten."""
@@ -470,23 +464,20 @@ _MOST_LINES: Final = 20
 _MOST_CHARACTERS: Final = 2_000
 
 
-def placed_remarks(opened: OpenPlan, remarks: Remarks) -> Remarks | Diagnostic:
+def placed_remarks(opened: OpenPlan, remarks: Remarks) -> Remarks:
     """`remarks` with the text of the lines that they are on, and the edits that made these.
 
-    Errors: INVALID_ARGUMENT for too long or too many comments, a file that is not of the plan, or lines that
-    it does not have.
+    Raises `StorageRefused`: INVALID_ARGUMENT for too long or too many comments, a file that is not of the
+    plan, or lines that it does not have.
     """
     if remarks.length > MOST_COMMENT_CHARACTERS:
-        return _LONG_COMMENT
+        raise StorageRefused((_LONG_COMMENT,))
     if len(remarks.line_comments) > MOST_LINE_COMMENTS:
-        return Diagnostic.invalid(f"there are more than {MOST_LINE_COMMENTS} comments on lines", "say less")
-    placed: list[LineComment] = []
-    for comment in remarks.line_comments:
-        with_quote = _placed(opened, comment)
-        if isinstance(with_quote, Diagnostic):
-            return with_quote
-        placed.append(with_quote)
-    return replace(remarks, line_comments=tuple(placed))
+        message = f"there are more than {MOST_LINE_COMMENTS} comments on lines"
+        raise StorageRefused((Diagnostic.invalid(message, "say less"),))
+    return replace(
+        remarks, line_comments=tuple(granted(_placed(opened, each)) for each in remarks.line_comments)
+    )
 
 
 def _placed(opened: OpenPlan, comment: LineComment) -> LineComment | Diagnostic:

@@ -19,6 +19,7 @@ from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_remarks
 from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FoundLine, ReviewedFile
+from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
@@ -141,9 +142,10 @@ class ReviewActions:
         notes = session.notes_on(opened.plan.plan_id)
         comment = replace(comment, text=_comment(comment.text))
         remarks = decisions.Remarks(line_comments=(*notes.comments.values(), comment))
-        placed = placed_remarks(opened, remarks)
-        if isinstance(placed, Diagnostic):
-            return (placed,)
+        try:
+            placed = placed_remarks(opened, remarks)
+        except StorageRefused as refused:
+            return refused.problems
         notes.version += 1
         return notes.add_comment(placed.line_comments[-1])
 
