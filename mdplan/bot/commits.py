@@ -13,8 +13,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
@@ -112,15 +110,6 @@ def apply_to_branch(
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
-    """Who and when: a name with an address, seconds since the epoch, and seconds east of Greenwich."""
-
-    who: bytes
-    seconds: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Attempt:
     """One way from a commit to the next."""
 
@@ -137,7 +126,7 @@ class _Attempt:
         branch = repository.target_branch(self.place, self.wanted.branch, base)
         at = base.commit if branch == base.branch else repository.branch_tip(self.place, branch)
         must_be_free(self.place, branch)
-        people = signatures(self.place, self.engine.clock(), self.wanted.author)
+        people = signatures(self.place, self.wanted.author)
         foreign = self._foreign(branch, at, base, people[1])
         if foreign is not None and self.wanted.on_stale != "merge":
             raise foreign
@@ -165,7 +154,7 @@ class _Attempt:
             return _committed_report(result, base, branch, commit)
 
     def _foreign(
-        self, branch: str, at: str | None, base: repository.BaseCommit, bot: Signature
+        self, branch: str, at: str | None, base: repository.BaseCommit, bot: bytes
     ) -> StorageRefused | None:
         """Why `branch`, which is at `at`, cannot begin again at `base`; None where it can."""
         if at is None or at == base.commit:
@@ -183,15 +172,15 @@ class _Attempt:
                 ),
             )
         try:
-            must_be_of_the_bot(self.place, branch, at, base.commit, (bot.who, self.wanted.forge))
+            must_be_of_the_bot(self.place, branch, at, base.commit, (bot, self.wanted.forge))
         except StorageRefused as foreign:
             return foreign
         return None
 
-    def _is_there(self, plan: Plan, base: repository.BaseCommit, at: str, bot: Signature) -> bool:
+    def _is_there(self, plan: Plan, base: repository.BaseCommit, at: str, bot: bytes) -> bool:
         """Whether `at` was made of `plan` on `base` by whom it is wanted: then a rebuilt branch stays."""
         (commit,) = repository.Commit.of(self.place, "--no-walk", at)
-        committer = self.wanted.forge if self.wanted.is_by_forge else bot.who
+        committer = self.wanted.forge if self.wanted.is_by_forge else bot
         is_same = commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
         return is_same and commit.committer == committer
 
@@ -201,7 +190,7 @@ class _Attempt:
         base: repository.BaseCommit,
         branch: str,
         at: str | None,
-        people: tuple[Signature, Signature],
+        people: tuple[bytes, bytes],
         *,
         merges: bool,
     ) -> str | None:
@@ -215,6 +204,7 @@ class _Attempt:
             ),
             author=people[0],
             committer=people[1],
+            now=self.engine.clock(),
         )
         root = self.engine.workspace.roots[0]
         clearance = granted(self.engine.gate.check(plan, root))
@@ -312,11 +302,12 @@ _Changes: TypeAlias = "Mapping[tuple[str, ...], TreeEntry | None]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitText:
-    """Message and author of a commit."""
+    """The message of a commit, and who makes it ``Name <address>``, at `now` if no variable says when."""
 
     message: bytes
-    author: Signature
-    committer: Signature
+    author: bytes
+    committer: bytes
+    now: float
 
 
 def write_commit(
@@ -446,13 +437,12 @@ def commit_tree(
 def _people(text: CommitText) -> dict[str, bytes]:
     """Environment variables that tell git who made the commit, and when."""
     variables = {}
-    for role, signature in (("AUTHOR", text.author), ("COMMITTER", text.committer)):
-        name, _, address = signature.who.rpartition(b" <")
-        sign, minutes = "-" if signature.offset < 0 else "+", abs(signature.offset) // 60
-        moment = f"@{signature.seconds} {sign}{minutes // 60:02}{minutes % 60:02}"
+    now = time.strftime(f"@{int(text.now)} %z", time.localtime(text.now))
+    for role, who in (("AUTHOR", text.author), ("COMMITTER", text.committer)):
+        name, _, address = who.rpartition(b" <")
         variables[f"GIT_{role}_NAME"] = name
         variables[f"GIT_{role}_EMAIL"] = address.removesuffix(b">")
-        variables[f"GIT_{role}_DATE"] = moment.encode()
+        variables[f"GIT_{role}_DATE"] = os.fsencode(os.environ.get(f"GIT_{role}_DATE") or now)
     return variables
 
 
@@ -541,10 +531,9 @@ def conflicts_of(made: MergedTree) -> list[Diagnostic]:
     return found
 
 
-# --- Author, time and message of a commit, from variables and the configuration as git reads them
+# --- Author and message of a commit, from variables and the configuration as git reads them
 
 _GIVEN: Final = lazy_pattern(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
-_STAMP: Final = lazy_pattern(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")
 _TRAILER_LINE: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
 
 # What git takes away at both ends of a name, besides blanks and controls.
@@ -552,38 +541,35 @@ _CRUD: Final = ".,:;<>\"\\'" + "".join(map(chr, range(33)))
 _INSIDE: Final = {ord(character): None for character in "<>\n\0"}
 
 
-def signatures(
-    place: repository.RepositoryLocation, now: float, author: str | None
-) -> tuple[Signature, Signature]:
-    """Return the author and the committer of a commit that is made `now`, as `signature` finds them.
+def signatures(place: repository.RepositoryLocation, author: str | None) -> tuple[bytes, bytes]:
+    """Return the author and the committer of a commit, as `signature` finds them.
 
-    Raises `StorageRefused` (INVALID_ARGUMENT).
+    Raises `StorageRefused` (INVALID_ARGUMENT), also for a variable of git that is no time.
     """
     config = place.config()
-    people = (signature("author", config, now, author), signature("committer", config, now))
+    people = (signature("author", config, author), signature("committer", config))
     granted(tuple(dict.fromkeys(person for person in people if isinstance(person, Diagnostic))))
-    return cast("tuple[Signature, Signature]", people)
+    for role in ("AUTHOR", "COMMITTER"):
+        someone = {f"GIT_{role}_NAME": "x", f"GIT_{role}_EMAIL": "x"}
+        is_given = bool(os.environ.get(f"GIT_{role}_DATE"))
+        if is_given and place.git("var", f"GIT_{role}_IDENT", variables=someone).returncode:
+            hint = "write it as 2026-01-31T12:00:00+01:00, or as seconds since the epoch"
+            raise repository.repository_error(Code.INVALID_ARGUMENT, f"`GIT_{role}_DATE` is not a time", hint)
+    return cast("tuple[bytes, bytes]", people)
 
 
 def signature(
     role: Literal["author", "committer"],
     config: Mapping[str, str],
-    now: float,
     given: str | None = None,
     environment: Mapping[str, str] = os.environ,
-) -> Signature | Diagnostic:
-    """Who is the `role` of a commit that is made `now`, in seconds since the epoch.
+) -> bytes | Diagnostic:
+    """Who is the `role` of a commit.
 
     It is `given` (``Name <address>``), else the `environment` (GIT_AUTHOR_NAME and its like), else `config`
     (`author.name`, then `user.name`). Never guessed. Errors: INVALID_ARGUMENT.
     """
     variables = f"GIT_{role.upper()}_"
-    when = _moment(environment.get(f"{variables}DATE"), now)
-    if when is None:
-        message = f"`{variables}DATE` is not a time"
-        return Diagnostic.invalid(
-            message, "write it as 2026-01-31T12:00:00+01:00, or as seconds since the epoch"
-        )
     if given is not None:
         written = _GIVEN.fullmatch(given.strip())
         if written is None:
@@ -603,7 +589,7 @@ def signature(
         missing = "email" if name else "name"
         hint = f"set {variables}{missing.upper()}, or `git config user.{missing}`"
         return Diagnostic.invalid(f"the {role} has no {missing}", hint)
-    return Signature(f"{name} <{address}>".encode("utf-8", "surrogateescape"), *when)
+    return f"{name} <{address}>".encode("utf-8", "surrogateescape")
 
 
 def commit_message(
@@ -637,29 +623,3 @@ def plan_of(message: bytes) -> str | None:
 def _clean(text: str) -> str:
     """`text` without what git takes out of names and addresses."""
     return text.strip(_CRUD).translate(_INSIDE)
-
-
-def _moment(given: str | None, now: float) -> tuple[int, int] | None:
-    """Seconds since the epoch and the offset, of a time as git writes it; None for what is none."""
-    if not given:
-        return int(now), _local_offset(int(now))
-    stamp = _STAMP.fullmatch(given.strip())
-    if stamp is not None:
-        seconds = int(stamp[1])
-        if stamp[2] is None:
-            return seconds, _local_offset(seconds)
-        offset = int(stamp[3]) * 3600 + int(stamp[4]) * 60
-        return seconds, offset if stamp[2] == "+" else -offset
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            moment = read(given.strip()).astimezone()
-        except (ValueError, OverflowError, OSError):
-            continue
-        zone = read(given.strip()).utcoffset()
-        seconds = int(moment.timestamp())
-        return seconds, int(zone.total_seconds()) if zone is not None else _local_offset(seconds)
-    return None
-
-
-def _local_offset(seconds: int) -> int:
-    return time.localtime(seconds).tm_gmtoff

@@ -328,9 +328,9 @@ def _merged(engine: Engine, remote: Remote, wanted: PullBranch) -> BranchMerged:
     if merged.conflicts:
         problems = tuple(commits.conflicts_of(merged))
         return BranchMerged(replace(report, ok=False, error=problems[0], diagnostics=problems), files)
-    author, committer = commits.signatures(place, engine.clock(), wanted.author)
+    author, committer = commits.signatures(place, wanted.author)
     message = f"Merge branch '{wanted.base}' into {wanted.branch}\n".encode("utf-8", "surrogateescape")
-    text = commits.CommitText(message=message, author=author, committer=committer)
+    text = commits.CommitText(message=message, author=author, committer=committer, now=engine.clock())
     commit = commits.commit_tree(place, merged.tree, (branch, base), text)
     remote.push(wanted.branch, commit, branch)
     return BranchMerged(replace(report, applied=True, commit=commit), files)
