@@ -328,7 +328,7 @@ def _name_blocks(name: str) -> Iterator[str]:
         if isinstance(each, ast.FunctionDef) and each.name not in _INNER and not each.name.startswith("_"):
             yield f"### {name}.{each.name}"
             yield fenced(_signature(each), "py")
-            yield from _docstring(ast.get_docstring(each))
+            yield from _docstring(getattr(found, each.name).__doc__)
 
 
 def _signature(function: ast.FunctionDef) -> str:

@@ -16,7 +16,8 @@ from mdplan.field_names import spelled_as
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _PATH_SEPARATOR: Final = lazy_pattern(r"\s+[/>]\s+")
-_LINES: Final = lazy_pattern(r"(\d+)(?:-(\d+))?")
+_LINES: Final = lazy_pattern(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_NUMBER: Final = lazy_pattern(r"[0-9]{1,9}")
 _RANGE: Final = lazy_pattern(r"(\d+):(\d+)-(\d+):(\d+)")
 _SECTION_ID: Final = lazy_pattern(r"sha256-[0-9a-fA-F]{8,64}")
 
@@ -29,9 +30,19 @@ class LineRangeType(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
         """``{"start": 12, "end": 25}``."""
         lines = _LINES.fullmatch(value)
-        if lines is None:
-            self.fail(f"expected a line or a range such as 12-25, not `{value}`", param, ctx)
-        return {"start": int(lines[1]), "end": int(lines[2] or lines[1])}
+        first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
+        if not 1 <= first <= last:
+            flag = param.opts[0] if param is not None else "--lines"
+            message = f"`{flag} {value}`: expected a line or a range such as 12-25"
+            raise Misuse(message, f"write `{flag} {_range_in(value)}`", ctx)
+        return {"start": first, "end": last}
+
+
+def _range_in(text: str) -> str:
+    """The range that somebody means with other signs, as in ``5,7``; else an example."""
+    numbers = [int(number) for number in _NUMBER.findall(text)]
+    is_range = len(numbers) == 2 and min(numbers) > 0
+    return "-".join(map(str, sorted(numbers))) if is_range else "12-25"
 
 
 class TextRangeType(click.ParamType[Any]):

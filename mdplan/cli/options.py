@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args,
 
 import click
 
+from mdplan.cli.completion import headings
+from mdplan.cli.field_types import IndexOrNameType, LineRangeType
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limits import LimitOption, in_words
+from mdplan.requests.queries import FORMAT_PATTERN, FORMATS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -137,41 +140,56 @@ def _limit_option(limit: LimitOption) -> Decorator[Any]:
     )
 
 
-def field_option(request: type[Any], name: str, *flags: str, **given: Any) -> Decorator[Any]:  # noqa: ANN401
-    """The option ``--name`` for a field of the dataclass `request`: its type, limits and description.
+def _field_option(request: type[Any], name: str) -> Decorator[Any]:
+    """The option for a field of the dataclass `request`; see `described`."""
+    rules = next(each.metadata for each in fields(request) if each.name == name)
+    own = dict(rules["option"])
+    flags = own.pop("flags", (f"--{name.replace('_', '-')}",))
+    if "value" in own:
+        value = own.pop("value")
+        kind: Mapping[str, Any] = {"is_flag": True, "flag_value": value, "type": click.UNPROCESSED}
+    elif "form" in own:
+        kind = _FORMS[own.pop("form")]
+    else:
+        kind = _kind_of(get_type_hints(request)[name], rules)
+    return click.option(*flags, name, **{"default": None, "help": rules["description"], **kind, **own})
 
-    `flags` are more names, or where one is long, the names that it has instead. What is `given` goes to
-    `click.option` as it is.
-    """
-    field = next(each for each in fields(request) if each.name == name)
-    kind = _kind_of(get_type_hints(request)[name], field.metadata)
-    settings = {**kind, "help": field.metadata["description"], **given}
-    if not any(each.startswith("--") for each in flags):
-        flags = (f"--{name.replace('_', '-')}", *flags)
-    return click.option(*flags, name, **settings)
+
+# What people type in a form of its own.
+_FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "language": {"type": IndexOrNameType("language")},
+    "lines": {"type": LineRangeType()},
+    "section": {
+        "multiple": True,
+        "metavar": "SECTION",
+        "shell_complete": headings,
+        "help": "A section: its ID or heading; repeated, the headings of a path from outer to inner.",
+    },
+}
+section_option: Final = click.option("--section", **_FORMS["section"])
+long_option: Final = click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
 
 
 class WordChoice(click.Choice[str]):
     """One of some words, in any spelling: ``code-blocks``, ``code_blocks`` or ``codeBlocks``."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 (click's)
-        """The word that is meant."""
-        return super().convert(spelled_as(value, self.choices), param, ctx)
+    def __init__(self, words: Iterable[str], gives: Callable[[str], Any] = str) -> None:
+        super().__init__(list(words))
+        self._gives = gives
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """What is given for the word that is meant."""
+        return self._gives(super().convert(spelled_as(value, self.choices), param, ctx))
 
 
 def field_options(request: type[Any], *names: str) -> Decorator[Any]:
-    """The options for several fields of `request`, without anything of their own."""
-    return all_options(*(field_option(request, name) for name in names))
+    """The options for several fields of `request`, in this order."""
+    return all_options(*(_field_option(request, name) for name in names))
 
 
 def given_fields(options: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:
     """The `options` that the user gave. Errors: INVALID_ARGUMENT for bytes that are not text."""
-    # 0 counts as given, although it equals False.
-    given = {
-        name: value
-        for name, value in options.items()
-        if value is not None and value is not False and value != ()
-    }
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
     if any(map(value_has_surrogate, given.values())):
         return Diagnostic.invalid(
             "an option contains bytes that are not text", "write it in the encoding of the terminal"
@@ -192,5 +210,7 @@ def _kind_of(annotation: Any, rules: Mapping[str, Any]) -> dict[str, Any]:  # no
     if get_origin(kind) is Literal:
         return {"type": WordChoice(get_args(kind))}
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return {"type": WordChoice([each.value for each in kind])}
+        return {"type": WordChoice([each.value for each in kind], kind)}
+    if rules.get("pattern") == FORMAT_PATTERN:
+        return {"type": click.Choice(FORMATS)}
     return {"type": click.IntRange(rules.get("ge"), rules.get("le"))} if kind is int else {}

@@ -2,12 +2,13 @@
 
 import importlib
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import click
 
 from mdplan import __version__
-from mdplan.cli.usage import NAME, CommandGroup, LazyCommand
+from mdplan.cli.usage import NAME, CommandGroup
 
 _HELP: Final = """Edit Markdown and text files: see the diff, then apply exactly that.
 
@@ -22,39 +23,43 @@ missing, 6 environment, 70 bug, 130 interrupted.
 _EXAMPLE: Final = "mdplan replace nightly stable guide.md"
 
 
-def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
-    return LazyCommand(
-        summary, lambda: getattr(importlib.import_module(f"mdplan.cli.commands.{module}"), attribute)
-    )
-
-
-COMMANDS: Final[Mapping[str, LazyCommand]] = {
-    "outline": _of_module("outline", "stat", "Show the sections of a file, or the files of a folder."),
-    "read": _of_module("read", "read", "Print a section, lines or another part of a file."),
-    "search": _of_module("search", "search", "Find text in files, by section."),
-    "set": _of_module("quick_edits", "set_command", "Set front matter, or keys of an INI file."),
-    "replace": _of_module("quick_edits", "replace", "Replace text in files."),
-    "append": _of_module("quick_edits", "append", "Append text to a section."),
-    "tick": _of_module("quick_edits", "tick", "Tick a task."),
-    "edit": _of_module("edit", "edit", "Make any other edit, such as rename_heading."),
-    "validate": _of_module("plans", "validate", "Check a batch and report every problem."),
-    "plan": _of_module("plans", "plan", "Show what a batch of edits would change, and save the plan."),
-    "apply": _of_module("plans", "apply", "Apply a plan, or a batch with guards."),
-    "show": _of_module("history", "show", "Show a saved plan again."),
-    "review": _of_module("review", "review", "Review and approve pending plans."),
-    "history": _of_module("history", "history", "List past transactions, or show one."),
-    "undo": _of_module("plans", "undo", "Undo a transaction, or redo it."),
-    "check": _of_module("check", "check", "Report what a change by any tool broke in documents."),
-    "merge": _of_module("merge", "merge", "Merge two versions of a document, also as git's merge driver."),
-    "bot": _of_module("bot", "bot", "Apply a manifest of edits to many files."),
-    "fleet": _of_module("fleet", "fleet", "Apply a manifest to many repositories."),
-    "recover": _of_module("history", "recover", "Recover from an interrupted commit."),
-    "doctor": _of_module("help", "doctor", "Check that this folder supports safe commits."),
-    "schema": _of_module("help", "schema", "Print the JSON Schema of a batch, plan, report or operation."),
-    "help": _of_module("help", "help_command", "Explain an operation or a command, with an example."),
-    "completion": _of_module("help", "completion", "Print tab completion for a shell."),
-    "serve": _of_module("serve", "serve", "Serve agents over MCP."),
+# Where each command is, in the order of `VERBS`.
+_MODULES: Final[Mapping[str, tuple[str, str]]] = {
+    "outline": ("outline", "stat"),
+    "read": ("read", "read"),
+    "search": ("search", "search"),
+    "set": ("quick_edits", "set_command"),
+    "replace": ("quick_edits", "replace"),
+    "append": ("quick_edits", "append"),
+    "tick": ("quick_edits", "tick"),
+    "edit": ("edit", "edit"),
+    "validate": ("plans", "validate"),
+    "plan": ("plans", "plan"),
+    "apply": ("plans", "apply"),
+    "show": ("history", "show"),
+    "review": ("review", "review"),
+    "history": ("history", "history"),
+    "undo": ("plans", "undo"),
+    "check": ("check", "check"),
+    "merge": ("merge", "merge"),
+    "bot": ("bot", "bot"),
+    "fleet": ("fleet", "fleet"),
+    "recover": ("history", "recover"),
+    "doctor": ("help", "doctor"),
+    "schema": ("help", "schema"),
+    "help": ("help", "help_command"),
+    "completion": ("help", "completion"),
+    "serve": ("serve", "serve"),
 }
+
+
+def _load(module: str, name: str) -> click.Command:
+    """Import a command."""
+    found: click.Command = getattr(importlib.import_module(f"mdplan.cli.commands.{module}"), name)
+    return found
+
+
+COMMANDS: Final = {name: partial(_load, *where) for name, where in _MODULES.items()}
 # Old names of commands.
 ALIASES: Final[Mapping[str, str]] = {"stat": "outline"}
 _TOPICS: Final[Mapping[str, tuple[str, ...]]] = {

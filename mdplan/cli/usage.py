@@ -4,8 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -14,26 +13,20 @@ from mdplan.cli.interrupts import interrupt_commands
 from mdplan.cli.terminal import Console, mute, write_error
 from mdplan.diagnostics import Exit
 from mdplan.limits import ALL_LIMITS
+from mdplan.requests.verbs import VERBS, verb
 from mdplan.text.lazy_pattern import lazy_pattern
 
 
-@dataclass(frozen=True, slots=True)
-class LazyCommand:
-    """A command that is imported by `load` when it runs; `summary` is its line in the list of commands."""
-
-    summary: str
-    load: Callable[[], click.Command]
-
-
 class CommandGroup(click.Group):
-    """A group of lazy commands that always ends with one of the codes of `Exit`.
+    """A group of commands that always ends with one of the codes of `Exit`.
 
-    `topics` are the titles under which the first screen of help lists commands; `aliases` are old names.
+    `commands` has what loads each when it runs, `topics` are the titles under which the first screen of
+    help lists commands; `aliases` are old names.
     """
 
     def __init__(
         self,
-        commands: Mapping[str, LazyCommand],
+        commands: Mapping[str, Callable[[], click.Command]],
         topics: Mapping[str, Sequence[str]],
         aliases: Mapping[str, str],
         example: str,
@@ -53,8 +46,8 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, loaded."""
         del ctx
-        lazy = self.lazy_commands.get(self.aliases.get(cmd_name, cmd_name))
-        return lazy.load() if lazy else None
+        load = self.lazy_commands.get(self.aliases.get(cmd_name, cmd_name))
+        return load() if load else None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters, with `--help-all`."""
@@ -90,7 +83,7 @@ class CommandGroup(click.Group):
         for title, names in self.topics.items():
             formatter.write(f"{title}\n")
             for name in names:
-                formatter.write(f"  {name:{width}}{self.lazy_commands[name].summary}\n")
+                formatter.write(f"  {name:{width}}{VERBS[name].summary}\n")
         listed = {name for names in self.topics.values() for name in names}
         formatter.write(f"More, which {ctx.command_path} --help-all explains\n")
         with formatter.indentation():
@@ -100,7 +93,7 @@ class CommandGroup(click.Group):
         """The list of commands in the help text, of which none is loaded for it."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, lazy.summary) for name, lazy in self.lazy_commands.items()])
+            formatter.write_dl([(name, VERBS[name].summary) for name in self.lazy_commands])
 
     def main(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 (click's signature)
         """Run, and leave the process with an exit code."""
@@ -139,26 +132,24 @@ _RARE: Final = frozenset(
     {"allow", "deny", "color", "cursor", "encoding", "format", "no_pager", "quiet", "require_approval"}
 )
 
-_LINE_END: Final = lazy_pattern(r"(?<!\\)\n")
-_RANGE: Final = lazy_pattern(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\]]*[<>]=?[^;\]]*(?=\])")
+_RANGE: Final = lazy_pattern(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\[\]]*[<>]=?[^;\]]*(?=\])")
 
 
 class Command(click.Command):
-    """A command with examples. Its first screen of help shows the most important options.
+    """A command with `examples`. Its first screen of help shows the most important options.
 
-    `example` is one command or more, each on a line of its own; a line that ends with a backslash continues.
     Options named in `rare` are left to `--help-all`.
     """
 
     def __init__(
         self,
         *arguments: Any,  # noqa: ANN401 (click's)
-        example: str = "",
+        examples: Sequence[str] = (),
         rare: Collection[str] = (),
         **attributes: Any,  # noqa: ANN401 (click's)
     ) -> None:
         super().__init__(*arguments, **attributes)
-        self.examples = tuple(_LINE_END.split(example)) if example else ()
+        self.examples = examples
         self.rare = _RARE | frozenset(rare)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -249,9 +240,26 @@ class Group(Command, click.Group):
     """A group with examples; its help lists the commands between examples and options."""
 
 
-def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401
-    """`click.command` for a `Command`, whose further `attributes` it takes."""
-    return click.command(name, cls=Command, **attributes)
+AnyGroup = TypeVar("AnyGroup", bound=Group)
+
+
+def command(name: str, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401 (click's)
+    """Make a function the command of the verb `name`; its docstring tells the details."""
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        told = VERBS[name]
+        given: Any = {"cls": Command, "examples": told.examples, "rare": told.rare, **attributes}
+        decorator: Any = click.command
+        made: Command = decorator(name, **given)(verb(name)(function))
+        return made
+
+    return decorate
+
+
+def group(name: str, usage: str, cls: type[AnyGroup]) -> Callable[[Callable[..., Any]], AnyGroup]:
+    """Make a function the group of the verb `name`, which is called as `usage` says."""
+    decorate: Any = command(name, cls=cls, subcommand_metavar=usage, options_metavar="")
+    return decorate  # type: ignore[no-any-return]
 
 
 def wants_all(ctx: click.Context) -> bool:

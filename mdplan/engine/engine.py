@@ -23,6 +23,7 @@ from mdplan.planning.replay import PlannedBatch, PlanResult
 from mdplan.reports.base import Report, refusal
 from mdplan.reports.plan import ApplyReport, ComparisonReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
+from mdplan.requests.verbs import verb
 from mdplan.settings import DEFAULT_SETTINGS, ProgressCallback, Settings, no_progress
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.text.source import Source
@@ -163,14 +164,16 @@ class Engine(EngineServices):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    @verb("outline")
     def stat(self, request: "StatRequest | Mapping[str, Any]") -> "StatReport":
-        """Structure of one file, or one row for each file of a folder or glob; never content."""
+        """The report has no content; a folder or glob gives one row for each file."""
         from mdplan.engine.stat import stat_files
 
         return stat_files(self.documents, request)
 
+    @verb("read")
     def read(self, request: "ReadRequest | Mapping[str, Any]") -> "ReadReport":
-        """Content of one or several places, each with what guards an edit of it."""
+        """A request can name several places; each comes with what guards an edit of it."""
         from mdplan.engine.read import read_files
 
         return read_files(self.documents, request)
@@ -180,16 +183,18 @@ class Engine(EngineServices):
         name = self.workspace.locate(file)
         return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
 
+    @verb("search")
     def search(
         self, request: "SearchRequest | Mapping[str, Any]", tick: ProgressCallback = no_progress
     ) -> "SearchReport":
-        """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
+        """The totals are exact, also where not all matches are listed. `tick` hears of each file."""
         from mdplan.engine.search import search_files
 
         return search_files(self.documents, request, tick)
 
+    @verb("plan")
     def plan(self, data: object, tick: ProgressCallback = no_progress) -> PlanReport:
-        """Plan of a batch (decoded JSON), stored under its ID. Nothing is written to its files.
+        """The batch is decoded JSON, and nothing is written to its files.
 
         `tick` is called for each file that is read, and then of each that is planned.
         """
@@ -209,8 +214,9 @@ class Engine(EngineServices):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
         return self._draft(plans.with_options(batch, overrides), tick, stores=stores)
 
+    @verb("show")
     def show(self, plan_id: str) -> PlanReport:
-        """A stored plan with its diff, rebuilt from its bases.
+        """Its diff is made again from its bases.
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, STALE_BASE. Once it is applied, `diff_bytes` has its diff.
         """
@@ -249,10 +255,11 @@ class Engine(EngineServices):
             past = self.past.of_plan(plan_id)
             return refused.problems if past is None else self.transaction_diff(past.id)
 
+    @verb("apply")
     def apply(
         self, data: object, tick: ProgressCallback = no_progress, seen: Seen | None = None
     ) -> ApplyReport:
-        """Commit a plan (``{planId}``, or its document) or a batch that is guarded; decoded JSON, or read.
+        """A plan is ``{planId}`` or its document; it and a batch are decoded JSON, or read already.
 
         `tick` is called for the planning of a batch; `seen` guards the files that it gives no hash for.
         With a plan, `baseSha256`, `dryRun`, `accept` and `onStale` count. Errors: those of planning, of
@@ -290,10 +297,11 @@ class Engine(EngineServices):
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
+    @verb("undo")
     def undo(
         self, transaction: str | None = None, *, dry_run: bool = False, on_stale: OnStale = "refuse"
     ) -> ApplyReport:
-        """Undo a transaction, by its ID or the beginning of one; without, the caller's last.
+        """The beginning of an ID is enough; without one it is the caller's last.
 
         Undo the undo to redo. With `dry_run` its plan is stored and nothing is written. Where
         files changed since, `on_stale` rebases it over changes of other lines, or merges it. Errors:
@@ -305,8 +313,9 @@ class Engine(EngineServices):
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
+    @verb("history")
     def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
-        """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
+        """With `file` only those are listed that changed it. Errors: those of locating it."""
         from mdplan.engine.history_list import list_transactions
 
         return list_transactions(self.workspace, limit, file, self.settings)
@@ -346,12 +355,14 @@ class Engine(EngineServices):
         """
         return reviews_report(self.feedback, self.workspace, plan_id)
 
+    @verb("recover")
     def recover(self, keep: "Keep | None" = None, *, adopt: bool = False) -> "RecoverReport":
-        """Recover interrupted commits, with `adopt` those of others too; `keep` decides conflicts."""
+        """With `adopt` those of others too; `keep` decides conflicts."""
         return self.recovery.recover(keep, adopt=adopt)
 
+    @verb("doctor")
     def doctor(self) -> "DoctorReport":
-        """What is wrong with the roots and their stores, and what to do about it; nothing is changed."""
+        """The report says what is wrong with the roots and their stores; nothing is changed."""
         from mdplan.engine.root_checks import examine
 
         return examine(self.workspace, self.settings)

@@ -7,11 +7,13 @@ The large ones are made once in a process: they take longer than all else that a
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from functools import cache
 from typing import Any, Final
 
 from pydantic import ValidationError
 
+from mdplan.field_names import camel_case
 from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import Operation, SectionTargeted
 from mdplan.operations.keys import DataOperation, PlacedOperation
@@ -57,15 +59,24 @@ def batch_properties() -> dict[str, Schema]:
     }
 
 
-def request_properties(model: type[Any], described: Mapping[str, str] | None = None) -> dict[str, Schema]:
-    """Schemas of the fields of a request, with their own descriptions or, if given, those `described`."""
+def request_properties(model: type[Any]) -> dict[str, Schema]:
+    """Schemas of the fields of a request, with their descriptions."""
     schema = model_schema(model)
     properties = inlined(schema["properties"], schema.get("$defs", {}))
-    fields = {name: _flat(field, _OF_INPUT) for name, field in properties.items()}
-    return fields if described is None else _redescribed(fields, described)
+    return {name: _flat(field, _OF_INPUT) for name, field in properties.items()}
 
 
-def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> dict[str, Schema]:
+def brief_properties(query: type[Any]) -> dict[str, Schema]:
+    """Schemas of the fields of a query with what each says to agents; see `described`."""
+    brief = {camel_case(field.name): field.metadata["brief"] for field in fields(query)}
+    told = redescribed(
+        request_properties(query), {name: text for name, text in brief.items() if isinstance(text, str)}
+    )
+    told |= {name: dict(schema) for name, schema in brief.items() if isinstance(schema, Mapping)}
+    return {name: schema for name, schema in told.items() if schema}
+
+
+def redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> dict[str, Schema]:
     """`fields` with these descriptions and no others."""
     bare = {name: {**field} for name, field in fields.items()}
     for name, schema in bare.items():
@@ -89,7 +100,7 @@ def edit_schema() -> Schema:
             field = _flat(inlined(schema["properties"][name], schema.get("$defs", {})), _OF_INPUT)
             properties[name] = _merged(properties[name], field, op) if name in properties else field
     which = {"type": "string", "description": operation_table()}
-    described = {**_redescribed(properties, _DESCRIBED), **_IN_WORDS}
+    described = {**redescribed(properties, _DESCRIBED), **_IN_WORDS}
     return object_schema({"op": which, **described})
 
 

@@ -36,44 +36,15 @@ from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import OnStale
-from mdplan.requests.queries import INVENTORIES, StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.requests.read import ReadRequest, ReadTarget
 from mdplan.requests.schemas import Schema
 from mdplan.requests.search import SearchRequest
+from mdplan.requests.verbs import VERBS, Verb
 from mdplan.storage.files import FileName
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.words import AgentWords
-
-_STAT: Final = """\
-Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
-with detail brief, one line each: first line, heading, ID if the heading repeats). Of a folder (recursive) \
-or glob: a line for each file."""
-
-_READ: Final = """\
-Text of a file or of a place in it, or of several (targets). A code block, table or \
-list may go with a section. Long text is cut; nextCursor goes on."""
-
-_SEARCH: Final = """\
-Find text: matches by section, as line:column, with their number. Literal and case-sensitive \
-by default. where, has and min choose files by front matter, also without a pattern; filesOnly names files."""
-
-_APPLY: Final = """\
-Edit one file (file, edits), several (files), or apply a preview (planId): all edits or none.
-
-- Edits address the file as you saw it, not each other's results, unless sequential. None may overlap.
-- A write needs to know what you saw: look first (md_stat, md_read, md_search), or give baseSha256, planId, \
-or in each edit expectedText, expectedValue, line hashes, sectionSha256 or a literal, case-sensitive \
-replace_match with an exact count, by default 1.
-- replace_match wants one match unless matchSelection or expectedMatchCount differ, and skips code, \
-link targets, images, front matter and HTML unless include names them.
-- dryRun: true gives a diff and planId, unguarded; {"planId": "..."} applies it.
-
-Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
-"replacement": "2.0"}]}"""
-
-_VALIDATE: Final = """\
-Preview of md_apply, with the same arguments: all problems, or a diff and a planId. Writes nothing."""
 
 # Claude Code loads the first three with a session, and finds the others by these words.
 _ALWAYS: Final = {"anthropic/alwaysLoad": True}
@@ -101,13 +72,11 @@ _ONLY_COMPACT: Final = {
 def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # noqa: FBT001 (as all sets have it)
     """The tools of this set, over `engine`."""
 
-    def tool(
-        name: str, title: str, description: str, shape: type[Report], call: Callable[..., ToolResult]
-    ) -> ToolDefinition:
+    def tool(name: str, told: Verb, shape: type[Report], call: Callable[..., ToolResult]) -> ToolDefinition:
         return ToolDefinition(
             name=name,
-            title=title,
-            description=description,
+            title=told.title,
+            description=told.tool,
             input_schema=input_schema(name),
             output_schema=output_schema((shape,), _ONLY_COMPACT.get(name, ())),
             writes=name == "md_apply",
@@ -125,11 +94,11 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
         )
 
     return (
-        tool("md_stat", "Structure of a file", _STAT, StatReport, call_stat),
-        tool("md_read", "Text of a place", _READ, ReadReport, call_read),
-        tool("md_search", "Find text", _SEARCH, SearchReport, call_search),
-        tool("md_validate", "Preview edits", _VALIDATE, PlanReport, call_validate),
-        tool("md_apply", "Apply edits", _APPLY, ApplyReport, call_apply),
+        tool("md_stat", VERBS["outline"], StatReport, call_stat),
+        tool("md_read", VERBS["read"], ReadReport, call_read),
+        tool("md_search", VERBS["search"], SearchReport, call_search),
+        tool("md_validate", VERBS["validate"], PlanReport, call_validate),
+        tool("md_apply", VERBS["apply"], ApplyReport, call_apply),
         history_tool(engine, read_only=read_only),
     )
 
@@ -281,7 +250,6 @@ def _plan_answer(
 # --- md_history
 
 NAME: Final = "md_history"
-_LIST: Final = "Past commits, newest first; with transaction its diff, with planId its review."
 _NOTHING: Final = "the history has no commit here"
 
 # Of plans that wait for their author.
@@ -289,10 +257,6 @@ _MOST_REVIEWS: Final = 5
 
 # Files that one line of the text names.
 _MOST_FILES: Final = 10
-
-_UNDO: Final = """\
- action undo takes a whole one back (by default your last), unless a file changed since; undo the \
-undo to redo."""
 
 _READ_ONLY: Final = Diagnostic.invalid(
     "this server only reads, and undoes nothing",
@@ -330,7 +294,7 @@ class HistoryRequest(WireModel):
 def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     """The tool over `engine`; with `read_only` it only lists."""
     # The description of the tool says what there is to say.
-    fields = flat_schema.request_properties(HistoryRequest, {})
+    fields = flat_schema.redescribed(flat_schema.request_properties(HistoryRequest), {})
     if read_only:
         fields = {name: fields[name] for name in ("transaction", "planId", "file", "limit")}
     # The choices are at md_apply.
@@ -339,10 +303,11 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         for name, each in fields.items()
     }
     call = partial(_call_history, engine, may_undo=not read_only)
+    told = [VERBS["history"], *([] if read_only else [VERBS["undo"]])]
     return ToolDefinition(
         name=NAME,
-        title="Past commits" if read_only else "Past commits, undo",
-        description=_LIST if read_only else _LIST + _UNDO,
+        title=told[-1].title,
+        description=" ".join(each.tool for each in told),
         input_schema=flat_schema.object_schema({**fields, VERBOSITY: {"type": "string"}}),
         output_schema=output_schema(
             (HistoryReport,) if read_only else (ApplyReport, HistoryReport), ("listing", "transaction")
@@ -425,37 +390,8 @@ def _line(entry: TransactionEntry) -> str:
 
 # --- Published schemas: every model pays for each word of them with each request
 
-_STAT_FIELDS: Final = {
-    "file": "File, folder or glob.",
-    "under": "sectionId or heading.",
-    "links": "List links to nothing.",
-}
-
-_READ_FIELDS: Final = {
-    "occurrence": "1-based.",
-    "subsections": "false: own body only.",
-    "until": "Regex of the line after.",
-}
-
-_READ_IN_WORDS: Final[Mapping[str, Schema]] = {
-    "lines": {"description": "{start, end}, inclusive."},
-    "codeBlock": {"type": "object", "description": "{language}, {index} or both, from 0."},
-    "table": {"type": "object", "description": "{index}, or {header}: a cell or list."},
-    "list": {"type": "object", "description": "{index}."},
-    "targets": {"type": "array", "items": {"type": "object"}},
-}
-
 # The choices are at the first tool.
 _VERBOSITY: Final[Schema] = {"type": "string"}
-_KINDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
-
-_SEARCH_FIELDS: Final = {
-    "file": "File, folder or glob; else all.",
-    "where": 'Front matter: {"status": "A"}, ["A", "B"].',
-    "has": "Its keys.",
-    "min": 'Least list items: {"aliases": 2}.',
-}
-
 _AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
 
 _FILES: Final[Schema] = {
@@ -486,24 +422,12 @@ _OF_A_PREVIEW: Final = (
 )
 
 
-def _stat_schema() -> Schema:
-    properties = flat_schema.request_properties(StatRequest, _STAT_FIELDS)
-    properties["include"] = {**_KINDS, "description": "|".join(INVENTORIES)}
-    return flat_schema.object_schema({**properties, VERBOSITY: VERBOSITY_SCHEMA}, required=["file"])
-
-
-def _read_schema() -> Schema:
-    """Fields of one target, and `targets` for several, without saying everything twice."""
-    places = flat_schema.request_properties(ReadTarget, _READ_FIELDS)
-    options = flat_schema.request_properties(ReadRequest, {"addresses": "Lines begin with 12:a3f."})
-    return flat_schema.object_schema({**places, **options, **_READ_IN_WORDS, VERBOSITY: _VERBOSITY})
-
-
-def _search_schema() -> Schema:
-    properties = flat_schema.request_properties(SearchRequest, _SEARCH_FIELDS)
-    properties["exclude"] = _KINDS
-    del properties["sectionPatterns"]  # Here sections say where they end; logs are for the toolset `files`.
-    return flat_schema.object_schema({**properties, VERBOSITY: _VERBOSITY})
+def _query_schema(*requests: type[Any], verbosity: Schema, required: Sequence[str] = ()) -> Schema:
+    """The fields of `requests`, as agents are told of them."""
+    fields = {
+        name: schema for each in requests for name, schema in flat_schema.brief_properties(each).items()
+    }
+    return flat_schema.object_schema({**fields, VERBOSITY: verbosity}, required)
 
 
 def _batch_schema(edits: Schema) -> Schema:
@@ -539,9 +463,9 @@ _LEVELS: Final = ("compact", "full")
 VERBOSITY_SCHEMA: Final[Schema] = {"type": "string", "enum": list(_LEVELS)}
 
 _INPUTS: Final[Mapping[str, Callable[[], Schema]]] = {
-    "md_stat": _stat_schema,
-    "md_read": _read_schema,
-    "md_search": _search_schema,
+    "md_stat": lambda: _query_schema(StatRequest, verbosity=VERBOSITY_SCHEMA, required=["file"]),
+    "md_read": lambda: _query_schema(ReadTarget, ReadRequest, verbosity=_VERBOSITY),
+    "md_search": lambda: _query_schema(SearchRequest, verbosity=_VERBOSITY),
     "md_validate": _validate_schema,
     "md_apply": _apply_schema,
 }

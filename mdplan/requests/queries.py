@@ -4,16 +4,17 @@ The requests are plain dataclasses, so that a command that only reads starts wit
 options, published schemas and the strict reader of JSON are made from their fields.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from mdplan.field_names import camel_case
 
 FORMATS: Final = ("markdown", "ini", "yaml", "json", "toml", "text")
 FORMAT_PATTERN: Final = f"^({'|'.join(FORMATS)})$"
-ENCODING_HELP: Final = "Encoding of a file that is not UTF-8 and has no BOM."
-FORMAT_HELP: Final = "Format of the file; found by its name when absent."
-CURSOR_HELP: Final = "nextCursor of the answer before."
+# What agents are told of a list of words: each lists its choices at the first tool, or in words.
+WORDS: Final[Mapping[str, Any]] = {"type": "array", "items": {"type": "string"}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +29,25 @@ class Query:
     }
 
 
-def described(description: str, **rules: Any) -> dict[str, Any]:  # noqa: ANN401 (numbers and flags)
-    """Metadata of a dataclass field: its description, and the `rules` of `pydantic.Field` for its values."""
-    return {"description": description, **rules}
+def described(
+    description: str,
+    brief: str | Mapping[str, Any] | None = None,
+    option: Mapping[str, Any] = MappingProxyType({}),
+    **rules: Any,  # noqa: ANN401 (numbers and flags)
+) -> dict[str, Any]:
+    """Metadata of a dataclass field: what is said of it, and the `rules` of `pydantic.Field` for its values.
+
+    `brief` is what an agent pays for next to the name: a description, or the whole schema; empty, the field
+    is not published. `option` has what a command takes or says otherwise: `flags`, `metavar`, `help`, the
+    `value` that a flag gives, and `form` for text of a form of its own.
+    """
+    return {"description": description, "brief": brief, "option": option, **rules}
+
+
+# Fields of several requests.
+CURSOR: Final = described("nextCursor of the answer before.")
+ENCODING: Final = described("Encoding of a file that is not UTF-8 and has no BOM.")
+FORMAT: Final = described("Format of the file; found by its name when absent.", pattern=FORMAT_PATTERN)
 
 
 # --- The request of `stat`.
@@ -55,13 +72,23 @@ class StatRequest(Query):
     `links` the links that lead to nothing are listed, those to other files too, for one file as for many.
     """
 
-    file: str = field(metadata=described("Path of a file, folder or glob.", min_length=1))
+    file: str = field(
+        metadata=described("Path of a file, folder or glob.", "File, folder or glob.", min_length=1)
+    )
     detail: Detail = field(
         default="auto", metadata=described("Level of detail; auto is full up to 40 sections.")
     )
     under: str | tuple[str, ...] | None = field(
         default=None,
-        metadata=described("Only this section and those below it: its ID, its heading, or a heading path."),
+        metadata=described(
+            "Only this section and those below it: its ID, its heading, or a heading path.",
+            "sectionId or heading.",
+            {
+                "form": "section",
+                "help": "Only this section: its ID or heading; repeated, the headings of a path from outer "
+                "to inner.",
+            },
+        ),
     )
     depth: int | None = field(
         default=None, metadata=described("Levels to list below the document or section.", strict=True, ge=1)
@@ -69,13 +96,19 @@ class StatRequest(Query):
     limit: int | None = field(
         default=None, metadata=described("Maximum length of a list.", strict=True, ge=1)
     )
-    cursor: str | None = field(default=None, metadata=described(CURSOR_HELP, min_length=1))
+    cursor: str | None = field(default=None, metadata={**CURSOR, "min_length": 1})
     include: tuple[Inventory, ...] | None = field(
         default=None,
-        metadata=described("List these too; in full detail all but lists are listed unless some are named."),
+        metadata=described(
+            "List these too; in full detail all but lists are listed unless some are named.",
+            {**WORDS, "description": "|".join(INVENTORIES)},
+        ),
     )
     links: bool = field(
-        default=False, metadata=described("List broken links, also those to other files.", strict=True)
+        default=False,
+        metadata=described(
+            "List broken links, also those to other files.", "List links to nothing.", strict=True
+        ),
     )
-    encoding: str | None = field(default=None, metadata=described(ENCODING_HELP, min_length=1))
-    format: str | None = field(default=None, metadata=described(FORMAT_HELP, pattern=FORMAT_PATTERN))
+    encoding: str | None = field(default=None, metadata={**ENCODING, "min_length": 1})
+    format: str | None = field(default=None, metadata=FORMAT)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from mdplan.field_names import camel_case
-from mdplan.requests.queries import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
+from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, Query, described
 from mdplan.text.pattern import MatchType
 from mdplan.words import Arguments, say
 
@@ -76,8 +76,8 @@ class ReadTarget(Query):
     """One place of one file; the whole file where no place is named."""
 
     file: str = field(metadata=described("Path inside the root.", min_length=1))
-    encoding: str | None = field(default=None, metadata=described(ENCODING_HELP))
-    format: str | None = field(default=None, metadata=described(FORMAT_HELP, pattern=FORMAT_PATTERN))
+    encoding: str | None = field(default=None, metadata=ENCODING)
+    format: str | None = field(default=None, metadata=FORMAT)
     section_id: str | None = field(default=None, metadata=described("Section ID, or 8 of its hex digits."))
     heading_path: tuple[str, ...] | None = field(
         default=None, metadata=described("Headings from outer to inner.")
@@ -85,26 +85,64 @@ class ReadTarget(Query):
     heading: str | None = field(default=None, metadata=described('One heading: "Install" or "## Install".'))
     anchor: str | None = field(default=None, metadata=described("Anchor without #, of a heading or of HTML."))
     occurrence: int | None = field(
-        default=None, metadata=described("Which of several equal headings; 1-based.", strict=True, ge=1)
+        default=None,
+        metadata=described("Which of several equal headings; 1-based.", "1-based.", strict=True, ge=1),
     )
-    subsections: bool = field(default=True, metadata=described("false: only the section's own body."))
+    subsections: bool = field(
+        default=True,
+        metadata=described(
+            "false: only the section's own body.",
+            "false: own body only.",
+            {
+                "flags": ("--own-body",),
+                "value": False,
+                "help": "Of the section, only the text before its subsections.",
+            },
+        ),
+    )
     lines: LinesToRead | None = field(
-        default=None, metadata=described("Whole lines: {start, end}, inclusive.")
+        default=None,
+        metadata=described(
+            "Whole lines: {start, end}, inclusive.",
+            {"description": "{start, end}, inclusive."},
+            {"form": "lines", "metavar": "FIRST[-LAST]", "help": "Whole lines, counted from 1."},
+        ),
     )
     code_block: CodeBlockName | None = field(
-        default=None, metadata=described("Code between the fences: {index} (0-based), {language} or both.")
+        default=None,
+        metadata=described(
+            "Code between the fences: {index} (0-based), {language} or both.",
+            {"type": "object", "description": "{language}, {index} or both, from 0."},
+            {
+                "form": "language",
+                "metavar": "INDEX|LANGUAGE",
+                "help": "Code in a fence: its index (from 0) or language.",
+            },
+        ),
     )
     table: Indexed | None = field(
-        default=None, metadata=described("A table: {index} (0-based), of the section if one is named.")
+        default=None,
+        metadata=described(
+            "A table: {index} (0-based), of the section if one is named.",
+            {"type": "object", "description": "{index}, or {header}: a cell or list."},
+        ),
     )
     list: Indexed | None = field(
-        default=None, metadata=described("A list: {index} (0-based), of the section if one is named.")
+        default=None,
+        metadata=described(
+            "A list: {index} (0-based), of the section if one is named.",
+            {"type": "object", "description": "{index}."},
+        ),
     )
     region: str | None = field(
-        default=None, metadata=described("Text between <!-- NAME:start --> and <!-- NAME:end -->.")
+        default=None,
+        metadata=described(
+            "Text between <!-- NAME:start --> and <!-- NAME:end -->.", option={"metavar": "NAME"}
+        ),
     )
     front_matter: Literal[True] | None = field(
-        default=None, metadata=described("true: the front matter block.")
+        default=None,
+        metadata=described("true: the front matter block.", option={"help": "The front matter block."}),
     )
     key: str | None = field(
         default=None,
@@ -113,9 +151,22 @@ class ReadTarget(Query):
         ),
     )
     match: str | None = field(
-        default=None, metadata=described("Lines around the first match of this text.", min_length=1)
+        default=None,
+        metadata=described(
+            "Lines around the first match of this text.", option={"metavar": "TEXT"}, min_length=1
+        ),
     )
-    match_type: MatchType = field(default=MatchType.LITERAL, metadata=described("literal or regex."))
+    match_type: MatchType = field(
+        default=MatchType.LITERAL,
+        metadata=described(
+            "literal or regex.",
+            option={
+                "flags": ("--regex", "-E"),
+                "value": MatchType.REGEX,
+                "help": "TEXT is a regular expression.",
+            },
+        ),
+    )
     case_sensitive: bool = field(default=True, metadata=described("Whether case matters in match."))
     context: int = field(
         default=_DEFAULT_CONTEXT,
@@ -128,7 +179,12 @@ class ReadTarget(Query):
     )
     start_line: int | None = field(
         default=None,
-        metadata=described("First line; the text goes on to `until`, or the end.", strict=True, ge=1),
+        metadata=described(
+            "First line; the text goes on to `until`, or the end.",
+            option={"help": "From this line to the end, or to --until."},
+            strict=True,
+            ge=1,
+        ),
     )
     last_lines: int | None = field(
         default=None, metadata=described("As many lines at the end of the file.", strict=True, ge=0)
@@ -136,7 +192,10 @@ class ReadTarget(Query):
     until: str | None = field(
         default=None,
         metadata=described(
-            "Regex: the text ends before the first later line that begins with a match.", min_length=1
+            "Regex: the text ends before the first later line that begins with a match.",
+            "Regex of the line after.",
+            {"metavar": "REGEX"},
+            min_length=1,
         ),
     )
 
@@ -170,7 +229,12 @@ class ReadRequest(Query):
     """Places to read, in the order in which they come back, and how much of them."""
 
     targets: tuple[ReadTarget, ...] = field(
-        metadata=described("Several places.", min_length=1, max_length=MOST_TARGETS)
+        metadata=described(
+            "Several places.",
+            {"type": "array", "items": {"type": "object"}},
+            min_length=1,
+            max_length=MOST_TARGETS,
+        )
     )
     max_characters: int = field(
         default=_DEFAULT_CHARACTERS,
@@ -181,8 +245,10 @@ class ReadRequest(Query):
             le=_MOST_CHARACTERS,
         ),
     )
-    cursor: str | None = field(default=None, metadata=described(CURSOR_HELP))
+    cursor: str | None = field(default=None, metadata=CURSOR)
     addresses: bool = field(
         default=False,
-        metadata=described("Begin lines with addresses, 12:a3f, which edits take.", strict=True),
+        metadata=described(
+            "Begin lines with addresses, 12:a3f, which edits take.", "Lines begin with 12:a3f.", strict=True
+        ),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mdplan.markdown.tables import NodeKind
-from mdplan.requests.queries import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
+from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, WORDS, Query, described
 from mdplan.text.lines import lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, has_words, needed_text
 from mdplan.words import Argument, say
@@ -24,16 +24,51 @@ class SearchRequest(Query):
         metadata=described("Text or regular expression to find; may be absent with where, has, min."),
     )
     file: str = field(
-        default=".", metadata=described("File, folder or glob; else the whole root.", min_length=1)
+        default=".",
+        metadata=described(
+            "File, folder or glob; else the whole root.", "File, folder or glob; else all.", min_length=1
+        ),
     )
-    match_type: MatchType = field(default=MatchType.LITERAL, metadata=described("literal or regex."))
-    case_sensitive: bool = field(default=True, metadata=described("Whether case matters."))
+    match_type: MatchType = field(
+        default=MatchType.LITERAL,
+        metadata=described(
+            "literal or regex.",
+            option={
+                "flags": ("--regex", "-E"),
+                "value": MatchType.REGEX,
+                "help": "PATTERN is a regular expression.",
+            },
+        ),
+    )
+    case_sensitive: bool = field(
+        default=True,
+        metadata=described(
+            "Whether case matters.",
+            option={"flags": ("--ignore-case", "-i"), "value": False, "help": "Ignore case."},
+        ),
+    )
     multiline: bool = field(default=True, metadata=described("Regex: ^ and $ match at line ends."))
     dot_all: bool = field(default=False, metadata=described("Regex: . matches line ends."))
-    exclude: tuple[NodeKind, ...] = field(default=(), metadata=described("Kinds of nodes to skip."))
+    exclude: tuple[NodeKind, ...] = field(
+        default=(),
+        metadata=described(
+            "Kinds of nodes to skip.",
+            WORDS,
+            {
+                "metavar": "KIND",
+                "help": "Skip matches in codeBlocks, linkDestinations, html and other kinds; repeatable.",
+            },
+        ),
+    )
     context: int = field(
         default=0,
-        metadata=described("Lines to show on both sides of a match.", strict=True, ge=0, le=_MOST_CONTEXT),
+        metadata=described(
+            "Lines to show on both sides of a match.",
+            option={"flags": ("-C", "--context")},
+            strict=True,
+            ge=0,
+            le=_MOST_CONTEXT,
+        ),
     )
     limit: int = field(
         default=_DEFAULT_LIMIT,
@@ -48,15 +83,19 @@ class SearchRequest(Query):
         default_factory=dict,
         metadata=described(
             'Only files whose front matter, or keys, say so: {"status": "draft"}, or one of '
-            '["draft", "idea"]; keys may be dotted.'
+            '["draft", "idea"]; keys may be dotted.',
+            'Front matter: {"status": "A"}, ["A", "B"].',
         ),
     )
     has: tuple[str, ...] = field(
-        default=(), metadata=described("Only files whose front matter has these keys.")
+        default=(), metadata=described("Only files whose front matter has these keys.", "Its keys.")
     )
     min: Mapping[str, int] = field(
         default_factory=dict,
-        metadata=described('Only files with at least so many items there: {"aliases": 2}.'),
+        metadata=described(
+            'Only files with at least so many items there: {"aliases": 2}.',
+            'Least list items: {"aliases": 2}.',
+        ),
     )
     files_only: bool = field(
         default=False, metadata=described("Name the files and count, without the matches.", strict=True)
@@ -64,16 +103,22 @@ class SearchRequest(Query):
     addresses: bool = field(
         default=False, metadata=described("Give lines as 12:a3f, which edits take.", strict=True)
     )
-    respect_gitignore: bool = field(default=False, metadata=described("Skip files that .gitignore names."))
+    respect_gitignore: bool = field(
+        default=False,
+        metadata=described("Skip files that .gitignore names.", option={"flags": ("--gitignore",)}),
+    )
     section_patterns: tuple[str, ...] = field(
         default=(),
         metadata=described(
-            "Regexes of lines that begin a section: each match says where the next one is.", max_length=20
+            "Regexes of lines that begin a section: each match says where the next one is.",
+            # Sections of documents say where they end; logs are for the toolset `files`.
+            brief={},
+            max_length=20,
         ),
     )
-    cursor: str | None = field(default=None, metadata=described(CURSOR_HELP))
-    encoding: str | None = field(default=None, metadata=described(ENCODING_HELP))
-    format: str | None = field(default=None, metadata=described(FORMAT_HELP, pattern=FORMAT_PATTERN))
+    cursor: str | None = field(default=None, metadata=CURSOR)
+    encoding: str | None = field(default=None, metadata=ENCODING)
+    format: str | None = field(default=None, metadata=FORMAT)
 
     def __post_init__(self) -> None:
         """Raise ValueError where nothing is asked for."""

@@ -160,7 +160,7 @@ def test_editor_writes_the_content_and_can_change_the_request(
 
 
 def test_every_operation_is_a_command() -> None:
-    group = COMMANDS["edit"].load()
+    group = COMMANDS["edit"]()
     assert isinstance(group, OperationGroup)
 
     for op in OPERATIONS:

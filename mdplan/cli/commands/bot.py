@@ -15,7 +15,7 @@ from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import CHOICES, shown
-from mdplan.cli.usage import Command, Group
+from mdplan.cli.usage import Command, Group, group
 from mdplan.cli.views import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit, Problems
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
@@ -124,17 +124,12 @@ class _BotGroup(Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(
-    cls=_BotGroup,
-    subcommand_metavar="plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]",
-    options_metavar="",
-    example="mdplan bot plan manifest.yaml\nmdplan bot apply manifest.yaml",
-)
+@group("bot", "plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]", _BotGroup)
 def bot() -> None:
-    """Apply a manifest of edits to many files, all or nothing.
+    """A manifest is a YAML or JSON file that lists files, conditions and edits.
 
-    A manifest is a YAML or JSON file that lists files, conditions and edits; `mdplan help manifest` shows
-    one. The bot skips files that already match, so you can apply a manifest again and again.
+    `mdplan help manifest` shows one. The bot skips files that already match, so you can apply a manifest
+    again and again.
     """
 
 
@@ -160,7 +155,7 @@ forge_option: Final = click.option(
 )
 
 
-@bot.command(cls=Command, example="mdplan bot merge docs-update --base main")
+@bot.command(cls=Command, examples=("mdplan bot merge docs-update --base main",))
 @click.argument("branch")
 @base_option
 @remote_option
@@ -193,7 +188,7 @@ def merge(session: Session, *, branch: str, base: str, remote: str, author: str 
     return Exit.DONE
 
 
-@bot.command(cls=Command, example="mdplan bot plan manifest.yaml --var version=1.2", rare=_RARE)
+@bot.command(cls=Command, examples=("mdplan bot plan manifest.yaml --var version=1.2",), rare=_RARE)
 @_options
 @plan_output.output_option
 @_sarif_option
@@ -227,7 +222,7 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
         return code
 
 
-@bot.command(cls=Command, example="mdplan bot check manifest.yaml", rare=_RARE)
+@bot.command(cls=Command, examples=("mdplan bot check manifest.yaml",), rare=_RARE)
 @_options
 @_sarif_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
@@ -253,7 +248,10 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
 
 @bot.command(
     cls=Command,
-    example="mdplan bot apply manifest.yaml\nmdplan bot apply manifest.yaml --git main -m 'Bump version'",
+    examples=(
+        "mdplan bot apply manifest.yaml",
+        "mdplan bot apply manifest.yaml --git main -m 'Bump version'",
+    ),
     rare=_RARE | {"branch", "rebuild", "author", "on_stale"},
 )
 @_options
@@ -348,7 +346,7 @@ stale_option: Final = click.option(
 
 @bot.command(
     cls=Command,
-    example="mdplan bot pr manifest.yaml --base main --label docs",
+    examples=("mdplan bot pr manifest.yaml --base main --label docs",),
     rare=_RARE | {"ref", "branch", "remote", "author", "on_stale"},
 )
 @_options

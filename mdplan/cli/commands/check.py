@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _BLOCKING: Final = 2
 
 
-@command(example="mdplan check --since main docs\nmdplan check old.md new.md", rare=("hook",))
+@command("check")
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--since", metavar="REF", help="Compare the files with the commit that REF names.")
 @click.option(
@@ -42,12 +42,11 @@ _BLOCKING: Final = 2
 )
 @engine_command(CheckReport, FILES, tells_people=True)
 def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: str, hook: bool) -> Exit:
-    """Report what a change broke in documents, whichever tool made it.
+    """Compares the files below PATH with an older commit (--since), or two versions of one document.
 
-    Compares the files below PATH with an older commit (--since), or two versions of one document. It reports
-    changed line ends and encodings, headings that became text, unclosed code and comments, and broken tables.
-    It also reports front matter that cannot be read, unbalanced regions and tags, and links whose target is
-    missing or different. Exits with 1 if it finds a problem.
+    It reports changed line ends and encodings, headings that became text, unclosed code and comments, and
+    broken tables. It also reports front matter that cannot be read, unbalanced regions and tags, and links
+    whose target is missing or different. Exits with 1 if it finds a problem.
     """
     if hook:
         return _check_for_hook(session)

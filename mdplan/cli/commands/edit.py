@@ -14,7 +14,7 @@ from mdplan.cli.proposal import ApplyOptions, batch_of, choice_options, expand_g
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse, either
 from mdplan.cli.terminal import is_terminal
-from mdplan.cli.usage import Group, command, wants_all
+from mdplan.cli.usage import Command, Group, group, wants_all
 from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
@@ -59,14 +59,9 @@ class OperationGroup(Group):
             formatter.write_dl(rows)
 
 
-@click.command(
-    cls=OperationGroup,
-    options_metavar="",
-    subcommand_metavar="OP FILE... [OPTIONS]",
-    example="mdplan edit rename_heading guide.md --section Install --new-title Setup",
-)
+@group("edit", "OP FILE... [OPTIONS]", OperationGroup)
 def edit() -> None:
-    """Make one edit: show the diff, ask, then apply it.
+    """The diff is shown before it is applied, and mdplan asks.
 
     OP is an operation; its fields are options. `mdplan edit OP --help` lists them.
     """
@@ -78,10 +73,11 @@ def _command(op: str) -> click.Command:
 
     options = EditOptions.of(op)
 
-    @command(
-        name=op,
+    @click.command(
+        op,
+        cls=Command,
         help=commands_for_tools(operation_reference(op).summary),
-        example=example_command(options),
+        examples=(example_command(options),),
         rare={
             *options.rare,
             "allow_outline_change",

@@ -22,7 +22,7 @@ from mdplan.cli.commands import bot
 from mdplan.cli.options import all_options
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
-from mdplan.cli.usage import Command, Group
+from mdplan.cli.usage import Command, Group, group
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import BATCHES, FILES, PATTERNS
 
@@ -52,26 +52,21 @@ _options: Final = all_options(
 )
 
 
-@click.group(
-    cls=Group,
-    subcommand_metavar="open|status|merge|close MANIFEST REPOS [OPTIONS]",
-    options_metavar="",
-    example="mdplan fleet open manifest.yaml repos.yaml\nmdplan fleet status manifest.yaml repos.yaml",
-)
+@group("fleet", "open|status|merge|close MANIFEST REPOS [OPTIONS]", Group)
 def fleet() -> None:
-    """Apply a manifest to many repositories, each with its own pull request.
+    """REPOS is a YAML file: `repositories:`, and below it addresses or maps.
 
-    REPOS is a YAML file: `repositories:` and below it addresses, or maps of `address`, `name`, `base` and
-    `github` (OWNER/NAME). A run that is killed goes on where it ended when you run it again.
+    A map has `address`, `name`, `base` and `github` (OWNER/NAME). A run that is killed goes on where it
+    ended when you run it again.
     """
 
 
 def _fleet_command(function: Callable[..., Exit]) -> click.Command:
     """Make `function` the command of `mdplan fleet` that has its name."""
     name = function.__name__.removesuffix("_")
-    example = f"mdplan fleet {name} manifest.yaml repos.yaml"
+    examples = (f"mdplan fleet {name} manifest.yaml repos.yaml",)
     runs = engine_command(FleetReport, FILES, PATTERNS, BATCHES, tells_people=True)(function)
-    return fleet.command(cls=Command, name=name, example=example, rare=_RARE)(_options(runs))
+    return fleet.command(cls=Command, name=name, examples=examples, rare=_RARE)(_options(runs))
 
 
 @_fleet_command

@@ -1,6 +1,7 @@
 """`mdplan help`, `schema`, `completion` and `doctor`."""
 
 import json
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
@@ -24,64 +25,16 @@ if TYPE_CHECKING:
 
 _WIDEST: Final = 100
 
-_BATCH: Final = """
-A batch is a JSON or YAML file: edits of one file, or of several, made whole or not at all.
-
-  {"file": "guide.md", "edits": [
-    {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
-    {"op": "append_to_section", "heading": "Install", "markdown": "Restart the kettle afterwards."}
-  ]}
-
-The same in YAML:
-
-  file: guide.md
-  edits:
-    - {op: replace_match, pattern: nightly, replacement: stable}
-
-Of several files:
-
-  {"files": [
-    {"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New page"}]},
-    {"file": "guide.md", "edits": [{"op": "append_to_section", "heading": "Brew", "markdown": "More."}]}
-  ]}
-
-`"updateReferences": "workspace"` next to them keeps links right. `mdplan plan` shows what a batch would
-change and gives the plan ID that `mdplan apply` takes. `mdplan help` lists the operations, `mdplan help
-OPERATION` tells the fields of one, `mdplan schema batch` all of it.
-"""
-
-_MANIFEST: Final = """
-A manifest is a YAML or JSON file: which files, under which conditions, which edits.
-
-  vars: {old: "1.0", new: "1.1"}
-  files:
-    - glob: "**/*.md"
-      exclude: CHANGELOG.md
-      when: {hasText: "{{vars.old}}"}
-      edits:
-        - op: replace_match
-          pattern: "{{vars.old}}"
-          replacement: "{{vars.new}}"
-          matchSelection: all
-
-Placeholders are {{vars.NAME}}, {{data.NAME}} and {{env.NAME}}; of each file {{path}}, {{folder}},
-{{name}}, {{stem}}, {{frontMatter.KEY}}, {{sections}} and {{git.changed}}. `{{{{` is two braces.
-Filters follow a bar: {{path | slug}}; there are `default`, `cell`, `code`, `date` and `slug`.
-
-`mdplan bot plan MANIFEST` shows what would change, `mdplan bot apply MANIFEST` makes it so, and
-`mdplan bot check MANIFEST` says with its exit code whether it is so. Edits are those of a batch (`mdplan help
-OPERATION`); `mdplan schema manifest` shows all fields.
-"""
-
 # Topics next to operations and commands: the files that commands take.
-FILES: Final = {"batch": _BATCH, "manifest": _MANIFEST}
+FILES: Final = ("batch", "manifest")
+_TOPICS: Final = Path(__file__).parent.parent / "topics"
 
 
-@command(name="help", example="mdplan help append_to_section\nmdplan help batch")
+@command("help")
 @click.argument("topic", required=False, shell_complete=topics)
 @click.pass_context
 def help_command(context: click.Context, *, topic: str | None) -> Exit:
-    """Explain TOPIC, an operation or a command, with an example; or list them all."""
+    """TOPIC is an operation or a command; without it they are all listed."""
     from mdplan.operations import OPERATIONS
 
     group = context.find_root().command
@@ -90,7 +43,7 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
     if topic is not None and topic in OPERATIONS:
         text = _operation_text(topic)
     elif topic in FILES:
-        text = FILES[topic].strip()
+        text = (_TOPICS / f"{topic}.txt").read_text(encoding="utf-8").strip()
     elif topic is not None and command is not None:
         text = command.get_help(click.Context(command, info_name=topic, parent=context.find_root()))
     elif topic is not None:
@@ -157,19 +110,12 @@ def _width() -> int:
 
 # --- `mdplan schema`
 
-_SCHEMA_EXAMPLES: Final = """\
-mdplan schema                   what `plan`, `validate` and `apply` take
-mdplan schema plan              what `plan --output` writes
-mdplan schema report apply      what --json prints, of stat, plan or apply
-mdplan schema op replace_match  one edit
-mdplan schema manifest          what `bot` takes"""
 
-
-@command(example=_SCHEMA_EXAMPLES)
+@command("schema")
 @click.argument("kind", metavar="[KIND]", default="batch", shell_complete=schema_kinds)
 @click.argument("name", metavar="[NAME]", required=False, shell_complete=schema_names)
 def schema(*, kind: str, name: str | None) -> Exit:
-    """Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest."""
+    """KIND is batch, plan, report, op or manifest, and NAME a report or an operation."""
     from mdplan.operations import OPERATIONS
     from mdplan.requests.json_schemas import SCHEMAS
     from mdplan.requests.schemas import operation_schema
@@ -204,17 +150,12 @@ def _checked(name: str | None, known: list[str], noun: str) -> str:
 
 _SHELLS: Final = ("bash", "fish", "zsh")
 
-_COMPLETION_EXAMPLES: Final = """\
-bash:  echo 'eval "$(mdplan completion bash)"' >> ~/.bashrc
-zsh:   echo 'eval "$(mdplan completion zsh)"' >> ~/.zshrc
-fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish"""
 
-
-@command(example=_COMPLETION_EXAMPLES)
+@command("completion")
 @click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> Exit:
-    """Print what makes SHELL complete mdplan's commands and options."""
+    """It completes commands, options, files, and what is in the files: headings, keys and tasks."""
     from click.shell_completion import get_completion_class
 
     from mdplan.cli.shell_completion import use_own_shells
@@ -240,14 +181,14 @@ _NAMES: Final = {
 }
 
 
-@command(example="mdplan doctor")
+@command("doctor")
 @engine_command(DoctorReport, HISTORY)
 def doctor(session: Session) -> Exit:
-    """Check that this folder supports safe edits, and suggest fixes.
+    """Checks whether mdplan can write and lock the folder.
 
-    Checks whether mdplan can write and lock the folder, and whether its store, whose file it names, can be
-    written and is whole. Looks for interrupted transactions and their files, also those of other users, and
-    shows the size of the history. Exits with 6 if something needs fixing.
+    Checks too whether its store, whose file it names, can be written and is whole. Looks for interrupted
+    transactions and their files, also those of other users, and shows the size of the history. Exits with 6
+    if something needs fixing.
     """
     from mdplan.engine.root_checks import examine
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
 
 
-@command(example="mdplan history\nmdplan history guide.md")
+@command("history")
 @click.argument("file", type=click.Path(readable=False), required=False)
 @click.option(
     "--limit",
@@ -65,7 +65,7 @@ def history(  # noqa: PLR0913 (one parameter for each option)
     older_than: float | None,
     dry_run: bool,
 ) -> Exit:
-    """List past transactions, the newest first; with FILE only those that changed it.
+    """With FILE, only those are listed that changed it.
 
     Each line begins with the ID of a transaction, which `mdplan undo` and --show take; the beginning of an ID
     is enough where no other begins so. Times are those of your time zone.
@@ -124,7 +124,7 @@ def _show(session: Session, transaction: str) -> Exit:
 # --- `mdplan show`
 
 
-@command(example="mdplan show 3f058f21")
+@command("show")
 @click.argument("plan_id", metavar="[PLAN]", required=False, shell_complete=plans)
 @click.option(
     "--format",
@@ -137,10 +137,9 @@ def _show(session: Session, transaction: str) -> Exit:
 @click.option("--against", metavar="PLAN", help="Show what differs from this other plan.")
 @engine_command(PlanReport, FILES, tells_people=True)
 def show(session: Session, *, plan_id: str | None, form: str, against: str | None) -> Exit:
-    """Show the saved plan PLAN, or the only pending plan.
+    """PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits.
 
-    PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits. The diff is made again: from
-    the files, or once the plan is applied from the history.
+    The diff is made again: from the files, or once the plan is applied from the history.
     """
     engine = session.open_engine()
     named = plan_output.named_plan(session, engine, plan_id, "show")
@@ -208,7 +207,7 @@ def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> 
 # --- `mdplan recover`
 
 
-@command(example="mdplan recover")
+@command("recover")
 @click.option("--keep-current", is_flag=True, help="Keep files that have changed since then.")
 @click.option("--restore-base", is_flag=True, help="Restore files that have changed since then, too.")
 @click.option(
@@ -217,10 +216,9 @@ def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> 
 @click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
 @engine_command(RecoverReport, COMMITS)
 def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: bool, yes: bool) -> Exit:
-    """Recover from an interrupted transaction.
+    """Rolls back your own transactions that a crash or a loss of power interrupted.
 
-    Rolls back your own transactions that a crash or a loss of power interrupted; the next edit does this too.
-    Nothing is lost: text that a file loses stays in the history.
+    The next edit does this too. Nothing is lost: text that a file loses stays in the history.
 
     A commit that another user, container or job began is listed with what --adopt would change; recover asks
     before it does that.

@@ -22,10 +22,6 @@ from mdplan.text.source import DocumentFormat, Source, sha256_hex
 if TYPE_CHECKING:
     from mdplan.merge.lines import GitResult, Merge
 
-_EXAMPLES: Final = """\
-mdplan merge base.md ours.md theirs.md -o merged.md
-mdplan merge --install          let git merge *.md of this repository with it
-mdplan merge --uninstall        let git merge them itself again"""
 # To git a driver that exits above 128 has failed; below it reports conflicts.
 _FAILED: Final = 129
 _OWN: Final = "mdplan merge %O "
@@ -46,7 +42,7 @@ _PARSE_SECONDS: Final = 20
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-@command(example=_EXAMPLES)
+@command("merge")
 @click.argument("files", metavar="[BASE OURS THEIRS | GLOB...]", nargs=-1, type=click.Path())
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write the result to FILE.")
 @click.option("--path", metavar="PATH", help="The path of the file in the repository, for messages.")
@@ -74,7 +70,7 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
     uninstall: bool,
     is_global: bool,
 ) -> int:
-    """Merge OURS and THEIRS, which both come from BASE.
+    """OURS and THEIRS both come from BASE.
 
     Independent changes of list items, table rows, keys of front matter and sections are merged; conflicts are
     marked with the path of their section. YAML, JSON, TOML and INI files are merged by key. git merges files

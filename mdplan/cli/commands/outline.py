@@ -6,45 +6,32 @@ from typing import Final
 
 import click
 
-from mdplan.cli.completion import headings
 from mdplan.cli.field_types import heading_path
-from mdplan.cli.options import field_option, field_options, given_fields
+from mdplan.cli.options import field_options, given_fields, long_option
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import FILES
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.stat import SectionEntry, StatReport
-from mdplan.requests.queries import FORMATS, StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.text.visible import escaped
 
 # Scripts read what the command printed under its old name.
 _OLD_NAME: Final = "stat"
 
-_EXAMPLE: Final = """\
-mdplan outline guide.md
-mdplan outline docs
-mdplan outline guide.md --under Install"""
 
-
-@command(name="outline", example=_EXAMPLE, rare=("links", "include"))
+@command("outline")
 @click.argument("file", type=click.Path(readable=False), default=".")
-@click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
-@field_option(StatRequest, "detail")
-@field_option(
-    StatRequest,
-    "under",
-    metavar="SECTION",
-    shell_complete=headings,
-    help="Only this section: its ID or heading; repeated, the headings of a path from outer to inner.",
+@long_option
+@field_options(
+    StatRequest, "detail", "under", "depth", "limit", "cursor", "include", "links", "encoding", "format"
 )
-@field_options(StatRequest, "depth", "limit", "cursor", "include", "links", "encoding")
-@field_option(StatRequest, "format", type=click.Choice(FORMATS))
 @engine_command(StatReport, FILES)
 def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], **options: object) -> Exit:
-    """Show the sections of FILE with their lines, or one row for each file of a folder or glob.
+    """FILE is a file, a folder or a glob, of which each file is one row.
 
-    FILE is relative to the folder that --root names, else to the current folder; without FILE it is that
+    It is relative to the folder that --root names, else to the current folder; without FILE it is that
     folder. With several roots NAME:PATH names a file too.
     """
     from mdplan.engine.stat import stat_files

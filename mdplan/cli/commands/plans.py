@@ -25,19 +25,18 @@ if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
 
 
-@command(example="mdplan plan batch.yaml", rare=batches.RARE_OVERRIDES)
+@command("plan")
 @batches.batch_argument
 @plan_output.output_option
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
 @batches.override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool | str) -> Exit:
-    """Show what BATCH would change, and save that as a plan; its files are not touched.
+    """BATCH is a JSON or YAML file, JSON itself, or - for standard input.
 
-    BATCH is a JSON or YAML file, JSON itself, or - for standard input. The diff goes to standard output, in a
-    form that `git apply` takes, and everything else to standard error. Paths in the batch and in the diff are
-    relative to the root; `markdownFile`, instead of `markdown`, names a file with the text, relative to
-    BATCH.
+    The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
+    Paths in the batch and in the diff are relative to the root; `markdownFile`, instead of `markdown`, names
+    a file with the text, relative to BATCH.
     """
     data = batches.read_input(batch)
     if isinstance(data, batches.BadInput):
@@ -56,7 +55,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE
 
 
-@command(example="mdplan validate batch.yaml", rare=batches.RARE_OVERRIDES)
+@command("validate")
 @batches.batch_argument
 @click.option(
     "--format",
@@ -69,10 +68,9 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
 @batches.override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def validate(session: Session, *, batch: str, form: str, **overrides: bool | str) -> Exit:
-    """Check BATCH and report every problem.
+    """BATCH is a JSON or YAML file, JSON itself, or - for standard input.
 
-    BATCH is a JSON or YAML file, JSON itself, or - for standard input. It is planned as `mdplan plan` does
-    it, but no diff is printed; with --json the report contains it.
+    It is planned as `mdplan plan` does it, but no diff is printed; with --json the report contains it.
     """
     data = batches.read_input(batch)
     if isinstance(data, batches.BadInput):
@@ -91,7 +89,7 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 # --- `mdplan apply`
 
 
-@command(example="mdplan apply\nmdplan apply 3f058f21", rare=batches.RARE_OVERRIDES)
+@command("apply")
 @click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
 @click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
@@ -118,12 +116,11 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     require_approval: bool,
     **overrides: bool | str,
 ) -> Exit:
-    """Apply PLAN, or the only pending plan; fail if a file has changed since the plan was made.
+    """PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits.
 
-    PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits; a file that
-    `mdplan plan --output` wrote; or a batch: a JSON or YAML file, or - for standard input, in which a base
-    hash or other evidence guards each edit. Without PLAN it is what is piped in; at a terminal it is the only
-    pending plan, which is shown before you are asked.
+    It can also be a file that `mdplan plan --output` wrote, or a batch: a JSON or YAML file, or - for
+    standard input, in which a base hash or other evidence guards each edit. Without PLAN it is what is piped
+    in; at a terminal it is the only pending plan, which is shown before you are asked.
     """
     from mdplan.engine.plans import PlanRef, read_apply_request, with_options
 
@@ -218,7 +215,7 @@ def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
 _LAST: Final = ("last", "HEAD", "latest")
 
 
-@command(example="mdplan undo\nmdplan undo 5507ccd771c6bc5d --dry-run")
+@command("undo")
 @click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
 @click.option("--dry-run", "--plan", is_flag=True, help="Only show the diff, and save it as a plan.")
 @click.option(
@@ -233,7 +230,7 @@ _LAST: Final = ("last", "HEAD", "latest")
 def undo(
     session: Session, *, transaction: str | None, dry_run: bool, on_stale: OnStale, require_approval: bool
 ) -> Exit:
-    """Undo the transaction TX, or your last one, and print the diff.
+    """The diff is printed as well.
 
     All its files get their old content back: what it created is removed, what it deleted or renamed comes
     back. A file that was changed since is refused. An undo is a transaction as well: undo it to redo.

@@ -36,16 +36,15 @@ _LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 _KEY: Final = lazy_pattern(r"(?:\\.|[^=\[\\]|\[(?:\\.|[^\]\\])*\])+")
 
 
-@command(name="set", example="mdplan set guide.md draft=false 'tags=[tea, hot]'")
+@command("set")
 @click.argument("words", nargs=-1, required=True, metavar="FILE... KEY=VALUE...", shell_complete=assignments)
 @proposal.choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | str | None) -> Exit:
-    """Set keys of front matter, or of a YAML, JSON, TOML or INI file.
+    """VALUE is text as you type it, except 3, 1.5, true, false, null, a date, [a, b] and {a: b}.
 
-    VALUE is text as you type it, except 3, 1.5, true, false, null, a date, [a, b] and {a: b}: in quotes
-    ('ver="3"') these are text too. KEY is dotted inside maps (author.name, nav[0].Home), and in an INI
-    file it follows its section (server.port).
+    In quotes ('ver="3"') these are text too. KEY is dotted inside maps (author.name, nav[0].Home), and in an
+    INI file it follows its section (server.port).
     """
     names = [word for word in words if "=" not in word or os.path.lexists(word)]
     pairs = [word for word in words if word not in names]
@@ -69,7 +68,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
 _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 
 
-@command(example="mdplan replace nightly stable guide.md --in Install")
+@command("replace")
 @click.argument("words", nargs=-1, required=True, metavar="OLD NEW FILE...", type=click.Path())
 @click.option(
     "--in", "section", metavar="SECTION", shell_complete=headings, help="Replace in this section only."
@@ -82,10 +81,10 @@ _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 @proposal.choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
-    """Replace OLD by NEW wherever it occurs in the text of FILE.
+    """Code, link targets, front matter and HTML stay as they are, unless --code is given.
 
-    Code, link targets, front matter and HTML stay as they are, unless --code is given. Words that are wrapped
-    over a line end are found too. Files without a match stay as they are; no match in any file is an error.
+    Words that are wrapped over a line end are found too. Files without a match stay as they are; no match in
+    any file is an error.
     """
     old, new, *names = _replaced(words, session.folder())
     files = proposal.expand_globs(names, session.folder())
@@ -117,7 +116,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     return _propose(session, files, [edit], given, given["section"], check)
 
 
-@command(example="mdplan append guide.md Install 'Restart the kettle.'")
+@command("append")
 @click.argument("file", type=click.Path())
 @click.argument("section", metavar="HEADING", shell_complete=headings)
 @click.argument("text", required=False, metavar="[TEXT|@FILE|-]")
@@ -133,10 +132,7 @@ def append(
     option: str | None,
     **choice: bool | str | None,
 ) -> Exit:
-    """Append TEXT to the section under HEADING.
-
-    Without TEXT your editor opens; @FILE is the text of a file, - is standard input.
-    """
+    """Without TEXT your editor opens; @FILE is the text of a file, - is standard input."""
     _check_order("append", file, (section, *([text] if text is not None else [])), session.folder())
     if option is not None and text is not None:
         raise Misuse("the text is given twice", "give it as the last word or with `--text`")
@@ -154,7 +150,7 @@ def append(
     return _propose(session, [file], [edit], choice, section)
 
 
-@command(example="mdplan tick todo.md 'Buy tea'")
+@command("tick")
 @click.argument("file", type=click.Path())
 @click.argument("items", nargs=-1, required=True, metavar="ITEM...", shell_complete=task_items)
 @click.option("--off", is_flag=True, help="Clear the box instead.")
@@ -172,7 +168,7 @@ def tick(
     section: str | None,
     **choice: bool | str | None,
 ) -> Exit:
-    """Tick the box of the tasks named ITEM: the text of a task, or a part of it that no other task has."""
+    """ITEM is the text of a task, or a part of it that no other task has."""
     _check_order("tick", file, items, session.folder())
     target = section_target(section) if section else {}
     outline = _outline(session, file)

@@ -1,57 +1,30 @@
 """`mdplan read`: the text of a place of a file."""
 
-import re
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from mdplan.cli.completion import headings
 from mdplan.cli.field_types import heading_path
-from mdplan.cli.options import field_option, field_options, given_fields
+from mdplan.cli.options import field_options, given_fields, long_option, section_option
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import FILES, PATTERNS
 from mdplan.markdown.headings import section_id_digits
 from mdplan.reports.read import ReadReport
-from mdplan.requests.queries import FORMATS
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
-from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.pattern import MatchType
 from mdplan.text.visible import escaped
 
 
-@command(
-    example="mdplan read guide.md --section Install",
-    rare=("anchor", "occurrence", "context", "until", "start_line", "max_characters", "regex"),
-)
+@command("read")
 @click.argument("file", type=click.Path(readable=False))
-@click.option(
-    "--section",
-    multiple=True,
-    metavar="SECTION",
-    shell_complete=headings,
-    help="A section: its ID or heading; repeated, the headings of a path from outer to inner.",
-)
-@field_options(ReadTarget, "anchor", "occurrence")
-@click.option("--own-body", is_flag=True, help="Of the section, only the text before its subsections.")
-@click.option("--lines", metavar="FIRST[-LAST]", help="Whole lines, counted from 1.")
-@click.option(
-    "--code-block", metavar="INDEX|LANGUAGE", help="Code in a fence: its index (from 0) or language."
-)
-@field_option(ReadTarget, "region", metavar="NAME")
-@field_option(ReadTarget, "front_matter", help="The front matter block.")
-@field_option(ReadTarget, "key", help="A key or item of YAML, JSON, TOML, INI or front matter.")
-@field_option(ReadTarget, "match", metavar="TEXT", help="Lines around the first match of TEXT.")
-@click.option("--regex", is_flag=True, help="TEXT is a regular expression.")
-@field_option(ReadTarget, "context")
-@field_option(ReadTarget, "start_line", help="From this line to the end, or to --until.")
-@field_option(ReadTarget, "until", metavar="REGEX")
+@section_option
+@field_options(ReadTarget, "anchor", "occurrence", "subsections", "lines", "code_block", "region")
+@field_options(ReadTarget, "front_matter", "key", "match", "match_type", "context", "start_line", "until")
 @field_options(ReadRequest, "max_characters", "cursor")
-@field_options(ReadTarget, "encoding")
-@field_option(ReadTarget, "format", type=click.Choice(FORMATS))
-@click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
+@field_options(ReadTarget, "encoding", "format")
+@long_option
 @engine_command(ReadReport, FILES, PATTERNS)
 def read(
     session: Session,
@@ -62,10 +35,9 @@ def read(
     is_long: bool,
     **options: object,
 ) -> Exit:
-    """Print the text of FILE, or of a part of it.
+    """Standard output gets the text as it is in the file, standard error a line that says what was read.
 
-    Standard output gets the text as it is in the file, standard error a line that says what was read. With
-    --long that line has the hashes that guard an edit against other changes.
+    With --long that line has the hashes that guard an edit against other changes.
     """
     from mdplan.engine.read import read_files
     from mdplan.reading.read import place_line, rest_lines
@@ -105,38 +77,13 @@ def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
         fields["section_id" if section_id_digits(names[0]) else "heading"] = names[0]
     elif names:
         fields["heading_path"] = names
-    if fields.pop("own_body", False):
-        fields["subsections"] = False
-    if fields.pop("regex", False):
-        fields["match_type"] = MatchType.REGEX
     if "code_block" in fields:
-        block = fields["code_block"]
-        fields["code_block"] = (
-            CodeBlockName(index=int(block)) if block.isdecimal() else CodeBlockName(language=block)
-        )
+        fields["code_block"] = CodeBlockName(**fields["code_block"])
     if "lines" in fields:
-        given = fields["lines"]
-        lines = _LINES.fullmatch(given)
-        first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
-        if not 1 <= first <= last:
-            return Diagnostic.invalid(
-                f"`--lines {given}`: expected a line or a range such as 12-25",
-                f"write `--lines {_range_in(given)}`",
-            )
-        fields["lines"] = LinesToRead(start=first, end=last)
+        fields["lines"] = LinesToRead(**fields["lines"])
     for name in ("match", "until"):
         if fields.get(name) == "":
             return Diagnostic.invalid(f"`{name}` is empty", "give at least one character")
     target = ReadTarget(file=file, **fields)
     conflict = next(target.conflicts(), None)
     return target if conflict is None else Diagnostic.invalid(conflict, ONE_PLACE)
-
-
-def _range_in(text: str) -> str:
-    """The range that somebody means with other signs, as in ``5,7``; else an example."""
-    numbers = [int(number) for number in re.findall(r"[0-9]{1,9}", text)]
-    is_range = len(numbers) == 2 and min(numbers) > 0
-    return "-".join(map(str, sorted(numbers))) if is_range else "12-25"
-
-
-_LINES: Final = lazy_pattern(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")

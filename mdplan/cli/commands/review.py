@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
 
 
-@command(
-    example="mdplan review\nmdplan review 3f058f21 --terminal",
-    rare=("override_rejection", "host", "port", "no_browser", "limit"),
-)
+@command("review")
 @click.argument("plan", required=False, shell_complete=plans)
 @click.option("--terminal", is_flag=True, help="Review here in the terminal, edit by edit.")
 @click.option(
@@ -58,12 +55,11 @@ def review(
     limit: int,
     **page: Any,  # noqa: ANN401 (what click makes of the options)
 ) -> Exit:
-    """Review pending plans: approve or reject them, as a whole or edit by edit.
+    """The review is a page in a browser, which this command serves until Ctrl-C ends it.
 
-    The review is a page in a browser, which this command serves until Ctrl-C ends it; the link that it prints
-    works once. PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits; without it, you
-    choose from the pending plans. `mdplan apply --require-approval` and `mdplan serve --require-approval`
-    apply only what was approved.
+    The link that it prints works once. PLAN is a plan ID, or the beginning of one with at least 4 of its hex
+    digits; without it, you choose from the pending plans. `mdplan apply --require-approval` and `mdplan
+    serve --require-approval` apply only what was approved.
     """
     from mdplan.engine.reviews import ReviewService
 

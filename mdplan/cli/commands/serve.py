@@ -29,12 +29,7 @@ _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 _ALL: Final = "all"
 
 
-@command(
-    "serve",
-    short_help="Serve agents over MCP, on standard input and output or over HTTP.",
-    example="mdplan serve --root docs",
-    rare=("tools", "mode", "log_file", "allowed_hosts", "allowed_origins", "max_body"),
-)
+@command("serve")
 @click.option(
     "--root",
     "roots",
@@ -82,7 +77,7 @@ def serve(
     log_file: Path | None,
     **offered: Any,  # noqa: ANN401 (what click makes of the options)
 ) -> int:
-    """Serve agents over MCP, on standard input and output, until the client disconnects.
+    """It serves on standard input and output, until the client disconnects.
 
     Clients start it themselves; their settings name the command: `mdplan serve --root DIR`.
     With --http it is started by a person or a service, and serves many clients until it is stopped; it then

@@ -1,0 +1,188 @@
+"""What each verb is, told once: for the commands, the tools of the toolset `md`, the library and their pages.
+
+The fields of a request say the rest where they are declared; see `described`. This module imports nothing of
+the engine, so that the program lists its commands without it.
+"""
+
+from collections.abc import Callable, Mapping
+from inspect import cleandoc
+from typing import Any, Final, NamedTuple, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Verb(NamedTuple):
+    """A verb: its `summary`; `examples` and `rare` options of its command; `title` and `tool` for agents.
+
+    A model pays for each word of `tool` with each request.
+    """
+
+    summary: str
+    examples: tuple[str, ...]
+    rare: tuple[str, ...] = ()
+    title: str = ""
+    tool: str = ""
+
+
+_RARE_OF_BATCHES: Final = ("allow_outline_change", "allow_duplicate_headings", "description", "revises")
+
+VERBS: Final[Mapping[str, Verb]] = {
+    "outline": Verb(
+        "Show the sections of a file, or the files of a folder.",
+        ("mdplan outline guide.md", "mdplan outline docs", "mdplan outline guide.md --under Install"),
+        ("links", "include"),
+        "Structure of a file",
+        """\
+Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
+with detail brief, one line each: first line, heading, ID if the heading repeats). Of a folder (recursive) \
+or glob: a line for each file.""",
+    ),
+    "read": Verb(
+        "Read a section, lines or another part of a file.",
+        ("mdplan read guide.md --section Install",),
+        ("anchor", "occurrence", "context", "until", "start_line", "max_characters", "match_type"),
+        "Text of a place",
+        """\
+Text of a file or of a place in it, or of several (targets). A code block, table or \
+list may go with a section. Long text is cut; nextCursor goes on.""",
+    ),
+    "search": Verb(
+        "Find text in files, by section.",
+        ("mdplan search nightly docs", "mdplan search --regex 'v[0-9]+' guide.md"),
+        (),
+        "Find text",
+        """\
+Find text: matches by section, as line:column, with their number. Literal and case-sensitive \
+by default. where, has and min choose files by front matter, also without a pattern; \
+filesOnly names files.""",
+    ),
+    "set": Verb(
+        "Set keys of front matter, or of a YAML, JSON, TOML or INI file.",
+        ("mdplan set guide.md draft=false 'tags=[tea, hot]'",),
+    ),
+    "replace": Verb(
+        "Replace OLD by NEW wherever it occurs in the text of files.",
+        ("mdplan replace nightly stable guide.md --in Install",),
+    ),
+    "append": Verb(
+        "Append TEXT to the section under HEADING.", ("mdplan append guide.md Install 'Restart the kettle.'",)
+    ),
+    "tick": Verb("Tick the boxes of tasks, named by their text.", ("mdplan tick todo.md 'Buy tea'",)),
+    "edit": Verb(
+        "Make any other edit, such as rename_heading.",
+        ("mdplan edit rename_heading guide.md --section Install --new-title Setup",),
+    ),
+    "validate": Verb(
+        "Check a batch and report every problem.",
+        ("mdplan validate batch.yaml",),
+        _RARE_OF_BATCHES,
+        "Preview edits",
+        "Preview of md_apply, with the same arguments: all problems, or a diff and a planId. Writes nothing.",
+    ),
+    "plan": Verb(
+        "Show what a batch of edits would change, and save the plan.",
+        ("mdplan plan batch.yaml",),
+        _RARE_OF_BATCHES,
+    ),
+    "apply": Verb(
+        "Apply a plan, or a batch with guards; fail if a file has changed.",
+        ("mdplan apply", "mdplan apply 3f058f21"),
+        _RARE_OF_BATCHES,
+        "Apply edits",
+        """\
+Edit one file (file, edits), several (files), or apply a preview (planId): all edits or none.
+
+- Edits address the file as you saw it, not each other's results, unless sequential. None may overlap.
+- A write needs to know what you saw: look first (md_stat, md_read, md_search), or give baseSha256, planId, \
+or in each edit expectedText, expectedValue, line hashes, sectionSha256 or a literal, case-sensitive \
+replace_match with an exact count, by default 1.
+- replace_match wants one match unless matchSelection or expectedMatchCount differ, and skips code, \
+link targets, images, front matter and HTML unless include names them.
+- dryRun: true gives a diff and planId, unguarded; {"planId": "..."} applies it.
+
+Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
+"replacement": "2.0"}]}""",
+    ),
+    "show": Verb("Show a saved plan again, or the only pending plan.", ("mdplan show 3f058f21",)),
+    "review": Verb(
+        "Review pending plans: approve or reject them, or single edits.",
+        ("mdplan review", "mdplan review 3f058f21 --terminal"),
+        ("override_rejection", "host", "port", "no_browser", "limit"),
+    ),
+    "history": Verb(
+        "List past transactions, the newest first, or show one.",
+        ("mdplan history", "mdplan history guide.md"),
+        (),
+        "Past commits",
+        "Past commits, newest first; with transaction its diff, with planId its review.",
+    ),
+    "undo": Verb(
+        "Undo or redo a transaction, by default your last one.",
+        ("mdplan undo", "mdplan undo 5507ccd771c6bc5d --dry-run"),
+        (),
+        "Past commits, undo",
+        """\
+action undo takes a whole one back (by default your last), unless a file changed since; undo the undo to \
+redo.""",
+    ),
+    "check": Verb(
+        "Report what a change by any tool broke in documents.",
+        ("mdplan check --since main docs", "mdplan check old.md new.md"),
+        ("hook",),
+    ),
+    "merge": Verb(
+        "Merge two versions of a document, also as git's merge driver.",
+        (
+            "mdplan merge base.md ours.md theirs.md -o merged.md",
+            "mdplan merge --install          let git merge *.md of this repository with it",
+            "mdplan merge --uninstall        let git merge them itself again",
+        ),
+    ),
+    "bot": Verb(
+        "Apply a manifest of edits to many files, all or nothing.",
+        ("mdplan bot plan manifest.yaml", "mdplan bot apply manifest.yaml"),
+    ),
+    "fleet": Verb(
+        "Apply a manifest to many repositories, each with a pull request.",
+        ("mdplan fleet open manifest.yaml repos.yaml", "mdplan fleet status manifest.yaml repos.yaml"),
+    ),
+    "recover": Verb("Recover from an interrupted transaction.", ("mdplan recover",)),
+    "doctor": Verb("Check that this folder supports safe edits, and suggest fixes.", ("mdplan doctor",)),
+    "schema": Verb(
+        "Print the JSON Schema of a batch, plan, report or operation.",
+        (
+            "mdplan schema                   what `plan`, `validate` and `apply` take",
+            "mdplan schema plan              what `plan --output` writes",
+            "mdplan schema report apply      what --json prints, of stat, plan or apply",
+            "mdplan schema op replace_match  one edit",
+            "mdplan schema manifest          what `bot` takes",
+        ),
+    ),
+    "help": Verb(
+        "Explain an operation or a command, with an example.",
+        ("mdplan help append_to_section", "mdplan help batch"),
+    ),
+    "completion": Verb(
+        "Print tab completion for a shell.",
+        (
+            "bash:  echo 'eval \"$(mdplan completion bash)\"' >> ~/.bashrc",
+            "zsh:   echo 'eval \"$(mdplan completion zsh)\"' >> ~/.zshrc",
+            "fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish",
+        ),
+    ),
+    "serve": Verb(
+        "Serve agents over MCP.",
+        ("mdplan serve --root docs",),
+        ("tools", "mode", "log_file", "allowed_hosts", "allowed_origins", "max_body"),
+    ),
+}
+
+
+def verb(name: str) -> Callable[[Function], Function]:
+    """Let the docstring of a function begin with what is said of the verb `name`."""
+
+    def decorate(function: Function) -> Function:
+        function.__doc__ = f"{VERBS[name].summary}\n\n{cleandoc(function.__doc__ or '')}"
+        return function
+
+    return decorate
