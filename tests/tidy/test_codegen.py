@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docs.codegen import generated as codegen
-from docs.codegen.case_pages import MEANINGS, messages_in
+from docs.codegen.case_pages import meanings, messages_in
 from docs.codegen.cases import GoldenCases
 from mdplan.diagnostics import Code
 from mdplan.mcp.tool import INTRODUCTIONS, tool_names
@@ -95,7 +95,7 @@ def test_every_code_and_operation_has_its_page_and_its_row(files: dict[str, str]
 
 
 def test_every_code_has_a_meaning_and_a_message(files: dict[str, str]) -> None:
-    assert list(MEANINGS) == list(Code)
+    assert list(meanings()) == list(Code)
     assert [code for code in Code if f"\n{code}: " not in files[f"docs/reference/errors/{code}.md"]] == []
 
 
