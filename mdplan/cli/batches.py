@@ -5,7 +5,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +14,7 @@ from click.core import ParameterSource
 from mdplan.cli.options import all_options, intent_options
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.field_names import RepeatedNameError, camel_case, unique_names
 from mdplan.plan import EditNumbers
 from mdplan.requests.spellings import op_of
@@ -30,25 +29,22 @@ _START_OF_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
 _EMPTY: Final = f"send a batch ({_EXAMPLE}), or name a saved plan (`mdplan review --list`)"
 
 
-@dataclass(frozen=True, slots=True)
-class BadInput:
-    """`problem`, and the `excerpt` of the text that it is about: lines for people, empty without a place."""
+class BadInput(Refused):
+    """INVALID_ARGUMENT: an input cannot be read.
 
-    problem: Diagnostic
-    excerpt: str = ""
+    `excerpt` has the lines at a `place` in its `text` for people; it is empty without a place.
+    """
 
-    @classmethod
-    def at(cls, text: str, place: Position | None, message: str, hint: str) -> "BadInput":
-        """INVALID_ARGUMENT at `place` in `text`."""
-        problem = Diagnostic.invalid(message, hint, place=place)
-        return cls(problem, marked(text, place) if place is not None else "")
+    def __init__(self, message: str, hint: str, place: Position | None = None, text: str = "") -> None:
+        super().__init__((Diagnostic.invalid(message, hint, place=place),))
+        self.excerpt = marked(text, place) if place is not None else ""
 
 
-def read_input(name: str) -> object | BadInput:
+def read_input(name: str) -> object:
     """The value in `name`: a file relative to the current folder, ``-`` for standard input, or JSON itself.
 
     Files that end in .yaml or .yml are YAML; other text is JSON where it begins so, else YAML. Texts of edits
-    that are in files (`markdownFile`) are read.
+    that are in files (`markdownFile`) are read. Raises `BadInput`.
     """
     if name.lstrip()[:1] in ("{", "["):
         return _decoded(name, "the argument", name, os.curdir)
@@ -56,13 +52,13 @@ def read_input(name: str) -> object | BadInput:
     try:
         data = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
     except (OSError, AttributeError) as error:  # A standard input that was closed has no attributes.
-        return BadInput(_unreadable(name, where, error))
+        raise _unreadable(name, where, error) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return BadInput(Diagnostic.invalid(f"{where} is not UTF-8", "save it as UTF-8"))
+        raise BadInput(f"{where} is not UTF-8", "save it as UTF-8") from None
     if not text.strip():
-        return BadInput(Diagnostic.invalid(f"{where} is empty", _EMPTY))
+        raise BadInput(f"{where} is empty", _EMPTY)
     folder = os.curdir if name == STANDARD_INPUT else os.path.dirname(name) or os.curdir  # noqa: PTH120
     return _decoded(text, where, name, folder)
 
@@ -75,19 +71,19 @@ def stdin_is_unused() -> bool:
         return False
 
 
-def _decoded(text: str, where: str, name: str, folder: str) -> object | BadInput:
+def _decoded(text: str, where: str, name: str, folder: str) -> object:
     if name.lower().endswith(_PAGES):
-        return BadInput(_no_batch(name, where))
+        raise _no_batch(name, where)
     is_json = text.lstrip()[:1] in ("{", "[") and not name.lower().endswith(_YAML)
     decoded = _from_json(text, where) if is_json else _from_yaml(text, where, name)
-    return decoded if isinstance(decoded, BadInput) else _with_text_files(decoded, folder)
+    return _with_text_files(decoded, folder)
 
 
 def _from_json(text: str, where: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
         return json.loads(text, object_pairs_hook=unique_names)
     except (RecursionError, ValueError) as error:
-        return json_problem(text, where, error)
+        raise json_problem(text, where, error) from None
 
 
 def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JSON)
@@ -98,27 +94,27 @@ def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JS
     is_yaml = name.lower().endswith(_YAML)
     if isinstance(located, Diagnostic):
         if not is_yaml and SEVERAL in located.message:
-            return BadInput(_no_batch(name, where))
-        return BadInput.at(text, located.place, located.message, located.hint)
+            raise _no_batch(name, where)
+        raise BadInput(located.message, located.hint, located.place, text)
     if not isinstance(located.data, dict | list):
-        return BadInput(_no_batch(name, where))
+        raise _no_batch(name, where)
     return located.data
 
 
-def _no_batch(name: str, where: str) -> Diagnostic:
+def _no_batch(name: str, where: str) -> BadInput:
     """`name` has text, but that is not a batch: a page that somebody wants to edit, perhaps."""
     is_page = name.lower().endswith(_PAGES)
     what = f"{where} is a document, not a batch of edits" if is_page else f"{where} is not a batch of edits"
     page = escaped(name) if is_page else "FILE"
-    return Diagnostic.invalid(
+    return BadInput(
         what,
         f"to edit it: `mdplan edit OP {page}` or `mdplan replace OLD NEW {page}`; for a batch, {_EXAMPLE}",
     )
 
 
-def _unreadable(name: str, where: str, error: Exception) -> Diagnostic:
+def _unreadable(name: str, where: str, error: Exception) -> BadInput:
     if isinstance(error, FileNotFoundError) and _START_OF_ID.fullmatch(name):
-        return Diagnostic.invalid(
+        return BadInput(
             f"{where} is no file, and too short for the ID of a plan",
             "give at least 4 of its digits: `mdplan review --list` lists the plans",
         )
@@ -129,11 +125,11 @@ def _unreadable(name: str, where: str, error: Exception) -> Diagnostic:
             if similar
             else f"name a JSON or YAML file, or a plan (`mdplan review --list`); {_EXAMPLE}"
         )
-        return Diagnostic.invalid(f"there is no file {where}", hint)
+        return BadInput(f"there is no file {where}", hint)
     if isinstance(error, IsADirectoryError):
-        return Diagnostic.invalid(f"{where} is a folder", f"name a JSON or YAML file; {_EXAMPLE}")
+        return BadInput(f"{where} is a folder", f"name a JSON or YAML file; {_EXAMPLE}")
     reason = getattr(error, "strerror", None) or "there is none"
-    return Diagnostic.invalid(f"{where} cannot be read: {reason}", f"name a JSON or YAML file; {_EXAMPLE}")
+    return BadInput(f"{where} cannot be read: {reason}", f"name a JSON or YAML file; {_EXAMPLE}")
 
 
 def _similar(name: str) -> str | None:
@@ -231,10 +227,10 @@ class _Mistake(NamedTuple):
 def json_problem(text: str, where: str, error: Exception) -> BadInput:
     """Why `text` of `where` is no JSON, after `json.loads` raised `error`."""
     if isinstance(error, RepeatedNameError):
-        return BadInput.at(text, None, f"{where} cannot be read: {error}", "keep one of the two")
+        return BadInput(f"{where} cannot be read: {error}", "keep one of the two")
     if not isinstance(error, json.JSONDecodeError):
         message = f"{where} is not JSON: it is nested too deeply, or a number in it is too long"
-        return BadInput.at(text, None, message, "send a smaller batch")
+        return BadInput(message, "send a smaller batch")
     mistake = next(filter(None, (look(text, error) for look in _FINDERS)), None)
     if mistake is None:
         reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
@@ -242,7 +238,7 @@ def json_problem(text: str, where: str, error: Exception) -> BadInput:
     place = Position(
         text.count("\n", 0, mistake.offset) + 1, mistake.offset - text.rfind("\n", 0, mistake.offset)
     )
-    return BadInput.at(text, place, f"{where} is not JSON: {mistake.message}", mistake.hint)
+    return BadInput(f"{where} is not JSON: {mistake.message}", mistake.hint, place, text)
 
 
 def _lost_quotes(text: str, error: json.JSONDecodeError) -> _Mistake | None:
@@ -377,6 +373,7 @@ def _counted(entry: Any) -> tuple[str, int] | None:  # noqa: ANN401 (any JSON)
 
 # --- Texts of edits in separate files: `markdownFile` in place of `markdown`
 
+_NAME_A_FILE: Final = "give the path of a file, relative to the batch"
 _FIELDS: Final = {"markdownFile": "markdown", "replacementFile": "replacement", "diffFile": "diff"}
 
 
@@ -390,31 +387,22 @@ def _with_text_files(batch: Any, folder: str) -> Any:  # noqa: ANN401 (any JSON)
     fields: dict[str, Any] = {}
     for name, value in batch.items():
         field = _FIELDS.get(camel_case(name))
-        text = _text_of(name, field, value, batch, folder) if field else value
-        if isinstance(text, BadInput):
-            return text
-        fields[field or name] = text
+        fields[field or name] = _text_of(name, field, value, batch, folder) if field else value
     for name in ("edits", "files"):
         if isinstance(batch.get(name), list):
             fields[name] = [_with_text_files(entry, folder) for entry in batch[name]]
-            if bad := next((entry for entry in fields[name] if isinstance(entry, BadInput)), None):
-                return bad
     return fields
 
 
-def _text_of(name: str, field: str, value: object, edit: dict[str, Any], folder: str) -> str | BadInput:
+def _text_of(name: str, field: str, value: object, edit: dict[str, Any], folder: str) -> str:
     if field in edit:
-        return _bad(f"an edit has `{name}` and `{field}`", "give one of them")
+        raise BadInput(f"an edit has `{name}` and `{field}`", "give one of them")
     if not isinstance(value, str):
-        return _bad(f"`{name}` is not a string", "give the path of a file, relative to the batch")
+        raise BadInput(f"`{name}` is not a string", _NAME_A_FILE)
     try:
         return Path(folder, value).read_bytes().decode("utf-8")
     except OSError as error:
         reason = f"`{escaped(value)}` of `{name}` cannot be read: {error.strerror}"
-        return _bad(reason, "give the path of a file, relative to the batch")
+        raise BadInput(reason, _NAME_A_FILE) from None
     except ValueError:
-        return _bad(f"`{escaped(value)}` of `{name}` is not UTF-8 text", "save it as UTF-8")
-
-
-def _bad(message: str, hint: str) -> BadInput:
-    return BadInput(Diagnostic.invalid(message, hint))
+        raise BadInput(f"`{escaped(value)}` of `{name}` is not UTF-8 text", "save it as UTF-8") from None

@@ -11,7 +11,7 @@ import click
 
 from mdplan.cli.completion import headings
 from mdplan.cli.field_types import IndexOrNameType, LineRangeType
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limits import LimitOption, in_words
 from mdplan.requests.queries import FORMAT_PATTERN, FORMATS
@@ -187,13 +187,12 @@ def field_options(request: type[Any], *names: str) -> Decorator[Any]:
     return all_options(*(_field_option(request, name) for name in names))
 
 
-def given_fields(options: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:
-    """The `options` that the user gave. Errors: INVALID_ARGUMENT for bytes that are not text."""
+def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The `options` that the user gave. Raises `Refused` for bytes that are not text."""
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     if any(map(value_has_surrogate, given.values())):
-        return Diagnostic.invalid(
-            "an option contains bytes that are not text", "write it in the encoding of the terminal"
-        )
+        hint = "write it in the encoding of the terminal"
+        raise Refused((Diagnostic.invalid("an option contains bytes that are not text", hint),))
     return given
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mdplan.cli.report_text import diff_for_people, file_list, plan_size, problem_texts
-from mdplan.cli.session import Session
+from mdplan.cli.session import Session, checked
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.reports.plan import ApplyReport, PlanComparison, PlanReport
@@ -30,18 +30,15 @@ output_option = click.option(
 )
 
 
-def print_diff(session: Session, engine: "Engine", report: PlanReport) -> Problems:
+def print_diff(session: Session, engine: "Engine", report: PlanReport) -> None:
     """Write the exact diff of a stored plan to standard output, or its picture to a terminal.
 
-    Gives what is wrong when its exact bytes cannot be had: a diff that is not exact is not printed as one.
+    Raises `Refused` when its exact bytes cannot be had: a diff that is not exact is not printed as one.
     """
-    if session.console.as_json or not report.diff or report.plan_id is None:
-        return ()
-    exact = report.diff.encode("utf-8") if _is_whole(report) else engine.diff_bytes(report.plan_id)
-    if not isinstance(exact, bytes):
-        return exact
-    write_diff(session, exact)
-    return ()
+    if not session.console.as_json and report.diff and report.plan_id is not None:
+        is_whole = report.diff_exact and not report.diff_truncated
+        exact = report.diff.encode("utf-8") if is_whole else checked(engine.diff_bytes(report.plan_id))
+        write_diff(session, exact)
 
 
 def write_diff(session: Session, exact: bytes) -> None:
@@ -188,10 +185,6 @@ def write_document(parts: Iterable[bytes], path: Path) -> Problems:
     return ()
 
 
-def _is_whole(report: PlanReport) -> bool:
-    return bool(report.diff_exact) and not report.diff_truncated
-
-
 def _file_argument(path: Path) -> str:
     return f"./{path}" if str(path).startswith("-") else str(path)
 
@@ -219,10 +212,10 @@ def short_id(plan_id: str) -> str:
     return plan_id.removeprefix(_PREFIX)[:_SHORT]
 
 
-def full_id(engine: "Engine", text: str) -> str | Diagnostic:
+def full_id(engine: "Engine", text: str) -> str:
     """The plan ID that begins with `text`: the whole, or at least 4 of its hex digits.
 
-    Errors: PLAN_NOT_FOUND, and INVALID_ARGUMENT where several begin so.
+    Raises `Refused`: PLAN_NOT_FOUND, and INVALID_ARGUMENT where several begin so.
     """
     digits = text.removeprefix(_PREFIX).lower()
     if len(digits) >= _SHORT or not PLAN_ID.fullmatch(text):
@@ -233,14 +226,18 @@ def full_id(engine: "Engine", text: str) -> str | Diagnostic:
         return found[0]
     if not found:
         hint = "`mdplan review --list` lists the saved plans"
-        return Code.PLAN_NOT_FOUND.problem(f"no saved plan has an ID that begins with `{digits}`", hint)
+        return checked(
+            Code.PLAN_NOT_FOUND.problem(f"no saved plan has an ID that begins with `{digits}`", hint)
+        )
     names = ", ".join(f"`{short_id(each)}`" for each in found[:_LISTED])
-    return Diagnostic.invalid(
-        f"{len(found)} saved plans have IDs that begin with `{digits}`", f"give more digits: {names}"
+    return checked(
+        Diagnostic.invalid(
+            f"{len(found)} saved plans have IDs that begin with `{digits}`", f"give more digits: {names}"
+        )
     )
 
 
-def named_plan(session: Session, engine: "Engine", text: str | None, verb: str) -> str | Diagnostic:
+def named_plan(session: Session, engine: "Engine", text: str | None, verb: str) -> str:
     """Return the plan ID that begins with `text`, or without one the only pending plan, for `mdplan VERB`."""
     return _only_pending(session, engine, verb) if text is None else full_id(engine, text)
 
@@ -276,22 +273,26 @@ def plan_row(entry: "ReviewEntry", style: Style) -> str:
     return f"{short_id(review.plan_id)}  {painted}  {time}{title}  {size}  {files}{by}"
 
 
-def _only_pending(session: Session, engine: "Engine", verb: str) -> str | Diagnostic:
+def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
     """The ID of the only pending plan, for `mdplan VERB`. Where there are several, they are listed.
 
-    Errors: INVALID_ARGUMENT where there is none, or more than one.
+    Raises `Refused`: INVALID_ARGUMENT where there is none, or more than one.
     """
     pending = _pending_plans(engine)
     if not pending:
-        return Diagnostic.invalid(
-            "no plan is pending here",
-            "make one with `mdplan plan BATCH`, or edit at once: `mdplan edit --help`",
+        return checked(
+            Diagnostic.invalid(
+                "no plan is pending here",
+                "make one with `mdplan plan BATCH`, or edit at once: `mdplan edit --help`",
+            )
         )
     if len(pending) == 1:
         return pending[0].review.plan_id
     for entry in pending:
         session.console.note(plan_row(entry, session.console.err))
-    return Diagnostic.invalid(
-        f"{len(pending)} plans are pending",
-        f"name one: `mdplan {verb} {short_id(pending[0].review.plan_id)}`",
+    return checked(
+        Diagnostic.invalid(
+            f"{len(pending)} plans are pending",
+            f"name one: `mdplan {verb} {short_id(pending[0].review.plan_id)}`",
+        )
     )

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from mdplan.cli.options import all_options
 from mdplan.cli.plan_output import short_id
 from mdplan.cli.report_text import diff_for_people, line_counts, problem_text
-from mdplan.cli.session import Session
+from mdplan.cli.session import Session, checked
 from mdplan.cli.terminal import Style, open_in_browser, shown, shown_paths
 from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
 from mdplan.decisions import Verdict
@@ -706,10 +706,8 @@ def review_on_page(session: Session, plan: str | None, options: PageOptions) -> 
     engine = session.open_engine(require_approval=True)
     at = ""
     if plan is not None:
-        loaded = engine.library.load(plan)
-        if not isinstance(loaded, tuple):
-            return session.refuse(loaded)
-        at = f"&plan={loaded[0].plan_id}"
+        loaded, _ = checked(engine.library.load(plan))
+        at = f"&plan={loaded.plan_id}"
 
     def announce_link(link: str) -> None:
         session.console.note("Plans can be reviewed at this link, which works once. Ctrl-C ends it.")

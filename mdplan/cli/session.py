@@ -6,22 +6,23 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mdplan.cli.options import session_options
 from mdplan.cli.terminal import Console, shown
-from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
+from mdplan.diagnostics import Code, Diagnostic, Exit, Problems, Refused
 from mdplan.documents.workspace import Workspace, find_root, folder_of, found_root, root_name_of
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
-    from mdplan.cli.batches import BadInput
     from mdplan.documents.files import OutlinedFiles
     from mdplan.engine.engine import Engine
     from mdplan.settings import Settings
 
+
+Value = TypeVar("Value")
 
 # What these say depends on which folder is the root.
 _ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
@@ -77,10 +78,6 @@ class Session:
     def refuse(self, *problems: Diagnostic) -> Exit:
         """End with `problems`, errors all or some of them."""
         return self.finish(refusal(self.shape, problems))
-
-    def refuse_input(self, bad: "BadInput") -> Exit:
-        """End with what cannot be read, and the line where that is."""
-        return self.finish(refusal(self.shape, (bad.problem,)), excerpt=bad.excerpt)
 
     def finish(self, report: Report, batch: object = None, excerpt: str = "") -> Exit:
         """End with `report`, as JSON or with its problems for people; the exit code that it asks for.
@@ -146,6 +143,14 @@ class Session:
         return " ".join([command, *(f"--root {shlex.quote(root)}" for root in self.roots)])
 
 
+def checked(value: Value | Diagnostic | Problems) -> Value:
+    """Return `value`, or raise `Refused`, which `engine_command` reports, if it is what is wrong."""
+    problems = (value,) if isinstance(value, Diagnostic) else value
+    if isinstance(problems, tuple) and problems and all(isinstance(each, Diagnostic) for each in problems):
+        raise Refused(problems)
+    return cast("Value", value)
+
+
 def exit_of(report: Report) -> Exit:
     """Return the exit code that the error of `report` asks for; DONE without one."""
     return report.error.code.exit if report.error is not None else Exit.DONE
@@ -180,6 +185,9 @@ def engine_command(
                 return function(session, **given)
             except StorageRefused as refused:
                 return session.refuse(*refused.problems)
+            except Refused as refused:
+                excerpt = getattr(refused, "excerpt", "")
+                return session.finish(refusal(shape, refused.diagnostics), excerpt=excerpt)
 
         decorated: Callable[..., Exit] = session_options(options, quiet=tells_people)(callback)
         return decorated

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli.report_text import problem_texts
-from mdplan.cli.session import Session, engine_command
+from mdplan.cli.session import Session, checked, engine_command
 from mdplan.cli.terminal import shown
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
@@ -59,9 +59,7 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
             )
         )
     report = _compared(paths[0], paths[1]) if since is None else _since(session, since, paths)
-    if isinstance(report, Diagnostic):
-        return session.refuse(report)
-    return _finish(session, report, form)
+    return _finish(session, checked(report), form)
 
 
 def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckReport | Diagnostic:
@@ -88,13 +86,11 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
     return report
 
 
-def _compared(old: str, new: str) -> CheckReport | Diagnostic:
+def _compared(old: str, new: str) -> CheckReport:
     from mdplan.checks import check_documents
 
-    before, after = (_outline(path, new) for path in (old, new))
-    if isinstance(before, Diagnostic):
-        return before
-    return after if isinstance(after, Diagnostic) else check_documents(new, before, after)
+    before, after = (checked(_outline(path, new)) for path in (old, new))
+    return check_documents(new, before, after)
 
 
 def _outline(path: str, like: str) -> "Outline | Diagnostic":

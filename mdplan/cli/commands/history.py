@@ -10,10 +10,10 @@ import click
 
 from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
-from mdplan.cli.session import Session, engine_command, exit_of
+from mdplan.cli.session import Session, checked, engine_command, exit_of
 from mdplan.cli.terminal import Style, has_terminal, shown
 from mdplan.cli.usage import command
-from mdplan.diagnostics import Diagnostic, Exit, Problems
+from mdplan.diagnostics import Exit
 from mdplan.engine.history_list import list_transactions
 from mdplan.limits import COMMITS, FILES, HISTORY
 from mdplan.reports.history import (
@@ -113,9 +113,7 @@ def _show(session: Session, transaction: str) -> Exit:
     report = engine.transaction(transaction)
     if report.ok and not session.console.as_json:
         plan_output.print_warnings(session, report)
-        exact = engine.transaction_diff(transaction)
-        if not isinstance(exact, bytes):
-            return session.refuse(*exact)
+        exact = checked(engine.transaction_diff(transaction))
         session.console.note(transaction_text(report.transactions[0], session.console.err))
         plan_output.write_diff(session, exact)
     return session.finish(report)
@@ -142,10 +140,7 @@ def show(session: Session, *, plan_id: str | None, form: str, against: str | Non
     The diff is made again: from the files, or once the plan is applied from the history.
     """
     engine = session.open_engine()
-    named = plan_output.named_plan(session, engine, plan_id, "show")
-    if isinstance(named, Diagnostic):
-        return session.refuse(named)
-    plan_id = named
+    plan_id = plan_output.named_plan(session, engine, plan_id, "show")
     if against is not None:
         return _compare(session, engine, plan_id, against)
     report = engine.show(plan_id)
@@ -156,9 +151,8 @@ def show(session: Session, *, plan_id: str | None, form: str, against: str | Non
         return session.finish(report)
     if form == "auto":
         form = "text" if session.console.diff_is_for_people else "patch"
-    problems = () if session.console.as_json else _write_plan(session, engine, plan_id, form)
-    if problems:
-        return session.refuse(*problems)
+    if not session.console.as_json:
+        _write_plan(session, engine, plan_id, form)
     session.finish(report)
     if report.applied:
         session.console.note("This plan is applied: its files have the planned text.")
@@ -170,10 +164,7 @@ def show(session: Session, *, plan_id: str | None, form: str, against: str | Non
 
 def _compare(session: Session, engine: "Engine", plan_id: str, against: str) -> Exit:
     """Show what the plan does otherwise than the plan `against`, from one result to the other."""
-    old = plan_output.full_id(engine, against)
-    if isinstance(old, Diagnostic):
-        return session.refuse(old)
-    report = engine.compare(plan_id, old)
+    report = engine.compare(plan_id, plan_output.full_id(engine, against))
     compared = report.comparison
     if compared is not None:
         plan_output.write_diff(session, compared.diff.encode("utf-8"))
@@ -183,25 +174,19 @@ def _compare(session: Session, engine: "Engine", plan_id: str, against: str) -> 
     return code
 
 
-def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> Problems:
-    """Write the plan to standard output as `form`: text, markdown or patch. Returns why it failed."""
+def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> None:
+    """Write the plan to standard output as `form`: text, markdown or patch."""
     if form == "patch":
-        exact = engine.diff_bytes(plan_id)
-        if not isinstance(exact, bytes):
-            return exact
-        session.console.data(exact)
-        return ()
+        session.console.data(checked(engine.diff_bytes(plan_id)))
+        return
     from mdplan.cli.views import markdown_comment, plan_text
     from mdplan.engine.reviews import ReviewService
 
-    opened = ReviewService(engine).open(plan_id)
-    if isinstance(opened, tuple):
-        return opened
+    opened = checked(ReviewService(engine).open(plan_id))
     if form == "markdown":
         session.console.text(markdown_comment(opened.review, opened.file))
     else:
         session.console.paged(plan_text(opened, session.console.out))
-    return ()
 
 
 # --- `mdplan recover`

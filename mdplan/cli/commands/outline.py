@@ -10,7 +10,7 @@ from mdplan.cli.field_types import heading_path
 from mdplan.cli.options import field_options, given_fields, long_option
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage import command
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.diagnostics import Exit
 from mdplan.limits import FILES
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.stat import SectionEntry, StatReport
@@ -37,8 +37,6 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
     from mdplan.engine.stat import stat_files
 
     given = given_fields({**options, "under": under[0] if len(under) == 1 else under})
-    if isinstance(given, Diagnostic):
-        return session.refuse(given)
     files, request = session.open_files(), StatRequest(file=session.named(file), **given)
     report = stat_files(files, request)
     if report.diagnostics and len(under) == 1:

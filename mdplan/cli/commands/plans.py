@@ -39,8 +39,6 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     a file with the text, relative to BATCH.
     """
     data = batches.read_input(batch)
-    if isinstance(data, batches.BadInput):
-        return session.refuse_input(data)
     engine = session.open_engine()
     draft = engine.draft(data, overrides=overrides)
     report = draft.report
@@ -73,8 +71,6 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
     It is planned as `mdplan plan` does it, but no diff is printed; with --json the report contains it.
     """
     data = batches.read_input(batch)
-    if isinstance(data, batches.BadInput):
-        return session.refuse_input(data)
     report = session.open_engine().draft(data, overrides=overrides).report
     if form == "sarif":
         plan_output.print_sarif(session, report, batch if Path(batch).is_file() else "batch")
@@ -129,8 +125,6 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
         raise Misuse("--check cannot be combined with --rebase", "--check is about the files as planned")
     engine = session.open_engine(require_approval=require_approval)
     data = _data(session, engine, plan)
-    if isinstance(data, batches.BadInput):
-        return session.refuse_input(data)
     request = (
         PlanRef(plan_id=data) if isinstance(data, str) else read_apply_request(data, engine.settings.batch)
     )
@@ -174,30 +168,27 @@ def _finish(session: Session, engine: "Engine", report: ApplyReport, data: objec
         code = session.finish(report)
         plan_output.print_applied(session, report)
         return code
-    problems = plan_output.print_diff(session, engine, report)
-    if problems:
-        return session.refuse(*problems)
+    plan_output.print_diff(session, engine, report)
     session.finish(report)
     plan_output.print_summary(session, report)
     return Exit.WOULD_CHANGE if check else Exit.DONE
 
 
-def _data(session: Session, engine: "Engine", plan: str | None) -> object | batches.BadInput:
+def _data(session: Session, engine: "Engine", plan: str | None) -> object:
     """The batch or plan document to be applied, or the ID of a plan."""
     if plan is None and not batches.stdin_is_unused():
         plan = STANDARD_INPUT
     if plan is not None and (not plan_output.PLAN_ID.fullmatch(plan) or os.path.lexists(plan)):
         return batches.read_input(plan)
-    plan_id = plan_output.named_plan(session, engine, plan, "apply")
-    return batches.BadInput(plan_id) if isinstance(plan_id, Diagnostic) else plan_id
+    return plan_output.named_plan(session, engine, plan, "apply")
 
 
 def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
     """Show the pending plan and ask whether to apply it; the exit code where it is not applied."""
     report = engine.show(plan_id)
-    problems = plan_output.print_diff(session, engine, report) if report.ok else report.diagnostics
-    if problems:
-        return session.refuse(*problems)
+    if not report.ok:
+        return session.refuse(*report.diagnostics)
+    plan_output.print_diff(session, engine, report)
     if session.console.as_json or not has_terminal():
         session.finish(report)
         plan_output.print_nobody_to_ask(session)
@@ -256,9 +247,7 @@ def undo(
         if isinstance(exact, bytes):
             plan_output.write_diff(session, exact)
     elif not report.applied:
-        problems = plan_output.print_diff(session, engine, report)
-        if problems:
-            return session.refuse(*problems)
+        plan_output.print_diff(session, engine, report)
     session.finish(report)
     if report.applied:
         plan_output.print_undone(session, report, is_redo=is_redo)

@@ -14,7 +14,7 @@ import click
 from mdplan.cli import proposal
 from mdplan.cli.completion import assignments, headings, task_items
 from mdplan.cli.field_types import AssignmentType, KeyType, edit_text, read_content, section_target
-from mdplan.cli.session import Session, engine_command
+from mdplan.cli.session import Session, checked, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import command
@@ -175,9 +175,7 @@ def tick(
     edits = []
     for item in items:
         text = item if outline is None or section else _task_text(session, outline, item, file, is_off=off)
-        if isinstance(text, Diagnostic):
-            return session.refuse(text)
-        edits.append({"op": "set_task", "item": text, "done": not off, **target})
+        edits.append({"op": "set_task", "item": checked(text), "done": not off, **target})
     return _propose(session, [file], edits, choice, section)
 
 

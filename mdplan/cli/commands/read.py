@@ -7,7 +7,7 @@ import click
 
 from mdplan.cli.field_types import heading_path
 from mdplan.cli.options import field_options, given_fields, long_option, section_option
-from mdplan.cli.session import Session, engine_command
+from mdplan.cli.session import Session, checked, engine_command
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import FILES, PATTERNS
@@ -42,10 +42,7 @@ def read(
     from mdplan.engine.read import read_files
     from mdplan.reading.read import place_line, rest_lines
 
-    fields = given_fields(options)
-    target = fields if isinstance(fields, Diagnostic) else _target(session.named(file), fields)
-    if isinstance(target, Diagnostic):
-        return session.refuse(target)
+    target = checked(_target(session.named(file), given_fields(options)))
     limits: dict[str, Any] = {"max_characters": max_characters} if max_characters is not None else {}
     request = ReadRequest(targets=(target,), cursor=cursor, **limits)
     files = session.open_files()

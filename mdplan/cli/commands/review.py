@@ -15,11 +15,11 @@ from mdplan.cli.review import (
     review_on_page,
     review_plan_in_terminal,
 )
-from mdplan.cli.session import Session, engine_command
+from mdplan.cli.session import Session, checked, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import agrees, ask, has_terminal, shown
 from mdplan.cli.usage import command
-from mdplan.diagnostics import Diagnostic, Exit, Problems
+from mdplan.diagnostics import Diagnostic, Exit, Problems, Refused
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
@@ -67,10 +67,7 @@ def review(
         refuse_page_options("--list" if lists else "--json")
         return _list(session, ReviewService(session.open_engine()), limit)
     if plan is not None:
-        found = full_id(session.open_engine(), plan)
-        if isinstance(found, Diagnostic):
-            return session.refuse(found)
-        plan = found
+        plan = full_id(session.open_engine(), plan)
     if not terminal:
         return review_on_page(session, plan, PageOptions(**page))
     refuse_page_options("--terminal")
@@ -132,16 +129,12 @@ def _chosen(session: Session, reviewing: "ReviewService", limit: int) -> str | N
 
 def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overrides: bool) -> Exit:
     opened = _opened(session, reviewing, plan_id)
-    if isinstance(opened, Exit):
-        return opened
     earlier = reviewing.earlier(opened)
     outcome = review_plan_in_terminal(opened, _dialog(session), session.console.err, earlier)
     if outcome is None:
         session.console.note("Nothing decided.")
         return Exit.APPROVAL
-    decision = _decide(reviewing, opened, outcome, overrides=overrides)
-    if isinstance(decision, tuple):
-        return session.refuse(*decision)
+    decision = checked(_decide(reviewing, opened, outcome, overrides=overrides))
     return _decided(session, reviewing, decision)
 
 
@@ -177,20 +170,18 @@ def _decide(
     )
 
 
-def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan | Exit":
-    """The plan, or a new one for its files if they changed; the exit code if there is neither."""
-    opened = reviewing.open(plan_id)
-    if isinstance(opened, tuple):
-        return session.refuse(*opened)
+def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan":
+    """The plan, or a new one for its files if they changed. Raises `Refused` if there is neither."""
+    opened = checked(reviewing.open(plan_id))
     if opened.stale and agrees("The files have changed. Plan the same edits on them as they are now?"):
         report = reviewing.engine.replan(plan_id)
         if not report.ok or report.plan_id is None:
-            return session.refuse(*report.diagnostics)
+            raise Refused(report.diagnostics)
         return _opened(session, reviewing, report.plan_id)
     if opened.stale:
-        return session.refuse(*opened.stale)
+        raise Refused(opened.stale)
     if opened.state == "applied":
-        return session.refuse(_APPLIED)
+        raise Refused((_APPLIED,))
     if opened.decision is not None:
         by = shown(opened.decision.decided_by)
         done = "requested changes to" if opened.decision.requests_changes else opened.decision.verdict

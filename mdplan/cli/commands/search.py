@@ -40,10 +40,7 @@ def search(session: Session, *, pattern: str, file: str, is_long: bool, **option
 
     if not pattern or value_has_surrogate(pattern):
         return session.refuse(_NO_TEXT)
-    given = given_fields(options)
-    if isinstance(given, Diagnostic):
-        return session.refuse(given)
-    request = SearchRequest(pattern=pattern, file=session.named(file), **given)
+    request = SearchRequest(pattern=pattern, file=session.named(file), **given_fields(options))
     if not os.path.lexists(session.named(file)) and os.path.lexists(session.named(pattern)):
         call = shlex.join(["mdplan", "search", file, pattern])
         raise Misuse(f"there is no file `{file}`", f"the text comes first: `{call}`")
