@@ -21,12 +21,13 @@ from mdplan.requests.spellings import op_of
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position
 from mdplan.text.visible import escaped
+from mdplan.words import say
 
 _YAML: Final = (".yaml", ".yml")
 _PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
 _EXAMPLE: Final = "`mdplan help batch` shows one"
 _START_OF_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
-_EMPTY: Final = f"send a batch ({_EXAMPLE}), or name a saved plan (`mdplan review --list`)"
+_EMPTY: Final = say("send a batch ({}), or name a saved plan ({mdplan review --list})", _EXAMPLE)
 
 
 class BadInput(Refused):
@@ -116,14 +117,14 @@ def _unreadable(name: str, where: str, error: Exception) -> BadInput:
     if isinstance(error, FileNotFoundError) and _START_OF_ID.fullmatch(name):
         return BadInput(
             f"{where} is no file, and too short for the ID of a plan",
-            "give at least 4 of its digits: `mdplan review --list` lists the plans",
+            say("give at least 4 of its digits: {mdplan review --list} lists the plans"),
         )
     if isinstance(error, FileNotFoundError):
         similar = _similar(name)
         hint = (
             f"did you mean `{escaped(similar)}`?"
             if similar
-            else f"name a JSON or YAML file, or a plan (`mdplan review --list`); {_EXAMPLE}"
+            else say("name a JSON or YAML file, or a plan ({mdplan review --list}); {}", _EXAMPLE)
         )
         return BadInput(f"there is no file {where}", hint)
     if isinstance(error, IsADirectoryError):

@@ -14,6 +14,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.reports.plan import ApplyReport, PlanComparison, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted
+from mdplan.words import Command, say
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -225,7 +226,7 @@ def full_id(engine: "Engine", text: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        hint = "`mdplan review --list` lists the saved plans"
+        hint = say("{mdplan review --list} lists the saved plans")
         return checked(
             Code.PLAN_NOT_FOUND.problem(f"no saved plan has an ID that begins with `{digits}`", hint)
         )
@@ -283,7 +284,7 @@ def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
         return checked(
             Diagnostic.invalid(
                 "no plan is pending here",
-                "make one with `mdplan plan BATCH`, or edit at once: `mdplan edit --help`",
+                say("make one with {step plan}, or edit at once: `mdplan edit --help`"),
             )
         )
     if len(pending) == 1:
@@ -293,6 +294,6 @@ def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
     return checked(
         Diagnostic.invalid(
             f"{len(pending)} plans are pending",
-            f"name one: `mdplan {verb} {short_id(pending[0].review.plan_id)}`",
+            say("name one: {}", Command(verb, short_id(pending[0].review.plan_id))),
         )
     )
