@@ -1,38 +1,25 @@
 """Reports as answers: the same shape for success and refusal, and within the size that clients take."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.field_names import camel_case, unknown_fields
 from mdplan.mcp.flat_schema import object_schema, request_properties
 from mdplan.mcp.tool import ToolResult
-from mdplan.plan import EditResult, MatchResult
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport
-from mdplan.reports.plan import (
-    ApplyReport,
-    Approved,
-    FileReport,
-    PlanReport,
-    ReviewComment,
-    ReviewReport,
-    UndoneTransaction,
-)
+from mdplan.reports.plan import PlanReport, ReviewReport
 from mdplan.reports.read import ReadReport, SearchedFile, SearchReport
 from mdplan.requests.batch import validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.schemas import Schema
-from mdplan.text.lines import Lines
-from mdplan.text.source import visible
-from mdplan.text.visible import counted
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
 MOST_CHARACTERS: Final = 50_000
@@ -43,27 +30,14 @@ AnyReport = TypeVar("AnyReport", bound=Report)
 WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
 
 
-def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = MOST_CHARACTERS) -> ToolResult:
-    """Return `report` as data and as text; `text_of` gives the text of a success.
-
-    Lists that grow with a batch are cut to fit into `most` characters.
-    """
-    wire = cut_lists(to_wire(report), most)
-    if not report.ok:
-        return refused(report, wire)
-    return ToolResult(text=text_of(report), structured=wire, is_refusal=False)
+def answered(wire: Mapping[str, Any]) -> ToolResult:
+    """Return the report `wire` as the answer of a tool: as data, and the same as text."""
+    return ToolResult(text=text_of(wire), structured=wire, is_refusal=not wire["ok"])
 
 
-def refused(report: Report, wire: Mapping[str, Any]) -> ToolResult:
-    """Return the refusal `report`, whose data are `wire`."""
-    return ToolResult(text=refusal_text(report), structured=wire, is_refusal=True)
-
-
-def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> ToolResult:
-    """Return the answer of a plan or an apply, its diff cut between hunks if it is too long."""
-    if wire_size(report) > most:
-        report = with_short_diff(report, most)
-    return answer(report, partial(plan_text, most=most), most)
+def answer_within(wire: dict[str, Any], most: int) -> ToolResult:
+    """Return the report `wire` as an answer, its lists cut where it is longer than `most` characters."""
+    return answered(cut_lists(wire, most if wire["ok"] else min(most, _MOST_OF_A_REFUSAL)))
 
 
 def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:
@@ -112,52 +86,119 @@ def cut_diff(diff: str, room: int) -> str:
     return diff[:kept]
 
 
-# --- Reports as text: short if the call went well, complete if it was refused
+# --- The text of a report
 #
-# Some clients show a model only the structured data of a success, others only the text; of a refusal, most
-# show only the text. So each of the two has to do without the other.
+# Some clients show a model only the data of an answer, others only the text. So the text is made of the data,
+# and says all of it.
 
 # Some clients cut the text of an error near 11,000 characters.
 _MOST_OF_A_REFUSAL: Final = 10_000
-_MOST_ROWS: Final = 50
 
-# What the note takes that says how much was cut.
-_CUT_NOTE_CHARACTERS: Final = 60
-_HASH_DIGITS: Final = 16
+# Texts of several lines, which stand below the other facts, as they are.
+_TEXTS: Final = frozenset({"outline", "inventory", "listing", "hits", "content", "diff"})
+
+# The problems are around the facts, and HTML is for an App.
+_APART: Final = frozenset({"ok", "error", "diagnostics", "html"})
+
+_OF_A_PROBLEM: Final = frozenset({"code", "message", "hint", "file", "editIndex", "place", "candidates"})
+
+# Lists whose entries need no name above them.
+_OBVIOUS: Final = frozenset({"editResults", "files", "problem", "results"})
+
+# What is said in a sentence where it is false, and where it is true; other facts are said by their names.
+SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
+    "applied": ("Nothing was written.", "Applied."),
+    "alreadyApplied": ("", "That was done before: nothing was written now."),
+    "noOp": ("", "Nothing to do: the files already are as the edits ask."),
+    "stored": ("The plan could not be stored, so nothing can be applied.", ""),
+    "rebased": ("", "The files had changed: a new plan was made for them as they are."),
+    "contentExact": ("Some bytes are not text and shown as \\xNN.", ""),
+    "diffTruncated": ("", "The diff is cut."),
+    "more": ("", "There are older ones: raise limit."),
+}
 
 # What `{+path}` of a template leaves as it is.
 _RESERVED: Final = "/:?#[]@!$&'()*+,;=-._~"
 
 
-def plan_text(report: PlanReport, most: int, listing: Sequence[str] = ()) -> str:
-    """Text of a plan or an apply that went well: outcome, files, edits, warnings and diff.
-
-    `listing` takes the place of the rows of its files. What is before the diff is cut where the text would
-    be longer than `most` characters.
-    """
-    warnings = dict.fromkeys(report.warnings)
-    for result in report.edit_results:
-        warnings.update(dict.fromkeys(result.warnings))
-    lines = [
-        _outcome(report),
-        *(listing or _rows((_file_row(file, is_written=report.applied) for file in report.files), "files")),
-        *_rows(map(_edit_row, report.edit_results), "edits"),
-        *_rows((f"warning {_diagnostic(problem)}" for problem in warnings), "warnings"),
-    ]
-    lines += review_lines(report.review) if report.review is not None else ()
-    if report.diff_truncated:
-        lines.append(f"The diff is cut. All of it: resource {diff_uri(report.plan_id or '')}")
-    diff = visible("\n\n" + report.diff.removesuffix("\n")) if report.diff else ""
-    return _cut(visible("\n".join(lines)), most - len(diff), "lines") + diff
+def text_of(wire: Mapping[str, Any]) -> str:
+    """Return all that the report `wire` says, as text: its problems, its facts, then what is long."""
+    error = [wire["error"]] if "error" in wire else []
+    others = [each for each in wire.get("diagnostics", ()) if each not in error]
+    facts = {name: value for name, value in wire.items() if name not in _APART}
+    return "\n".join([*map(_problem, error), *_lines(facts), *map(_problem, others)])
 
 
-def refusal_text(report: Report) -> str:
-    """Text of a refusal: all problems with their codes, places, hints and candidates."""
-    lines = [_diagnostic(problem) for problem in listed_problems(report)]
-    outcome = _what_was_written(report)
-    if outcome:
-        lines.insert(1, outcome)
-    return _cut(visible("\n".join(lines)), _MOST_OF_A_REFUSAL, "lines about further problems")
+def _lines(entry: Mapping[str, Any]) -> Iterator[str]:
+    """The facts of `entry` in one line, and below it its lists and texts."""
+    said = [name for name, value in entry.items() if not _is_long(name, value)]
+    sentences = [sentence[entry[name]] for name, sentence in SENTENCES.items() if name in said]
+    facts = [_fact(name, entry) for name in said if name not in SENTENCES]
+    line = " ".join(filter(None, [*sentences, ", ".join(filter(None, facts))]))
+    if line:
+        yield line
+    for name, value in entry.items():
+        if _is_long(name, value):
+            yield from _long(name, value)
+
+
+def _is_long(name: str, value: object) -> bool:
+    if isinstance(value, Mapping):
+        return name == "problem" or any(_is_long(inner, each) for inner, each in value.items())
+    is_text = isinstance(value, str) and (name in _TEXTS or "\n" in value)
+    return is_text or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value))
+
+
+def _long(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 (any JSON)
+    if isinstance(value, str):
+        if value:
+            yield value.removesuffix("\n")
+    else:
+        if name not in _OBVIOUS:
+            yield f"{name}:"
+        for each in [value] if isinstance(value, Mapping) else value:
+            yield from [_problem(each)] if "code" in each else _lines(each)
+
+
+def _fact(name: str, entry: Mapping[str, Any]) -> str:
+    """The fact `name` of `entry`; lines, and what a heading is, are one fact each."""
+    value = entry[name]
+    match name, value:
+        case "startLine", _ if "endLine" in entry:
+            total = f" of {entry['totalLines']}" if "totalLines" in entry else ""
+            fact = f"{value}-{entry['endLine']}{total}"
+        case ("endLine" | "totalLines", _) if "startLine" in entry:
+            fact = ""
+        case "level", _ if "headingPath" in entry:
+            fact = ""
+        case "headingPath", _:
+            fact = f"{'#' * entry.get('level', 0)} {' > '.join(value) or '(preamble)'}".lstrip()
+        case "file", str():
+            fact = value
+        case _, bool():
+            fact = name if value else f"{name} false"
+        case _, list() if all(isinstance(each, str | int) for each in value):
+            fact = f"{name} {', '.join(map(str, value))}" if value else ""
+        case _, str() | int() | float():
+            fact = f"{name} {value}"
+        case _:
+            fact = f"{name} {json.dumps(value, ensure_ascii=False)}" if value else ""
+    return fact
+
+
+def _problem(problem: Mapping[str, Any]) -> str:
+    where = [problem["file"]] if "file" in problem else []
+    where += [f"editIndex {problem['editIndex']}"] if "editIndex" in problem else []
+    if "place" in problem:
+        where.append(f"line {problem['place']['line']} column {problem['place']['col']}")
+    text = problem["code"] + (f" ({', '.join(where)})" if where else "")
+    text += f": {problem['message']}" if "message" in problem else ""
+    text += f"\n  hint: {problem['hint']}" if problem.get("hint") else ""
+    candidates = (
+        each if isinstance(each, str) else next(_lines(each)) for each in problem.get("candidates", ())
+    )
+    others = {name: value for name, value in problem.items() if name not in _OF_A_PROBLEM}
+    return "\n  ".join([text, *candidates, *_lines(others)])
 
 
 def listed_problems(report: Report) -> tuple[Diagnostic, ...]:
@@ -171,148 +212,14 @@ def outline_uri(file: str) -> str:
     return f"mdplan://outline/{quote(file, safe=_RESERVED)}"
 
 
+def with_diff_resource(wire: dict[str, Any], plan_id: str | None) -> dict[str, Any]:
+    """`wire`, which says where all of its diff is, if that was cut."""
+    return {**wire, "diffResource": diff_uri(plan_id or "")} if wire.get("diffTruncated") else wire
+
+
 def diff_uri(plan_id: str) -> str:
     """Address of the resource that contains the whole diff of a plan."""
     return f"mdplan://plans/{plan_id}/diff"
-
-
-def _outcome(report: PlanReport) -> str:
-    sums = _sums(report)
-    if isinstance(report, ApplyReport) and report.applied:
-        if report.already_applied or report.receipt is None:
-            return f"Already applied; nothing was written now. Plan {report.plan_id}: {sums}."
-        how = " to the files as they are now, by a new plan" if report.rebased else ""
-        undone = f" Undid the transaction {_undone(report.undone)}." if report.undone is not None else ""
-        return f"Applied{how}. Plan {report.plan_id}: {sums}.{undone}{_approval(report.approved)}"
-    if report.no_op:
-        return f"Nothing to do: the files already are as the edits ask. Plan {report.plan_id}."
-    if report.stored is False:
-        how = "The plan could not be stored, so nothing can be applied: ask a person to run `mdplan doctor`."
-    else:
-        how = f'To apply exactly this: md_apply {{"planId": "{report.plan_id}"}}'
-    return f"Planned, nothing was written: {sums}. {how}"
-
-
-def _undone(undone: UndoneTransaction) -> str:
-    return f"{undone.transaction} by {undone.actor}" if undone.actor else undone.transaction
-
-
-def _approval(approved: Approved | None) -> str:
-    """Who approved it, and what they said."""
-    if approved is None:
-        return ""
-    return f" Approved by {approved.decided_by}{f': {approved.comment}' if approved.comment else '.'}"
-
-
-def _sums(report: PlanReport) -> str:
-    changed = [file for file in report.files if file.changed]
-    added = sum(file.lines_added for file in changed)
-    removed = sum(file.lines_removed for file in changed)
-    count = len(report.edit_results) if report.edits_applied is None else report.edits_applied
-    edits = counted(count, "edit")
-    if report.rejected:
-        edits += (
-            f" (without {', '.join(map(str, report.rejected[:_MOST_ROWS]))} of those that were asked for)"
-        )
-    return f"{edits}, {counted(len(changed), 'file')} changed, +{added} -{removed} lines"
-
-
-def _file_row(file: FileReport, *, is_written: bool) -> str:
-    """A file and its hash: that of its base, or where it `is_written` that of its result."""
-    if not file.changed:
-        return f"{file.file}: unchanged, baseSha256 {(file.base_sha256 or '')[:_HASH_DIGITS]}"
-    name = file.file if file.new_file is None else f"{file.file} renamed to {file.new_file}"
-    parts = [f"+{file.lines_added} -{file.lines_removed}"]
-    parts += ["created"] if file.base_sha256 is None else []
-    parts += ["deleted"] if file.result_sha256 is None else []
-    if file.base_sha256 is not None and not is_written:
-        parts.append(f"baseSha256 {file.base_sha256[:_HASH_DIGITS]}")
-    if file.result_sha256 is not None:
-        parts.append(f"resultSha256 {file.result_sha256[:_HASH_DIGITS]}")
-    links = f", {counted(file.references_updated, 'link')} rewritten" if file.references_updated else ""
-    return f"{name}: {', '.join(parts)}{links}"
-
-
-def _edit_row(result: EditResult) -> str:
-    parts = ["no change"] if result.no_op else []
-    if result.matches_found is not None:
-        parts.append(
-            f"{result.matches_replaced} of {counted(result.matches_found, 'match', 'matches')} replaced"
-        )
-    if result.excluded_matches:
-        parts.append(f"skipped: {_kinds(result.excluded_matches)}")
-    if result.result_lines:
-        places = list(dict.fromkeys(map(_lines, result.result_lines)))
-        parts.append(
-            f"writes lines {', '.join(places[:_MOST_ROWS])}{', …' if len(places) > _MOST_ROWS else ''}"
-        )
-    if result.new_section_id is not None:
-        parts.append(f"newSectionId {result.new_section_id}")
-    if result.hunk_offsets is not None:
-        parts.append(f"hunks moved by {', '.join(f'{lines:+d}' for lines in result.hunk_offsets)} lines")
-    if result.line_ends_normalized:
-        parts.append("line ends differ from the file's and were converted")
-    row = f"editIndex {result.edit_index} {result.op} in {result.file}: {'; '.join(parts) or 'done'}"
-    # What was changed is in the diff; what was only found is here.
-    matches = map(_match_row, result.matches) if result.no_op else ()
-    return "\n".join([row, *_rows(matches, "matches")])
-
-
-def _match_row(match: MatchResult) -> str:
-    return f"  {match.line}:{match.col} {json.dumps(match.text, ensure_ascii=False)}"
-
-
-def _what_was_written(report: Report) -> str | None:
-    if not isinstance(report, PlanReport):
-        return None
-    if report.applied:
-        return "The files were written all the same."
-    if any(problem.code is Code.COMMIT_IN_DOUBT for problem in report.diagnostics):
-        return "It is not known whether the files were written: look at them before going on."
-    return "Nothing was written."
-
-
-def _diagnostic(problem: Diagnostic) -> str:
-    where = [] if problem.file is None else [problem.file]
-    where += [] if problem.edit_index is None else [f"editIndex {problem.edit_index}"]
-    where += [] if problem.place is None else [f"line {problem.place.line} column {problem.place.col}"]
-    place = f" ({', '.join(where)})" if where else ""
-    text = f"{problem.code}{place}: {problem.message}"
-    text += f"\n  hint: {problem.hint}" if problem.hint else ""
-    return "\n".join([text, *(f"  {candidate_row(candidate)}" for candidate in problem.candidates)])
-
-
-def candidate_row(candidate: Candidate) -> str:
-    """A place that an address could mean, in one line."""
-    path = " > ".join(candidate.heading_path) or "(preamble)"
-    section_id = f"sectionId {candidate.section_id} " if candidate.section_id else ""
-    return f"lines {candidate.start_line}-{candidate.end_line} {section_id}{path}"
-
-
-def _rows(rows: Iterable[str], what: str) -> Iterator[str]:
-    """The first of `rows`, and how many more there are."""
-    listed: Sequence[str] = list(rows)
-    yield from listed[:_MOST_ROWS]
-    if len(listed) > _MOST_ROWS:
-        yield f"… and {len(listed) - _MOST_ROWS} more {what}"
-
-
-def _cut(text: str, most: int, what: str) -> str:
-    """`text` in about `most` characters, cut between lines where there are lines."""
-    if len(text) <= most:
-        return text
-    kept = text[: max(most - _CUT_NOTE_CHARACTERS, 0)]
-    kept = kept[: kept.rfind("\n")] if "\n" in kept else kept
-    omitted = text.count("\n", len(kept))
-    return f"{kept}\n… and {omitted} more {what}"
-
-
-def _lines(lines: Lines) -> str:
-    return str(lines.start) if lines.start == lines.end else f"{lines.start}-{lines.end}"
-
-
-def _kinds(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} in {kind}" for kind, count in sorted(counts.items()))
 
 
 # --- Long lists of a report lose their end, and the report says so
@@ -422,48 +329,6 @@ def _with_list(value: dict[str, Any], path: list[str], entries: list[Any]) -> di
     return {**value, name: _with_list(value[name], below, entries) if below else entries}
 
 
-# --- Comments of a reviewer, as text for the author of the plan
-
-_SHORT: Final = len("sha256-") + 16
-_QUOTED: Final = 200
-
-
-def review_lines(review: ReviewReport) -> Iterator[str]:
-    """`review` in lines; the diff of a revised plan is after them."""
-    plan = review.plan_id[:_SHORT]
-    comment = f": {_one_line(review.comment)}" if review.comment else ""
-    if review.verdict is None:
-        yield f"Nobody decided about the plan {plan}."
-    else:
-        what = "requested changes to" if review.verdict == "changes requested" else review.verdict
-        yield f"{review.decided_by} {what} the plan {plan} ({review.channel}){comment}"
-    yield from map(_comment, review.comments)
-    compared = review.comparison
-    if compared is None:
-        return
-    files = ", ".join(f"{each.file} +{each.lines_added} -{each.lines_removed}" for each in compared.files)
-    yield f"From that plan to {compared.plan_id[:_SHORT]}: {files or 'no difference'}"
-    if compared.diff_truncated:
-        yield "The diff between the plans is cut."
-    if compared.diff:
-        yield compared.diff.removesuffix("\n")
-
-
-def _comment(comment: ReviewComment) -> str:
-    parts = [comment.edit] if comment.edit else []
-    if comment.file is not None:
-        end = f"-{comment.end_line}" if comment.end_line != comment.start_line else ""
-        side = " before the plan" if comment.side == "before" else ""
-        parts.append(f"{comment.file}:{comment.start_line}{end}{side}")
-    quote = f" `{_one_line(comment.quote)[:_QUOTED]}`" if comment.quote else ""
-    changed = " (these lines differ now)" if comment.outdated else ""
-    return f"- {', '.join(parts)}{quote}{changed}: {_one_line(comment.text)}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 # --- Reads and searches: as much as fits, and a cursor to go on
 
 Content = TypeVar("Content")
@@ -483,16 +348,6 @@ def fit_to_size(
 def smaller_limit(amount: int, size: int, most: int) -> int:
     """Return less than `amount`, which has `size`: nine tenths of what fits if all parts have one size."""
     return max(1, min(amount - 1, amount * most * 9 // (size * 10)))
-
-
-def wire_size(report: Report) -> int:
-    """How many characters `report` takes as JSON."""
-    return size_of(to_wire(report))
-
-
-def larger_form_size(text_of: Callable[[AnyReport], str]) -> Callable[[AnyReport], int]:
-    """Return a function that counts the characters of a report as JSON or as text, whichever is longer."""
-    return lambda report: max(wire_size(report), len(text_of(report)))
 
 
 def with_fewer_hits(report: SearchReport, most: int, size: Callable[[SearchReport], int]) -> SearchReport:
@@ -553,16 +408,12 @@ def read_within(
     return replace(report, results=tuple(replace(result, left_out=None) for result in report.results))
 
 
-def refused_if_too_long(
-    answer: ToolResult, shape: type[AnyReport], most: int, refuse: Callable[[AnyReport], ToolResult]
-) -> ToolResult:
-    """`answer`, or a refusal where it is longer than `most`: nothing was written, so nothing is lost."""
-    if max(size_of(dict(answer.structured)), len(answer.text)) <= most:
-        return answer
+def too_long(shape: type[AnyReport], most: int) -> AnyReport:
+    """Return the refusal of an answer that cannot be cut: nothing was written, so nothing is lost."""
     problem = Code.BATCH_TOO_LARGE.problem(
         f"the answer would be longer than {most} characters", "ask for fewer places, or for one file"
     )
-    return refuse(refusal(shape, (problem,)))
+    return refusal(shape, (problem,))
 
 
 # --- Arguments of a tool call
@@ -583,7 +434,7 @@ def with_valid_arguments(
             if value is not None or camel_case(name) in {"value", "expectedValue"}
         }
         problem = not_unicode(present)
-        return call(present) if problem is None else answer(refusal(shape, (problem,)), str)
+        return call(present) if problem is None else answered(to_wire(refusal(shape, (problem,))))
 
     return call_guarded
 

@@ -2,23 +2,26 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import groupby, islice
 from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.mcp import answers
-from mdplan.mcp.tool import ToolResult, shown_files
+from mdplan.mcp.tool import shown_files
 from mdplan.plan import EditResult, MatchResult
 from mdplan.reading.plain_text import key_lines
 from mdplan.reading.read import file_listing, hit_lines
 from mdplan.reading.stat_text import inventory_lines, row_line, section_line, unique_length
 from mdplan.reports.base import Report, to_wire
-from mdplan.reports.history import HistoryReport
+from mdplan.reports.history import HistoryReport, TransactionEntry
 from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
-from mdplan.reports.read import ReadReport, SearchedFile, SearchReport
+from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchReport
 from mdplan.reports.stat import LinkCounts, SectionEntry, StatReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
+
+_NO_COMMIT: Final = "the history has no commit here"
 
 # A diff that is shorter is shown as it is.
 _MOST_OF_A_PREVIEW: Final = 1_200
@@ -32,17 +35,18 @@ _AT_LINE: Final = lazy_pattern(r" at line \d+")
 _MOST_HASHES: Final = 3
 
 
-def compact_plan_answer(report: PlanReport, most: int, *, was_shown: bool = False) -> ToolResult:
-    """ToolResult for a plan or a commit; without its diff where that `was_shown` with the plan before."""
+def plan_wire(report: PlanReport, most: int, *, was_shown: bool = False) -> dict[str, Any]:
+    """A plan or a commit as decoded JSON; without its diff where that `was_shown` with the plan before."""
     if not report.ok:
-        return answers.refused(report, answers.cut_lists(compact_wire(report), most))
+        wire = compact_wire(report)
+        if any(problem.code is Code.COMMIT_IN_DOUBT for problem in report.diagnostics):
+            del wire["applied"]
+        return wire
     shortened = answers.with_short_diff(_without_redundancy(report, was_shown=was_shown), most)
     is_remembered = shown_files() is not None and report.applied
     is_listed = len(report.files) > (_MOST_HASHES if is_remembered else _MOST_FILES)
     listing = answers.first_lines(_listing(report.files), most // 2, "files") if is_listed else []
-    wire = _wire(report, shortened, listing)
-    text = answers.plan_text(shortened, most, listing)
-    return ToolResult(text=text, structured=answers.cut_lists(wire, most), is_refusal=False)
+    return _wire(report, shortened, listing)
 
 
 def _without_redundancy(report: PlanReport, *, was_shown: bool) -> PlanReport:
@@ -155,6 +159,7 @@ def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> 
         wire["editResults"] = [_edit(each) for each in shortened.edit_results]
     if shortened.warnings:
         wire["warnings"] = [problem_wire(each) for each in shortened.warnings]
+    wire = answers.with_diff_resource(wire, shortened.plan_id)
     # The diff is long, and is after what is short.
     return {name: wire[name] for name in sorted(wire, key=lambda name: name == "diff")}
 
@@ -192,28 +197,18 @@ def _match(match: MatchResult) -> str:
 
 # --- Stat, read and search: long lists as one text of lines, short ones as objects
 
+# What only full detail is for.
+_REPEATED: Final = ("sectionSha256", "tokens", "anchor")
 # More sections are lines of text.
 MOST_OBJECTS: Final = 40
 _USUAL: Final[dict[str, object]] = {"format": "markdown", "encoding": "utf-8", "bom": False}
+
+# Fields of a stat that are lines of `outline` or `inventory`.
+_IN_LINES: Final = (
+    *("keys", "files", "code_blocks", "tables", "lists", "tasks", "anchors", "regions", "links"),
+    "inventory_totals",
+)
 _DERIVED: Final = frozenset({"finalNewline", "lineEnds", "bytes", "detail"})
-
-
-def without_redundancy(report: StatReport, *, inventories_wanted: bool) -> StatReport:
-    """Return `report` without empty inventories and what its rows repeat, unless `inventories_wanted`."""
-    if not report.ok or inventories_wanted:
-        return report
-    return replace(
-        report,
-        detail=None,
-        sections=tuple(map(_bare, report.sections)),
-        keys=None if report.keys is None else tuple(replace(each, sha256=None) for each in report.keys),
-        code_blocks=report.code_blocks or None,
-        tables=report.tables or None,
-        tasks=report.tasks if report.tasks is not None and report.tasks.total else None,
-        anchors=None,
-        regions=report.regions or None,
-        links=_broken_only(report.links),
-    )
 
 
 def _broken_only(links: LinkCounts | None) -> LinkCounts | None:
@@ -224,31 +219,32 @@ def _broken_only(links: LinkCounts | None) -> LinkCounts | None:
     )
 
 
-def _bare(section: SectionEntry) -> SectionEntry:
-    return replace(section, section_sha256=None, tokens=None, anchor=None)
+def stat_wire(
+    report: StatReport, *, inventories_wanted: bool = True, as_objects: bool | None = None
+) -> dict[str, Any]:
+    """A stat as decoded JSON: many sections are lines of `outline`, few ones, or `as_objects`, `sections`.
 
-
-def stat_wire(report: StatReport, *, as_objects: bool | None = None) -> dict[str, Any]:
-    """A stat as decoded JSON: many sections are lines of `outline`, few ones, or `as_objects`, `sections`."""
+    Unless `inventories_wanted`, it has no empty inventories and nothing that its rows repeat.
+    """
     if not report.ok:
         return compact_wire(report)
-    bare = replace(
-        report,
-        sections=(),
-        keys=None,
-        files=None,
-        code_blocks=None,
-        tables=None,
-        lists=None,
-        tasks=None,
-        anchors=None,
-        regions=None,
-        links=None,
-        inventory_totals=None,
-    )
+    if not inventories_wanted:
+        report = replace(
+            report,
+            detail=None,
+            keys=None if report.keys is None else tuple(replace(each, sha256=None) for each in report.keys),
+            code_blocks=report.code_blocks or None,
+            tables=report.tables or None,
+            tasks=report.tasks if report.tasks is not None and report.tasks.total else None,
+            anchors=None,
+            regions=report.regions or None,
+            links=_broken_only(report.links),
+        )
+    nothing: dict[str, Any] = dict.fromkeys(_IN_LINES)
+    bare = replace(report, sections=(), **nothing)
     wire = compact_wire(bare)
     wire = {name: each for name, each in wire.items() if name not in _DERIVED and each != _USUAL.get(name)}
-    wire |= _unusual_lines(report) | _rows(report, as_objects=as_objects)
+    wire |= _unusual_lines(report) | _rows(report, as_objects=as_objects, is_bare=not inventories_wanted)
     if wire.get("totalSections") == len(report.sections):
         del wire["totalSections"]
     inventory = _lines(inventory_lines(report))
@@ -262,28 +258,29 @@ def _unusual_lines(report: StatReport) -> dict[str, Any]:
     return found | ({"finalNewline": False} if report.final_newline is False else {})
 
 
-def _rows(report: StatReport, *, as_objects: bool | None) -> dict[str, Any]:
+def _rows(report: StatReport, *, as_objects: bool | None, is_bare: bool) -> dict[str, Any]:
     if report.files is not None:
         return {"outline": _lines(line for row in report.files for line in row_line(row))}
     if report.keys is not None:
         return {"outline": _lines(key_lines(report.keys))}
     if not report.sections or report.ini_sections is not None:
         return {}
-    if not is_outline(report, as_objects=as_objects):
-        return {"sections": [_row(section) for section in report.sections]}
     digits = unique_length(report.sections)
-    return {"outline": _lines(section_line(each, digits, is_short=True) for each in report.sections)}
+    if len(report.sections) > MOST_OBJECTS if as_objects is None else not as_objects:
+        return {"outline": _lines(section_line(each, digits, is_short=True) for each in report.sections)}
+    return {"sections": [_row(section, digits, is_bare=is_bare) for section in report.sections]}
 
 
-def is_outline(report: StatReport, *, as_objects: bool | None) -> bool:
-    """Whether the sections of `report` are lines of text; None as `as_objects` leaves it to their number."""
-    return len(report.sections) > MOST_OBJECTS if as_objects is None else not as_objects
-
-
-def _row(section: SectionEntry) -> dict[str, Any]:
+def _row(section: SectionEntry, digits: int, *, is_bare: bool) -> dict[str, Any]:
     wire: dict[str, Any] = to_wire(section)
-    kept = {name: each for name, each in wire.items() if each is not False}
-    return {name: each if isinstance(each, list) else pruned(each) for name, each in kept.items()}
+    unwanted = set(_REPEATED if is_bare else ())
+    if section.canonical_heading_path == tuple(map(str.lower, section.heading_path or ())):
+        unwanted.add("canonicalHeadingPath")
+    kept = {name: each for name, each in wire.items() if each is not False and name not in unwanted}
+    return {
+        name: each.removeprefix("sha256-")[:digits] if name in _SECTION_IDS else pruned(each)
+        for name, each in kept.items()
+    }
 
 
 def read_wire(report: ReadReport) -> dict[str, Any]:
@@ -292,13 +289,19 @@ def read_wire(report: ReadReport) -> dict[str, Any]:
     if not report.ok and len(report.results) == 1:
         # The error says all of it.
         return wire
-    wire["results"] = [pruned(to_wire(replace(result, left_out=None))) for result in report.results]
-    for made, result in zip(wire["results"], report.results, strict=True):
-        if result.content == "":
-            made["content"] = ""
-        if result.left_out:
-            rows = (f"{row.start_line} {row.heading} {row.section_id[7:15]}" for row in result.left_out)
-            made["leftOut"] = "\n".join(rows)
+    wire["results"] = [_result(result) for result in report.results]
+    return wire
+
+
+def _result(result: ReadResult) -> dict[str, Any]:
+    if result.problem is not None:
+        # The error and the diagnostics say the rest.
+        return {"file": result.file, "problem": {"code": result.problem.code.value}}
+    wire: dict[str, Any] = pruned(to_wire(replace(result, left_out=None, content=None)))
+    wire["content"] = to_wire(result.content)
+    if result.left_out:
+        rows = (f"{row.start_line} {row.heading} {row.section_id[7:15]}" for row in result.left_out)
+        wire["leftOut"] = "\n".join(rows)
     return wire
 
 
@@ -331,14 +334,39 @@ def _lines(lines: Iterator[str]) -> str:
     return visible("\n".join(lines))
 
 
-def history_wire(report: HistoryReport, rows: Sequence[str]) -> dict[str, Any]:
-    """A history, in which the `rows` of its transactions are one text, `listing`."""
+def history_wire(report: HistoryReport, most: int) -> dict[str, Any]:
+    """A history, whose transactions are lines of one text, `listing`."""
     if not report.ok:
         return compact_wire(report)
-    wire = compact_wire(replace(report, transactions=(), kept=None))
-    if rows:
-        wire["listing"] = "\n".join(rows)
+    reviews = tuple(replace(review, decided_at=None) for review in report.reviews)
+    wire = compact_wire(replace(report, transactions=(), kept=None, reviews=reviews))
+    rows = answers.first_lines(map(_transaction, report.transactions), most // 3, "transactions")
+    if rows or not reviews:
+        wire = {"ok": True, "listing": "\n".join(rows) or _NO_COMMIT, **wire}
     return wire
+
+
+def _transaction(entry: TransactionEntry) -> str:
+    time = (
+        datetime.fromtimestamp(entry.committed_at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        if entry.committed_at is not None
+        else "unknown time"
+    )
+    named = entry.files[:_MOST_FILES]
+    files = ", ".join(f"{file.file} +{file.lines_added} -{file.lines_removed}" for file in named)
+    files += f" and {len(entry.files) - len(named)} more files" if len(named) < len(entry.files) else ""
+    remarks = (
+        ("" if entry.state == "committed" else entry.state),
+        ("" if entry.undoable or entry.state != "committed" else "cannot be undone"),
+        (f"undoes {entry.undoes}" if entry.undoes else ""),
+        (f"undone by {entry.undone_by}" if entry.undone_by else ""),
+        (f"by {entry.actor}" if entry.actor else ""),
+        (f"planned with {entry.client}" if entry.client and not entry.client.is_mdplan else ""),
+        (f"approved by {entry.approved.decided_by}" if entry.approved else ""),
+    )
+    notes = ", ".join(remark for remark in remarks if remark)
+    title = f"{entry.title}: " if entry.title else ""
+    return visible(f"{entry.transaction} {time} {title}{files}" + (f" ({notes})" if notes else ""))
 
 
 # --- Short diffs: only changed lines, and of long lines only the part around the change
@@ -485,6 +513,9 @@ def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 # --- Reports as JSON: short hashes, nothing empty, no defaults
 
+# Names of fields with IDs of sections, of which so many digits suffice.
+_SECTION_IDS: Final = frozenset({"sectionId", "newSectionId", "duplicateOf"})
+_ID_DIGITS: Final = 8
 _HASH: Final = lazy_pattern(r"(sha256-)?[0-9a-f]{64}")
 _HASH_DIGITS: Final = 16
 
@@ -514,7 +545,11 @@ def pruned(value: Any) -> Any:  # noqa: ANN401 (any JSON)
     if isinstance(value, str):
         return short(value)
     if isinstance(value, Mapping):
-        kept = {name: pruned(item) for name, item in value.items() if not _is_default(name, item)}
+        kept = {
+            name: item.removeprefix("sha256-")[:_ID_DIGITS] if name in _SECTION_IDS else pruned(item)
+            for name, item in value.items()
+            if not _is_default(name, item)
+        }
         return {name: item for name, item in kept.items() if item not in ([], {}, "")}
     if isinstance(value, Sequence):
         return [pruned(item) for item in value]
@@ -541,5 +576,12 @@ def problem_wire(problem: Diagnostic) -> dict[str, Any]:
     wire: dict[str, Any] = pruned(to_wire(replace(problem, candidates=(), near=None)))
     wire.pop("severity", None)  # The name of the list says it.
     if problem.candidates:
-        wire["candidates"] = [answers.candidate_row(each) for each in problem.candidates]
+        wire["candidates"] = [_candidate(each) for each in problem.candidates]
     return wire
+
+
+def _candidate(candidate: Candidate) -> str:
+    """A place that an address could mean, in one line."""
+    path = " > ".join(candidate.heading_path) or "(preamble)"
+    section_id = f"sectionId {candidate.section_id} " if candidate.section_id else ""
+    return visible(f"lines {candidate.start_line}-{candidate.end_line} {section_id}{path}")

@@ -3,26 +3,27 @@
 Both tools only read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.mcp import answers
-from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
+from mdplan.mcp.flat_schema import NULLABLE, object_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult, report_progress
 from mdplan.operations.base import Ordinal
-from mdplan.reports.base import refusal, to_wire
-from mdplan.reports.read import ReadReport, ReadResult, SearchHit, SearchReport
+from mdplan.reports.base import to_wire
+from mdplan.reports.read import ReadReport, ReadResult, SearchReport
 from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import MOST_TARGETS, LinesToRead, ReadRequest, ReadTarget
+from mdplan.requests.schemas import Schema
 from mdplan.requests.search import SearchRequest
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
-from mdplan.words import OtherToolWords
+from mdplan.words import Argument, Arguments, OtherToolWords, say
 
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
 _LARGE_BYTES: Final = 100_000
@@ -47,6 +48,7 @@ read_files as start_line. Section-End-Hint is the last line of the section by th
 that matches later: a guess by common patterns, which you may use as end_line or ignore."""
 
 
+AnyRequest = TypeVar("AnyRequest", bound=answers.Request)
 _ENCODING: Final = Field(default=None, description="Of files that are not UTF-8.")
 
 
@@ -156,49 +158,108 @@ class GrepContentRequest(answers.Request):
     encoding: str | None = _ENCODING
 
 
+# What the answers have, as text and as data; problems have more.
+_PROBLEM: Final = object_schema({name: {"type": "string"} for name in ("code", "message", "hint", "file")})
+_PROBLEMS: Final[Schema] = {"type": "array", "items": _PROBLEM}
+_TEXT: Final[Schema] = {"type": "string"}
+_NUMBER: Final[Schema] = {"type": "integer"}
+_LINES: Final[Schema] = {"type": "array", "items": _TEXT}
+_PART: Final = object_schema(
+    {
+        **dict.fromkeys(("file", "content", "nextCursor"), _TEXT),
+        **dict.fromkeys(("startLine", "endLine", "totalLines"), _NUMBER),
+        "truncated": {"type": "boolean"},
+        "problem": _PROBLEM,
+    }
+)
+_HIT: Final = object_schema(
+    {
+        **dict.fromkeys(("file", "text", "sectionPattern"), _TEXT),
+        **dict.fromkeys(("line", "sectionEndHint"), _NUMBER),
+        **dict.fromkeys(("before", "behind"), _LINES),
+    }
+)
+
+
 def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
     """The tools of this set, over `engine`."""
-    return (
-        ToolDefinition(
-            name="read_files",
-            title="Read files",
-            description=_READ_FILES,
-            input_schema=answers.request_schema(ReadFilesRequest),
-            output_schema=flat_report_schema(ReadReport),
-            writes=False,
-            call=answers.with_valid_arguments(ReadReport, lambda arguments: _read_files(engine, arguments)),
-        ),
-        ToolDefinition(
-            name="grep_content",
-            title="Search files",
-            description=_GREP_CONTENT,
-            input_schema=answers.request_schema(GrepContentRequest),
-            output_schema=flat_report_schema(SearchReport),
-            writes=False,
-            call=answers.with_valid_arguments(
-                SearchReport, lambda arguments: _grep_content(engine, arguments)
+
+    def tool(
+        name: str,
+        title: str,
+        description: str,
+        model: type[AnyRequest],
+        answer: Schema,
+        run: Callable[[Engine, AnyRequest], ToolResult],
+    ) -> ToolDefinition:
+        def call(arguments: Mapping[str, Any]) -> ToolResult:
+            request = answers.read_arguments(model, arguments)
+            return _refused(request) if isinstance(request, tuple) else run(engine, request)
+
+        return ToolDefinition(
+            name=name,
+            title=title,
+            description=description,
+            input_schema=answers.request_schema(model),
+            output_schema=object_schema(
+                {"ok": {"type": "boolean"}, "diagnostics": _PROBLEMS, **answer}, ["ok"]
             ),
+            writes=False,
+            call=call,
+        )
+
+    return (
+        tool(
+            "read_files",
+            "Read files",
+            _READ_FILES,
+            ReadFilesRequest,
+            {"results": {"type": "array", "items": _PART}},
+            _read_files,
+        ),
+        tool(
+            "grep_content",
+            "Search files",
+            _GREP_CONTENT,
+            GrepContentRequest,
+            {"hits": {"type": "array", "items": _HIT}, "totalMatches": _NUMBER, "warnings": _PROBLEMS},
+            _grep_content,
         ),
     )
 
 
-def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
-    request = answers.read_arguments(ReadFilesRequest, arguments)
-    if not isinstance(request, ReadFilesRequest):
-        return _refused(refusal(ReadReport, request))
+def _read_files(engine: Engine, request: ReadFilesRequest) -> ToolResult:
     too_large = () if request.large_file_passthrough else tuple(_too_large(engine, request))
     if too_large:
-        return _refused(refusal(ReadReport, too_large))
+        return _refused(too_large)
     targets = tuple(file.to_target() for file in request.files)
     most = engine.settings.report_characters
     wanted = ReadRequest(targets=targets, max_characters=most, cursor=request.cursor)
-    report = _without_empty_results(
-        answers.read_within(engine, wanted, most, answers.larger_form_size(_laid_out))
-    )
+    report = _without_empty_results(answers.read_within(engine, wanted, most, lambda made: _read(made).size))
     if not any(result.content is not None for result in report.results):
-        return _refused(report)
-    answer = ToolResult(text=_laid_out(report), structured=to_wire(report), is_refusal=False)
-    return answers.refused_if_too_long(answer, ReadReport, most, _refused)
+        return _refused(report.diagnostics)
+    answer = _read(report)
+    return answer if answer.size <= most else _refused(answers.too_long(ReadReport, most).diagnostics)
+
+
+def _read(report: ReadReport) -> ToolResult:
+    """The places that were read, between lines of dashes, and the same as data."""
+    results = [_only(_PART, to_wire(OtherToolWords().tell_all(result))) for result in report.results]
+    text = "\n".join(map(_layout, results))
+    return ToolResult(text=text, structured={"ok": report.ok, "results": results}, is_refusal=False)
+
+
+def _only(schema: Schema, wire: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `wire` that `schema` has."""
+    given = ((name, wire.get(name)) for name in schema["properties"])
+    return {name: value for name, value in given if value is not None and value is not False}
+
+
+_READ_A_PART: Final = say(
+    "read a part of it ({}), or send {}",
+    Arguments("head", "start_line"),
+    Argument("large_file_passthrough", True),  # noqa: FBT003 (the value to send)
+)
 
 
 def _without_empty_results(report: ReadReport) -> ReadReport:
@@ -228,34 +289,28 @@ def _too_large(engine: Engine, request: ReadFilesRequest) -> Iterator[Diagnostic
         if size > _LARGE_BYTES:
             yield Code.FILE_TOO_LARGE.problem(
                 f"`{visible(file.path)}` has {size} bytes of JSON or YAML",
-                "read a part of it (head, start_line), or set large_file_passthrough: true",
+                _READ_A_PART,
                 file=visible(file.path),
             )
 
 
-def _laid_out(report: ReadReport) -> str:
-    return visible("\n".join(_layout(result) for result in report.results))
+def _layout(result: Mapping[str, Any]) -> str:
+    file = f"File: {result['file']}"
+    if "problem" in result:
+        return f"{file}\n{_RULE}\n{_problem_text(result['problem'])}\n{_RULE}"
+    head = f"{file}, Lines: {result['startLine']}-{result['endLine']} of {result['totalLines']}"
+    content = result["content"].removesuffix("\n")
+    return f"{head}\n{_RULE}\n{content}\n{_RULE}{_cut(result) if 'truncated' in result else ''}"
 
 
-def _layout(result: ReadResult) -> str:
-    if result.problem is not None:
-        return f"File: {result.file}\n{_RULE}\nError: {_problem_text(result.problem)}\n{_RULE}"
-    content = (result.content or "").removesuffix("\n")
-    head = f"File: {result.file}, Lines: {result.start_line}-{result.end_line} of {result.total_lines}"
-    return f"{head}\n{_RULE}\n{content}\n{_RULE}{_cut(result) if result.truncated else ''}"
+def _cut(result: Mapping[str, Any]) -> str:
+    cursor = f"read on with cursor {result['nextCursor']}"
+    if result["content"] and not result["content"].endswith(("\n", "\r")):
+        return f"\n(cut inside line {result['endLine']}, which is too long: {cursor})"
+    return f"\n(cut here: {cursor})"
 
 
-def _cut(result: ReadResult) -> str:
-    last = result.end_line or 0
-    if result.content and not result.content.endswith(("\n", "\r")):
-        return f"\n(cut inside line {last}, which is too long: read on with cursor {result.next_cursor})"
-    return f"\n(cut here: read on with start_line {last + 1}, or with cursor {result.next_cursor})"
-
-
-def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
-    request = answers.read_arguments(GrepContentRequest, arguments)
-    if not isinstance(request, GrepContentRequest):
-        return _refused(refusal(SearchReport, request))
+def _grep_content(engine: Engine, request: GrepContentRequest) -> ToolResult:
     report = engine.search(
         SearchRequest(
             pattern=request.pattern,
@@ -270,42 +325,48 @@ def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
         report_progress,
     )
     if not report.ok:
-        return _refused(report)
+        return _refused(report.diagnostics)
     most = engine.settings.report_characters
-    report = answers.with_fewer_hits(report, most, answers.larger_form_size(_matches))
-    answer = ToolResult(text=visible(_matches(report)), structured=to_wire(report), is_refusal=False)
-    return answers.refused_if_too_long(answer, SearchReport, most, _refused)
+    answer = _found(answers.with_fewer_hits(report, most, lambda made: _found(made).size))
+    return answer if answer.size <= most else _refused(answers.too_long(SearchReport, most).diagnostics)
 
 
-def _matches(report: SearchReport) -> str:
-    blocks = []
-    for found in report.files:
-        seen: set[int] = set()
-        for hit in (hit for group in found.groups for hit in group.hits):
-            if hit.line not in seen:  # A line is shown once, however often it matches.
-                seen.add(hit.line)
-                blocks.append(_match(found.file, hit))
-    blocks = blocks or ["No matches found."]
+def _found(report: SearchReport) -> ToolResult:
+    """The lines that match, each once however often it matches, between lines of dashes and as data."""
+    hits = {
+        (found.file, hit.line): _only(_HIT, {"file": found.file, **to_wire(hit)})
+        for found in report.files
+        for group in found.groups
+        for hit in group.hits
+    }
+    wire: dict[str, Any] = {"ok": True, "hits": [*hits.values()]}
+    blocks = [*map(_hit, wire["hits"])] or ["No matches found."]
     if report.truncated:
+        wire["totalMatches"] = report.total_matches
         blocks.append(f"({report.total_matches} matches in all; narrow the pattern or the path)")
-    return "\n".join([*blocks, *(f"Error: {_problem_text(problem)}" for problem in report.warnings)])
+    if report.warnings:
+        wire["warnings"] = to_wire(OtherToolWords().tell_all(report.warnings))
+        blocks += map(_problem_text, wire["warnings"])
+    return ToolResult(text="\n".join(blocks), structured=wire, is_refusal=False)
 
 
-def _match(file: str, hit: SearchHit) -> str:
+def _hit(hit: Mapping[str, Any]) -> str:
     hint = (
-        f", Section-End-Hint: {hit.section_end_hint} (next: {hit.section_pattern})"
-        if hit.section_end_hint is not None
+        f", Section-End-Hint: {hit['sectionEndHint']} (next: {hit['sectionPattern']})"
+        if "sectionEndHint" in hit
         else ""
     )
-    lines = "\n".join((*(hit.before or ()), hit.text, *(hit.behind or ())))
-    return f"File: {file}, Line: {hit.line}{hint}\n{_RULE}\n{lines}\n{_RULE}"
+    lines = "\n".join((*hit.get("before", ()), hit.get("text", ""), *hit.get("behind", ())))
+    return f"File: {hit['file']}, Line: {hit['line']}{hint}\n{_RULE}\n{lines}\n{_RULE}"
 
 
-def _refused(report: ReadReport | SearchReport) -> ToolResult:
-    text = "\n".join(f"Error: {_problem_text(problem)}" for problem in report.diagnostics)
-    return ToolResult(text=visible(text), structured=to_wire(report), is_refusal=True)
+def _refused(problems: Problems) -> ToolResult:
+    wire = to_wire(OtherToolWords().tell_all(problems))
+    text = "\n".join(map(_problem_text, wire))
+    return ToolResult(text=text, structured={"ok": False, "diagnostics": wire}, is_refusal=True)
 
 
-def _problem_text(problem: Diagnostic) -> str:
-    hint = OtherToolWords().text(problem.hint)
-    return f"{problem.code}: {problem.message}" + (f"; {hint}" if hint else "")
+def _problem_text(problem: Mapping[str, Any]) -> str:
+    return f"Error: {problem['code']}: {problem['message']}" + (
+        f"; {problem['hint']}" if problem.get("hint") else ""
+    )

@@ -1,10 +1,9 @@
 """The toolset `md`: look at a file's structure, preview edits, apply them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import cache, partial
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -27,11 +26,9 @@ from mdplan.mcp.tool import (
 )
 from mdplan.operations.base import WireModel
 from mdplan.planning.replay import stale_base
-from mdplan.reading.read import read_text, search_text
 from mdplan.reading.stat import LIMITS
-from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import Report, refusal, to_wire
-from mdplan.reports.history import HistoryReport, TransactionEntry
+from mdplan.reports.history import HistoryReport
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
@@ -43,8 +40,8 @@ from mdplan.requests.schemas import Schema
 from mdplan.requests.search import SearchRequest
 from mdplan.requests.verbs import VERBS, Verb
 from mdplan.storage.files import FileName
-from mdplan.text.source import DocumentFormat, visible
-from mdplan.words import AgentWords
+from mdplan.text.source import DocumentFormat
+from mdplan.words import AgentWords, say
 
 # Claude Code loads the first three with a session, and finds the others by these words.
 _ALWAYS: Final = {"anthropic/alwaysLoad": True}
@@ -111,28 +108,20 @@ AnyReport = TypeVar("AnyReport", bound=Report)
 Arguments = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class _AnswerForms(Generic[AnyReport]):
-    """How a report is written: as decoded JSON, and as text for a success."""
+def _answer(report: AnyReport, wire_of: Callable[[AnyReport], dict[str, Any]], most: int) -> ToolResult:
+    """Answer with `report`, as `wire_of` makes it data; what does not fit into `most` is refused."""
+    report = AgentWords().tell_all(report)
+    wire = wire_of(report)
+    if not report.ok and not getattr(report, "results", ()):
+        return answers.answer_within(wire, most)
+    result = answers.answered(wire)
+    if report.ok and result.size > most:
+        return _answer(answers.too_long(type(report), most), wire_of, most)
+    return result
 
-    wire: Callable[[AnyReport], dict[str, Any]]
-    text: Callable[[AnyReport], str]
 
-    def size(self, report: AnyReport) -> int:
-        """How many characters it takes in the longer of its forms."""
-        return max(answers.size_of(self.wire(report)), len(self.text(report)) if report.ok else 0)
-
-    def answer(self, report: AnyReport, most: int) -> ToolResult:
-        """The report as an answer of at most so many characters."""
-        report = AgentWords().tell_all(report)
-        if not report.ok and not getattr(report, "results", ()):
-            return answers.refused(report, answers.cut_lists(self.wire(report), most))
-        if not report.ok:
-            return answers.refused(report, self.wire(report))
-        result = ToolResult(text=self.text(report), structured=self.wire(report), is_refusal=False)
-        return answers.refused_if_too_long(
-            result, type(report), most, lambda refused: self.answer(refused, most)
-        )
+def _size(wire_of: Callable[[AnyReport], dict[str, Any]]) -> Callable[[AnyReport], int]:
+    return lambda report: answers.answered(wire_of(report)).size
 
 
 def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
@@ -140,27 +129,21 @@ def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult
     request = read_stat_request(arguments)
     most = engine.settings.report_characters
     if not isinstance(request, StatRequest):
-        return _stat_forms(full=full, inventories_wanted=True, as_objects=False).answer(
-            refusal(StatReport, request), most
-        )
+        return _answer(refusal(StatReport, request), to_wire if full else compact.stat_wire, most)
     is_full = request.detail == "full"
-    as_objects = None if request.detail == "auto" else is_full
-    inventories_wanted = is_full or request.include is not None
-    forms = _stat_forms(full=full, inventories_wanted=inventories_wanted, as_objects=as_objects)
-    report = _fitting_stat(engine, request, most, forms.size)
+    wire_of = (
+        to_wire
+        if full
+        else partial(
+            compact.stat_wire,
+            inventories_wanted=is_full or request.include is not None,
+            as_objects=None if request.detail == "auto" else is_full,
+        )
+    )
+    report = _fitting_stat(engine, request, most, _size(wire_of))
     if report.sections or report.ini_sections or report.text_sections or report.keys:
         record_shown(engine, [(report.file, report.base_sha256)])
-    return forms.answer(report, most)
-
-
-def _stat_forms(*, full: bool, inventories_wanted: bool, as_objects: bool | None) -> _AnswerForms[StatReport]:
-    if full:
-        return _AnswerForms(to_wire, stat_text)
-    brief = partial(compact.without_redundancy, inventories_wanted=inventories_wanted)
-    return _AnswerForms(
-        lambda report: compact.stat_wire(brief(report), as_objects=as_objects),
-        lambda report: stat_text(brief(report), is_short=compact.is_outline(report, as_objects=as_objects)),
-    )
+    return _answer(report, wire_of, most)
 
 
 def _fitting_stat(
@@ -190,33 +173,29 @@ def _fitting_stat(
 
 def call_read(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """Answer `md_read`."""
-    forms: _AnswerForms[ReadReport] = _AnswerForms(to_wire if full else compact.read_wire, read_text)
+    wire_of = to_wire if full else compact.read_wire
     request = read_read_request(arguments)
     most = engine.settings.report_characters
     if not isinstance(request, ReadRequest):
-        return forms.answer(refusal(ReadReport, request), most)
-    report = answers.read_within(engine, request, most, forms.size)
+        return _answer(refusal(ReadReport, request), wire_of, most)
+    report = answers.read_within(engine, request, most, _size(wire_of))
     record_shown(engine, [(result.file, result.base_sha256) for result in report.results])
-    return forms.answer(report, most)
+    return _answer(report, wire_of, most)
 
 
 def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """Answer `md_search`."""
-    forms: _AnswerForms[SearchReport] = (
-        _AnswerForms(to_wire, search_text)
-        if full
-        else _AnswerForms(compact.search_wire, partial(search_text, brief=True))
-    )
+    wire_of = to_wire if full else compact.search_wire
     request = read_search_request(arguments)
     most = engine.settings.report_characters
     if not isinstance(request, SearchRequest):
-        return forms.answer(refusal(SearchReport, request), most)
-    report = answers.with_fewer_hits(engine.search(request, report_progress), most, forms.size)
+        return _answer(refusal(SearchReport, request), wire_of, most)
+    report = answers.with_fewer_hits(engine.search(request, report_progress), most, _size(wire_of))
     record_shown(
         engine,
         [(found.file, found.base_sha256) for found in report.files if found.groups or found.front_matter],
     )
-    return forms.answer(report, most)
+    return _answer(report, wire_of, most)
 
 
 def call_validate(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
@@ -240,27 +219,23 @@ def _plan_answer(
 ) -> ToolResult:
     most = engine.settings.report_characters
     report = AgentWords().tell_all(report)
-    return (
-        answers.plan_answer(report, most)
-        if full
-        else compact.compact_plan_answer(report, most, was_shown=was_shown)
-    )
+    if full:
+        wire = answers.with_diff_resource(to_wire(answers.with_short_diff(report, most)), report.plan_id)
+        return answers.answer_within(wire, most)
+    return answers.answer_within(compact.plan_wire(report, most, was_shown=was_shown), most)
 
 
 # --- md_history
 
 NAME: Final = "md_history"
-_NOTHING: Final = "the history has no commit here"
 
 # Of plans that wait for their author.
 _MOST_REVIEWS: Final = 5
 
-# Files that one line of the text names.
-_MOST_FILES: Final = 10
 
 _READ_ONLY: Final = Diagnostic.invalid(
     "this server only reads, and undoes nothing",
-    "leave action out to list the commits; whoever runs the server can undo one with `mdplan undo`",
+    say("leave {action} out to list the commits; whoever runs the server can undo one: {mdplan undo}"),
 )
 
 
@@ -339,53 +314,11 @@ def _call_history(engine: Engine, arguments: Arguments, *, may_undo: bool, full:
         if report.ok and request.file is None:
             waiting = answers.with_short_comparisons(engine.reviews(), most // 4)
             report = replace(report, reviews=waiting.reviews[:_MOST_REVIEWS])
-    return _history_answer(report, most, full=full)
-
-
-def _history_answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
     report = AgentWords().tell_all(report)
-    rows = answers.first_lines(map(_line, report.transactions), most // 3, "transactions")
-    if full:
-        return answers.answer(report, partial(_text, rows), most)
-    structured = answers.cut_lists(compact.history_wire(report, rows), most)
-    if not report.ok:
-        return answers.refused(report, structured)
-    return ToolResult(text=_text(rows, report), structured=structured, is_refusal=False)
-
-
-def _text(rows: Sequence[str], report: HistoryReport) -> str:
-    """The `rows` of its transactions, then the diff where one was asked for."""
-    lines = [line for review in report.reviews for line in answers.review_lines(review)]
-    lines += rows or ([] if lines else [_NOTHING])
-    lines += ["(there are older ones: raise limit)"] if report.more else []
-    lines += [f"{warning.code}: {warning.message}" for warning in report.warnings]
-    if report.diff_truncated:
-        plan_id = report.transactions[0].plan_id or ""
-        lines.append(f"The diff is cut. All of it: resource {answers.diff_uri(plan_id)}")
-    return visible("".join(f"{line}\n" for line in lines) + (report.diff or ""))
-
-
-def _line(entry: TransactionEntry) -> str:
-    time = (
-        datetime.fromtimestamp(entry.committed_at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
-        if entry.committed_at is not None
-        else "unknown time"
-    )
-    named = entry.files[:_MOST_FILES]
-    files = ", ".join(f"{file.file} +{file.lines_added} -{file.lines_removed}" for file in named)
-    files += f" and {len(entry.files) - len(named)} more files" if len(named) < len(entry.files) else ""
-    remarks = (
-        ("" if entry.state == "committed" else entry.state),
-        ("" if entry.undoable or entry.state != "committed" else "cannot be undone"),
-        (f"undoes {entry.undoes}" if entry.undoes else ""),
-        (f"undone by {entry.undone_by}" if entry.undone_by else ""),
-        (f"by {entry.actor}" if entry.actor else ""),
-        (f"planned with {entry.client}" if entry.client and not entry.client.is_mdplan else ""),
-        (f"approved by {entry.approved.decided_by}" if entry.approved else ""),
-    )
-    notes = ", ".join(remark for remark in remarks if remark)
-    title = f"{entry.title}: " if entry.title else ""
-    return f"{entry.transaction} {time} {title}{files}" + (f" ({notes})" if notes else "")
+    wire = to_wire(report) if full else compact.history_wire(report, most)
+    if report.transactions:
+        wire = answers.with_diff_resource(wire, report.transactions[0].plan_id)
+    return answers.answer_within(wire, most)
 
 
 # --- Published schemas: every model pays for each word of them with each request
@@ -571,10 +504,10 @@ def with_verbosity(
         if level in _LEVELS:
             return call(given, full=level == "full")
         problem = Diagnostic.invalid(
-            f"`{VERBOSITY}` is neither compact nor full", "leave it out, or send full"
+            say("{verbosity} is neither compact nor full"), say('leave it out, or {send verbosity="full"}')
         )
         report = refusal(shape, (problem,))
-        return answers.refused(report, compact.compact_wire(report))
+        return answers.answered(compact.compact_wire(AgentWords().tell_all(report)))
 
     return call_with
 

@@ -9,7 +9,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from threading import Lock
@@ -23,7 +23,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.history import user_name
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.mcp.answers import Request, cut_diff, read_arguments, refusal_text, request_schema
+from mdplan.mcp.answers import Request, answered, cut_diff, read_arguments, request_schema, text_of
 from mdplan.mcp.flat_schema import object_schema
 from mdplan.mcp.tool import PlanQuestion, ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.operations.base import Count
@@ -31,7 +31,7 @@ from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.text.visible import escaped
 from mdplan.web.labels import counted
-from mdplan.words import AgentWords
+from mdplan.words import AgentWords, say
 
 # What the App receives next to a plan, in the `_meta` of a result.
 META_KEY: Final = "mdplan/review"
@@ -200,13 +200,13 @@ class ChatReview:
 NOT_THE_APP: Final[Problems] = (
     Code.APPROVAL_REQUIRED.problem(
         "only the review that the user sees in the chat can decide on a plan; nothing was decided",
-        "ask the user to decide there; if that fails, preview the plan again with md_validate",
+        say("ask the user to decide there; if that fails, preview the plan again: {step plan}"),
     ),
 )
 
 _NOT_IN_CHAT: Final = Code.APPROVAL_REQUIRED.problem(
     "this server takes no approvals from the chat; nothing was decided",
-    "ask the user to run `mdplan review` or `mdplan serve --approve-in-chat`",
+    say("{run review}, or to start {mdplan serve --approve-in-chat}"),
 )
 
 
@@ -315,7 +315,7 @@ def _show(review: ChatReview, request: ShowRequest) -> ToolResult:
     report = ReviewAppReport(ok=True, plan_id=opened.plan.plan_id, state=opened.state, html=html)
     # A decision is about the version that is shown, and the lines of a file do not show it all.
     meta = review.meta_of_open(opened) if request.file is None else None
-    return _answer(report, f"The plan is {opened.state}.", meta)
+    return _answer(report, meta)
 
 
 def _decide(review: ChatReview, request: DecideRequest) -> ToolResult:
@@ -331,7 +331,7 @@ def _decide(review: ChatReview, request: DecideRequest) -> ToolResult:
         message += (
             f" Applied: {counted(n_files, 'file')} written."
             if applied.ok
-            else f" It was not applied: {refusal_text(applied)}"
+            else f" It was not applied: {text_of(to_wire(AgentWords().tell_all(applied)))}"
         )
     report = ReviewAppReport(
         ok=True,
@@ -340,7 +340,7 @@ def _decide(review: ChatReview, request: DecideRequest) -> ToolResult:
         approved_plan_id=decision.approved_plan_id,
         applied=applied is not None and applied.ok,
     )
-    return _answer(report, message, review.meta_of(decision.plan_id))
+    return _answer(report, review.meta_of(decision.plan_id))
 
 
 def _outcome(decision: Decision) -> str:
@@ -357,13 +357,12 @@ def _outcome(decision: Decision) -> str:
     )
 
 
-def _answer(report: ReviewAppReport, text: str, meta: Mapping[str, Any] | None = None) -> ToolResult:
-    return ToolResult(text=text, structured=to_wire(report), is_refusal=False, meta=meta or {})
+def _answer(report: ReviewAppReport, meta: Mapping[str, Any] | None = None) -> ToolResult:
+    return replace(answered(to_wire(report)), meta=meta or {})
 
 
 def _refused(problems: Problems, meta: Mapping[str, Any] | None = None) -> ToolResult:
-    report = AgentWords().tell_all(refusal(ReviewAppReport, problems))
-    return ToolResult(text=refusal_text(report), structured=to_wire(report), is_refusal=True, meta=meta or {})
+    return _answer(AgentWords().tell_all(refusal(ReviewAppReport, problems)), meta)
 
 
 # --- Nonces, which prove that a call comes from the App

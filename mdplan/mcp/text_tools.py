@@ -12,7 +12,7 @@ from mdplan.markdown.tables import NodeKind
 from mdplan.mcp import answers, text_requests
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base import LinesField
-from mdplan.reading.read import read_text
+from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.reports.read import ReadResult, SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
@@ -25,7 +25,6 @@ from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern
 from mdplan.text.source import SHOWN_BYTE, DocumentFormat, Source
 from mdplan.text.visible import escape_for_message
-from mdplan.words import OtherToolWords
 
 AnyTextRequest = TypeVar("AnyTextRequest", bound=answers.Request)
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
@@ -253,7 +252,7 @@ def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
         content |= text_requests.escape_notice(source, *_texts(content["matches"]))
     if report.warnings:
         content |= text_requests.inexact(
-            OtherToolWords().text(report.warnings[0].hint), report.warnings[0].message
+            text_requests.TextToolWords().text(report.warnings[0].hint), report.warnings[0].message
         )
     return text_requests.success(content)
 
@@ -343,7 +342,7 @@ def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
     target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     most = engine.settings.report_characters
     (result,) = answers.read_within(
-        engine, ReadRequest(targets=(place,)), most, answers.larger_form_size(read_text)
+        engine, ReadRequest(targets=(place,)), most, lambda report: answers.size_of(to_wire(report))
     ).results
     if result.problem is not None:
         return text_requests.refusal_result(
@@ -782,7 +781,7 @@ def expected_source(engine: Engine, request: EditRequest) -> Source | ToolResult
         current = source.sha256[: text_requests.HASH_DIGITS]
         return text_requests.failure(
             f"The file has changed: its hash is now {current}, not {expected_hash}",
-            "Use TextInspect or TextRead to see it again, then edit with the new fileHash",
+            text_requests.INSPECT_AGAIN,
         )
     return source
 

@@ -1,5 +1,6 @@
 """Tools, resources and prompts as values, and the call that is running. This module does not know the SDK."""
 
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,11 @@ class ToolResult:
     structured: Mapping[str, Any]
     is_refusal: bool
     meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many characters it takes, as text or as data, whichever is longer."""
+        return max(len(self.text), len(json.dumps(self.structured, ensure_ascii=False)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

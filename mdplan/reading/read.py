@@ -16,14 +16,14 @@ from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import NodeKind, tables_with_header
 from mdplan.markdown.targets import find_anchors, target_key
-from mdplan.reports.read import OutlineRow, ReadReport, ReadResult, SearchedFile, SearchGroup, SearchReport
+from mdplan.reports.read import OutlineRow, ReadResult, SearchedFile, SearchGroup, SearchReport
 from mdplan.requests.read import CodeBlockName, Indexed, ReadTarget
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.visible import counted, escape_for_message, shown_names
-from mdplan.words import say
+from mdplan.words import either, say
 
 _CURSOR: Final = lazy_pattern(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 _BASE_DIGITS: Final = 16
@@ -315,7 +315,7 @@ def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagno
     if not matches:
         return Code.TEXT_MISMATCH.problem(
             say("{match} occurs nowhere in the file"),
-            say("look for a part of it, or with {caseSensitive=false}"),
+            either("look for a part of it", say("with {caseSensitive=false}")),
         )
     span = view.span_in_text(matches[0].span)
     lines = outline.source.lines
@@ -452,11 +452,6 @@ _HASH_DIGITS: Final = 16
 _ID_DIGITS: Final = 8
 
 
-def read_text(report: ReadReport) -> str:
-    """Write each place: a line with its line numbers and hashes, then its content as it is."""
-    return visible("".join(map(_result_text, report.results)))
-
-
 def place_line(result: ReadResult, *, hashes: bool = True) -> str:
     """Describe what was read, in one line: ``a.md 12-25 of 90, baseSha256 …, section Install …``.
 
@@ -487,25 +482,17 @@ def rest_lines(result: ReadResult) -> Iterator[str]:
             yield f"  {row.start_line}-{row.end_line} {row.heading} {digits}"
 
 
-def _result_text(result: ReadResult) -> str:
-    if result.problem is not None:
-        return f"{result.file}: {_problem_text(result.problem)}\n"
-    content = result.content or ""
-    ended = content if not content or content.endswith(("\n", "\r")) else content + "\n"
-    return f"{place_line(result)}\n{ended}" + "".join(f"{line}\n" for line in rest_lines(result))
-
-
-def search_text(report: SearchReport, *, brief: bool = False, hashes: bool = True) -> str:
+def search_text(report: SearchReport, *, hashes: bool = True) -> str:
     """Write the matches with their places, by file and section.
 
-    `brief` names sections by their own heading; without `hashes` neither files nor sections have any.
+    Without `hashes` neither files nor sections have any.
     """
     lines = [_summary(report)]
     if report.files and not any(file.groups or file.front_matter for file in report.files):
         lines += file_listing(report.files)
     else:
         for file in report.files:
-            lines += _file_lines(file, brief=brief, hashes=hashes)
+            lines += _file_lines(file, hashes=hashes)
     if report.next_cursor is not None:
         lines.append(f"(more: cursor {report.next_cursor})")
     lines += (f"{warning.file or 'warning'}: {_problem_text(warning)}" for warning in report.warnings)
@@ -521,14 +508,14 @@ def _summary(report: SearchReport) -> str:
     return f"{counted(matches, 'match', 'matches')} in {counted(files, 'file')}"
 
 
-def _file_lines(file: SearchedFile, *, brief: bool, hashes: bool) -> Iterator[str]:
+def _file_lines(file: SearchedFile, *, hashes: bool) -> Iterator[str]:
     matches = f", {counted(file.matches, 'match', 'matches')}" if file.matches else ""
     # Without matches, or with only their number, the file was not shown.
     pin = f" baseSha256 {file.base_sha256[:_HASH_DIGITS]}" if file.groups and hashes else ""
     yield f"{file.file}{pin}{matches}"
     for key, value in (file.front_matter or {}).items():
         yield f"  {key}: {json.dumps(value, ensure_ascii=False)}"
-    yield from (f"  {line}" for line in hit_lines(file, brief=brief, hashes=hashes))
+    yield from (f"  {line}" for line in hit_lines(file, hashes=hashes))
 
 
 def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
@@ -541,7 +528,7 @@ def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
 
 
 def hit_lines(file: SearchedFile, *, brief: bool = False, hashes: bool = True) -> Iterator[str]:
-    """List the matches of one file, those of a section below its line."""
+    """List the matches of one file, those of a section below its line; `brief` names only its heading."""
     for group in file.groups:
         is_front_matter = all(hit.within == NodeKind.FRONT_MATTER for hit in group.hits)
         if is_front_matter and len(file.groups) > 1:

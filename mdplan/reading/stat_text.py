@@ -24,10 +24,8 @@ _LABELS: Final = {
 }
 
 
-def stat_text(report: StatReport, *, is_short: bool = False) -> str:
+def stat_text(report: StatReport) -> str:
     """Write `report` as lines that end in LF; of a file without `base_sha256` it says none.
-
-    If it `is_short`, a section has only its first line number, and no ID if its heading names it.
 
     Brief detail has one line per section, ``12-25 ## Install 3fa9c1d2``: its lines, its heading, and as many
     digits of its ID as name it. Full detail adds the section's hash, tokens and anchor, and the inventories.
@@ -37,7 +35,7 @@ def stat_text(report: StatReport, *, is_short: bool = False) -> str:
     elif report.files is not None:
         lines = _folder(report, report.files)
     else:
-        lines = _document(report, is_short=is_short)
+        lines = _document(report)
     return visible("".join(f"{line}\n" for line in lines))
 
 
@@ -68,7 +66,7 @@ def row_line(row: FileRow) -> Iterator[str]:
     yield from (f"  {line}" for line in _list("links to nothing", broken, row.total_broken_links))
 
 
-def _document(report: StatReport, *, is_short: bool) -> Iterator[str]:
+def _document(report: StatReport) -> Iterator[str]:
     yield f"{report.file}" + (f" baseSha256 {report.base_sha256[:_SHORT_HASH]}" if report.base_sha256 else "")
     yield ", ".join(_facts(report))
     if report.front_matter:
@@ -78,12 +76,10 @@ def _document(report: StatReport, *, is_short: bool) -> Iterator[str]:
     if report.sections and report.ini_sections is None:
         total = report.total_sections or 0
         shown = "" if len(report.sections) == total else f"{len(report.sections)} of "
-        columns = "line heading sectionId (if the heading repeats)" if is_short else "lines heading sectionId"
-        if report.detail == "full":
-            columns += " sectionSha256 ~tokens #anchor"
-        yield f"{shown}{counted(total, 'section')}: {columns}"
+        columns = " sectionSha256 ~tokens #anchor" if report.detail == "full" else ""
+        yield f"{shown}{counted(total, 'section')}: lines heading sectionId{columns}"
         length = unique_length(report.sections)
-        yield from (section_line(section, length, is_short=is_short) for section in report.sections)
+        yield from (section_line(section, length) for section in report.sections)
     yield from plain_text_lines(report)
     yield from inventory_lines(report)
     if report.trailing_definitions:
@@ -110,7 +106,10 @@ def _facts(report: StatReport) -> Iterator[str]:
 
 
 def section_line(section: SectionEntry, length: int, *, is_short: bool = False) -> str:
-    """Write the line of one section, its ID with `length` digits; `is_short` as in `stat_text`."""
+    """Write the line of one section, its ID with `length` digits.
+
+    If it `is_short`, it has only its first line number, and no ID if its heading names it.
+    """
     title = section.heading_path[-1] if section.heading_path else section.title
     heading = f"{'#' * section.level} {title}" if section.level else "(preamble)"
     lines = str(section.start_line) if is_short else f"{section.start_line}-{section.end_line}"

@@ -15,6 +15,8 @@ from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
 from mcp.types import BlobResourceContents, CallToolResult, TextContent, TextResourceContents
 
+from tests.support.answer_channels import assert_same_values
+
 REPOSITORY = Path(__file__).parents[2]
 GENERATIONS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 _SECONDS = 30
@@ -32,7 +34,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Calls:
-    """One connected client. Every structured result is held against the tool's published output schema."""
+    """One connected client.
+
+    Every structured result is held against the tool's published output schema, and against the text.
+    """
 
     portal: BlockingPortal
     client: Client
@@ -46,6 +51,7 @@ class Calls:
         result = self.portal.call(self.client.call_tool, tool, arguments)
         if result.structured_content is not None:
             self._validators[tool].validate(result.structured_content)
+            assert_same_values(_text_of(result), result.structured_content)
         return Result(text=_text_of(result), data=result.structured_content, is_error=bool(result.is_error))
 
     def call_with_progress(self, tool: str, arguments: dict[str, Any]) -> tuple[Result, list[Progress]]:

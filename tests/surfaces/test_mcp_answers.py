@@ -1,7 +1,7 @@
 """Reports as answers: what their text says, and where a long diff is cut."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,26 +15,26 @@ from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.mcp.answers import (
     MOST_CHARACTERS,
-    answer,
+    answer_within,
     cut_diff,
     cut_lists,
-    plan_answer,
-    plan_text,
-    refusal_text,
     size_of,
+    text_of,
     with_short_diff,
 )
-from mdplan.mcp.server import build_server
-from mdplan.plan import EditResult, MatchResult, Range
+from mdplan.mcp.compact import plan_wire
+from mdplan.mcp.server import build_catalog, build_server
+from mdplan.plan import EditResult
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.history import HistoryReport, TransactionEntry
 from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
-from mdplan.reports.stat import StatReport
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.text.lines import Lines, Position
 from tests.conftest import FULL
+from tests.support.answer_channels import assert_same_values
 from tests.support.case_tables import CaseTables
+from tests.support.golden_cases import Case, find_cases, read_tree
 from tests.surfaces.mcp_calls import Calls, Result, calls_to, compact
 
 CASE_TABLES = CaseTables(__file__)
@@ -57,7 +57,7 @@ AMBIGUOUS = Diagnostic(
 
 
 def test_refusal_says_code_place_hint_candidates_and_that_nothing_was_written() -> None:
-    assert refusal_text(refusal(PlanReport, [AMBIGUOUS])) == (
+    assert text_of(plan_wire(refusal(PlanReport, [AMBIGUOUS]), MOST_CHARACTERS)) == (
         'AMBIGUOUS_HEADING (a.md, editIndex 3, line 7 column 2): heading path ["Install"] names 2 sections\n'
         '  hint: add `"occurrence": 1`\n'
         "  lines 5-8 sectionId sha256-0123456789abcdef A > Install\n"
@@ -69,43 +69,32 @@ def test_refusal_says_code_place_hint_candidates_and_that_nothing_was_written() 
 @pytest.mark.parametrize(
     ("report", "outcome"),
     [
-        (refusal(PlanReport, [AMBIGUOUS]), "Nothing was written."),
-        (
-            refusal(ApplyReport, [Diagnostic(code=Code.COMMIT_IN_DOUBT, message="power went")]),
-            "It is not known whether the files were written: look at them before going on.",
-        ),
-        (
-            ApplyReport(ok=False, error=AMBIGUOUS, diagnostics=(AMBIGUOUS,), applied=True),
-            "The files were written all the same.",
-        ),
+        (refusal(PlanReport, [AMBIGUOUS]), "\nNothing was written."),
+        (refusal(ApplyReport, [Diagnostic(code=Code.COMMIT_IN_DOUBT, message="power went")]), "power went"),
+        (ApplyReport(ok=False, error=AMBIGUOUS, diagnostics=(AMBIGUOUS,), applied=True), "\nApplied."),
     ],
 )
 def test_refusal_says_what_was_written(report: PlanReport, outcome: str) -> None:
-    assert refusal_text(report).endswith(outcome)
+    assert text_of(plan_wire(report, MOST_CHARACTERS)).endswith(outcome)
 
 
-def test_failed_read_does_not_mention_writing() -> None:
-    assert "written" not in refusal_text(refusal(StatReport, [AMBIGUOUS]))
-
-
-def test_long_refusal_is_cut_between_lines_and_keeps_its_outcome() -> None:
+def test_long_refusal_loses_its_last_problems_in_text_and_data() -> None:
     problems = [
         Diagnostic(code=Code.EMPTY_CONTENT, message=f"problem {n}", edit_index=n) for n in range(2_000)
     ]
 
-    text = refusal_text(refusal(PlanReport, problems))
-    lines = text.split("\n")
+    answer = answer_within(plan_wire(refusal(PlanReport, problems), MOST_CHARACTERS), MOST_CHARACTERS)
 
-    assert len(text) < 10_100
-    assert lines[:2] == ["EMPTY_CONTENT (editIndex 0): problem 0", "Nothing was written."]
-    assert lines[-2].startswith(f"EMPTY_CONTENT (editIndex {len(lines) - 3}): problem")
-    assert lines[-1] == f"… and {2_000 - (len(lines) - 2)} more lines about further problems"
+    assert answer.size <= 10_000
+    assert answer.text.startswith("EMPTY_CONTENT (editIndex 0): problem 0\nNothing was written.")
+    assert_same_values(answer.text, dict(answer.structured))
+    assert len(answer.structured["diagnostics"]) + answer.structured["leftOut"]["diagnostics"] == 1_999
 
 
 def test_invalid_unicode_is_escaped_in_the_result() -> None:
     name = "a\udcff.md"
 
-    text = refusal_text(refusal(PlanReport, [Diagnostic(code=Code.IO_ERROR, message=name, file=name)]))
+    text = text_of(to_wire(refusal(PlanReport, [Diagnostic(code=Code.IO_ERROR, message=name, file=name)])))
 
     assert text.startswith("IO_ERROR (a\\xff.md): a\\xff.md")
 
@@ -138,46 +127,25 @@ PLAN = PlanReport(
 )
 
 
-def test_plan_text_is_complete() -> None:
-    assert plan_text(PLAN, MOST_CHARACTERS) == (CASE_TABLES.value("test_plan_text_is_complete"))
+GOLDEN = find_cases()[:: 1 if FULL else 40]
 
 
-def test_unstored_plan_names_the_next_step() -> None:
-    text = plan_text(PlanReport(ok=True, plan_id="sha256-p", stored=False, files=(FILE,)), MOST_CHARACTERS)
-
-    assert "could not be stored" in text
-    assert "md_apply {" not in text
-
-
-def test_plan_that_changes_nothing_says_so() -> None:
-    assert plan_text(PlanReport(ok=True, plan_id="sha256-p", no_op=True), MOST_CHARACTERS).startswith(
-        "Nothing to do"
-    )
-
-
-def test_previewed_matches_are_in_the_text() -> None:
-    place = Position(3, 2)
-    match = MatchResult(line=3, col=2, text='a "b"\n', range=Range(start=place, end=place))
-    found = replace(
-        RESULT, op="preview_match", no_op=True, matches=(match,), matches_found=1, matches_replaced=0
-    )
-    plan = PlanReport(ok=True, plan_id="sha256-p", no_op=True, edit_results=(found,))
-
-    assert '\n  3:2 "a \\"b\\"\\n"' in plan_text(plan, MOST_CHARACTERS)
-
-
-def test_dry_run_of_a_plan_that_is_applied_says_so() -> None:
-    assert plan_text(ApplyReport(ok=True, plan_id="sha256-p", applied=True), MOST_CHARACTERS).startswith(
-        "Already applied"
-    )
-
-
-def test_long_lists_are_cut_in_the_text() -> None:
-    files = tuple(FILE for _ in range(60))
-
-    assert "\n… and 10 more files" in plan_text(
-        PlanReport(ok=True, plan_id="sha256-p", files=files), MOST_CHARACTERS
-    )
+@pytest.mark.parametrize("verbosity", ["compact", "full"])
+@pytest.mark.parametrize("case", GOLDEN, ids=str)
+def test_text_and_data_of_a_golden_case_have_the_same_values(
+    case: Case, verbosity: str, tmp_path: Path
+) -> None:
+    case.lay_out(tmp_path)
+    engine = case.open_engine(tmp_path)
+    tools = {tool.name: tool for tool in build_catalog(engine).tools}
+    batch = case.request("batch") or case.request("apply")
+    calls = [("md_validate", batch), ("md_apply", batch)]
+    calls += [("md_stat", {"file": name}) for name in read_tree(tmp_path)]
+    calls += [("md_read", {"file": name}) for name in read_tree(tmp_path)]
+    with engine.workspace:
+        for name, arguments in [*calls, ("md_search", {"pattern": "e"}), ("md_history", {})]:
+            answer = tools[name].call({**arguments, "verbosity": verbosity})
+            assert_same_values(answer.text, dict(answer.structured))
 
 
 def test_long_report_shortens_the_diff() -> None:
@@ -185,10 +153,15 @@ def test_long_report_shortens_the_diff() -> None:
     short = PlanReport(ok=True, plan_id="sha256-p", diff=diff)
     long = PlanReport(ok=True, plan_id="sha256-p", diff=diff, edit_results=(RESULT,) * 100)
 
-    lengths = [len(plan_answer(report).structured["diff"]) for report in (short, long)]
+    lengths = [len(full(report)["diff"]) for report in (short, long)]
 
     assert 50_000 > lengths[0] > lengths[1] >= 9_900
-    assert plan_answer(short).structured["diffTruncated"] is True
+    assert full(short)["diffTruncated"] is True
+
+
+def full(report: PlanReport) -> Mapping[str, Any]:
+    """The data of a report that is asked for in full."""
+    return answer_within(to_wire(with_short_diff(report)), MOST_CHARACTERS).structured
 
 
 HUNK = st.builds(
@@ -394,7 +367,7 @@ def test_short_lists_are_kept_when_a_long_one_is_cut() -> None:
     notice = Diagnostic.warning(Code.BROKEN_LINK, "a link breaks")
     report = replace(SHORT_PLAN, files=(FILE,), warnings=(notice,) * 20)
 
-    structured = plan_answer(report).structured
+    structured = full(report)
 
     assert len(structured["files"]) == 1
     assert len(structured["warnings"]) == 20
@@ -402,11 +375,11 @@ def test_short_lists_are_kept_when_a_long_one_is_cut() -> None:
 
 
 def test_report_within_the_limit_is_unchanged() -> None:
-    assert "leftOut" not in plan_answer(replace(SHORT_PLAN, files=(FILE,), edit_results=EDITS[:5])).structured
+    assert "leftOut" not in full(replace(SHORT_PLAN, files=(FILE,), edit_results=EDITS[:5]))
 
 
 def test_refusal_keeps_its_error() -> None:
-    structured = answer(refusal(PlanReport, PROBLEMS), str).structured
+    structured = full(refusal(PlanReport, PROBLEMS))
 
     assert structured["error"]["editIndex"] == 0
     assert structured["diagnostics"][0] == structured["error"]
@@ -438,7 +411,7 @@ def test_history_of_huge_commits_lists_some_files_of_each() -> None:
     entry = TransactionEntry(transaction="0" * 16, state="committed", undoable=True, files=FILES)
     report = HistoryReport(ok=True, transactions=(entry,) * 3, more=False)
 
-    structured = answer(report, str).structured
+    structured = answer_within(to_wire(report), MOST_CHARACTERS).structured
 
     assert size_of(structured) <= MOST_CHARACTERS
     assert [len(each["files"]) for each in structured["transactions"]] == [50, 50, 50]

@@ -135,7 +135,7 @@ def test_agent_and_person_agree_on_a_plan(root: Path, mode: str, way: str) -> No
         ]
         assert changed == ["-1", "+one", "-3", "+three of them"]
         assert [each["outdated"] for each in second.data["review"]["comments"]] == [True, True]
-        assert "From that plan to" in second.text
+        assert "\ncomparison:\n" in second.text
 
         # The person approves, and the agent commits exactly that.
         plan_id = second.data["planId"]
@@ -350,7 +350,7 @@ def test_min_of_a_scalar_is_a_warning(calls: Calls) -> None:
     answer = calls.call("md_search", {"min": {"aliases": 2}, "where": {"status": "draft"}})
     found = answer.data
 
-    assert "\nwarning: INVALID_ARGUMENT: `min` counts" in answer.text
+    assert "\nwarnings:\nINVALID_ARGUMENT: `min` counts" in answer.text
     assert [warning["message"] for warning in found["warnings"]] == [
         "`min` counts items of lists, and `aliases` is not a list in `scalar.md`"
     ]
