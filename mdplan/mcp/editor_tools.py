@@ -558,17 +558,22 @@ def write(engine: Engine, files: Sequence[Mapping[str, Any]]) -> Problems:
     return engine.write(batch).diagnostics
 
 
+_FAILURES: Final[Mapping[Code, Failure]] = {
+    Code.STALE_BASE: Failure(_VALIDATION, _CHECK, _VERIFY),
+    Code.CONFLICTING_EDITS: Failure(
+        "Overlapping ranges in one file", hint="The ranges of one file must not overlap"
+    ),
+}
+
+
 def failure_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
-    """`problem` in the words of the document, where it has some."""
-    if problem.code is Code.STALE_BASE:
-        return Failure(_VALIDATION, _CHECK, _VERIFY)
+    """`problem` as the document says it, if it does."""
     if problem.code is Code.PATH_OUTSIDE_ROOT and ".." in (problem.file or "").split("/"):
         return Failure("Path traversal not allowed", hint="File paths must not contain '..' patterns")
     if problem.code in {Code.ENCODING_UNKNOWN, Code.NOT_A_TEXT_FILE}:
         return not_decoded(encoding)
-    if problem.code is Code.CONFLICTING_EDITS:
-        return Failure("Overlapping ranges in one file", hint="The ranges of one file must not overlap")
-    return Failure(f"{problem.code}: {problem.message}", hint=OtherToolWords().text(problem.hint) or None)
+    told = OtherToolWords().tell(problem)
+    return _FAILURES.get(problem.code) or Failure(f"{told.code}: {told.message}", hint=told.hint or None)
 
 
 def not_decoded(encoding: str | None = None) -> Failure:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -297,8 +297,8 @@ ESCAPED: Final = (
     "Bytes that are not UTF-8 are shown as \\xNN: give encoding, such as latin-1, to read and write them"
 )
 
-_INSPECT_HINT: Final = "Use TextInspect to see the structure of the document"
-_INSPECT_AGAIN_HINT: Final = "Use TextInspect or TextRead to see it again, then edit with the new fileHash"
+_INSPECT_HINT: Final = "Use TextInspect to see all headings in the document"
+INSPECT_AGAIN: Final = "Use TextInspect or TextRead to see it again, then edit with the new fileHash"
 
 _ABOUT_PLACES: Final = frozenset(
     {
@@ -311,15 +311,26 @@ _ABOUT_PLACES: Final = frozenset(
     }
 )
 
-# What the hints of some problems advise, this toolset does in another way.
-_ADVICE: Final = {
-    Code.STALE_BASE: _INSPECT_AGAIN_HINT,
-    Code.SECTION_NOT_FOUND: "Use TextInspect to see all headings in the document",
-    Code.AMBIGUOUS_HEADING: "Target one of them by lines",
-    Code.TEXT_MISMATCH: "Use TextInspect with mode search to find it",
-    Code.OUTLINE_CHANGED: "Close every fence, comment and tag that the text opens, or target lines",
-    Code.DUPLICATE_HEADING: "Use another heading, edit the section that is there, or insert by lines",
-}
+
+class TextToolWords(OtherToolWords):
+    """The words of an agent that calls the tools of this toolset."""
+
+    tools: ClassVar[Mapping[str, str]] = {
+        "stat": "TextInspect",
+        "ids": "TextInspect",
+        "anchors": "TextInspect",
+        "read": "TextRead",
+        "search": "TextInspect with mode search",
+    }
+
+    def field(self, name: str, value: object) -> None:
+        """Return None: the tools have other fields."""
+        del name, value
+
+    def step(self, verb: str, **arguments: str) -> str | None:  # type: ignore[override]
+        """Return the tool that does it, if one does."""
+        del arguments
+        return self.tools.get(verb)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -389,13 +400,12 @@ def _message(problem: Diagnostic, target: str) -> str:
 def _suggestions(problem: Diagnostic, source: Source | None) -> Iterator[str]:
     listed = [each for each in problem.candidates if each.heading_path][:_MOST_SUGGESTIONS]
     yield from (_similar(problem.code, each, source) for each in listed)
-    if problem.code in _ADVICE:
-        yield _ADVICE[problem.code]
-        return
-    hint = OtherToolWords().text(problem.hint)
+    hint = TextToolWords().tell(problem).hint
     if hint and not listed:
         yield hint
-    if problem.code in _ABOUT_PLACES:
+    if problem.code is Code.AMBIGUOUS_HEADING:
+        yield "Target one of them by lines"
+    elif problem.code in _ABOUT_PLACES:
         yield _INSPECT_HINT
 
 

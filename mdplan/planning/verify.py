@@ -18,7 +18,7 @@ from mdplan.requests.batch import Batch
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Span
-from mdplan.words import say
+from mdplan.words import either, say
 
 _MOST_LISTED = 5
 _COMMENT = "<!--"
@@ -341,9 +341,10 @@ def _repeated_paths(built: build.BuiltFile, places: _PlaceIndex) -> Iterator[Dia
         if section.ordinal == repeated + 1 and after[path] > repeated:
             yield Code.DUPLICATE_HEADING.problem(
                 f"the heading at line {section.heading_line} of the result repeats a heading path",
-                say(
-                    "use another heading, or edit the section that exists; "
-                    "to allow it, {send allowDuplicateHeadings=true}"
+                either(
+                    "use another heading, or edit the section that exists",
+                    say("to allow it, {send allowDuplicateHeadings=true}"),
+                    joint="; ",
                 ),
                 place=built.result.source.lines.position(section.heading_start),
             )
