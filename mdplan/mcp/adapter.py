@@ -34,7 +34,6 @@ from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     BlobResourceContents,
-    CallToolRequestParams,
     CallToolResult,
     CompleteRequestParams,
     CompleteResult,
@@ -65,7 +64,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
-from mdplan.mcp.approval import Context, Tasks, ToolCall, ask_for_review, may_ask, record_waiting
+from mdplan.mcp.approval import Context, Tasks, ToolCall, ask_for_review
 from mdplan.mcp.tool import (
     Catalog,
     ChatDecisions,
@@ -163,24 +162,21 @@ class McpServer(Server[Sessions]):
             tools=[_published(tool, has_apps=has_apps) for tool in await self._tools_for(ctx)]
         )
 
-    async def _call_tool(
-        self, ctx: Context, params: CallToolRequestParams
-    ) -> CallToolResult | InputRequiredResult:
-        tools = {tool.name: tool for tool in await self._tools_for(ctx)}
-        if params.name not in tools:
-            message = f"Unknown tool: {params.name}; this server has {', '.join(tools)}"
-            raise MCPError(INVALID_PARAMS, message)
+    async def _call_tool(self, call: ToolCall) -> CallToolResult | InputRequiredResult:
+        name, tools = call.params.name, {tool.name: tool for tool in await self._tools_for(call.ctx)}
+        if name not in tools:
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}; this server has {', '.join(tools)}")
         decisions = (await self._loaded()).decisions
         # In a thread, so that other calls go on.
-        call, shown = ToolCall(ctx, params), _shown_in_session(ctx)
-        run = partial(_call, tools[params.name], decisions, call, shown, self._bus)
+        shown = _shown_in_session(call.ctx)
+        run = partial(_call, tools[name], decisions, call, shown, self._bus)
         try:
             return await anyio.to_thread.run_sync(run)
         except MCPError:
             raise
         except Exception:  # noqa: BLE001 (a bug must not end the server)
-            _LOG.exception("Tool %r raised an unexpected exception", params.name)
-            text = f"Error executing tool {params.name}"
+            _LOG.exception("Tool %r raised an unexpected exception", name)
+            text = f"Error executing tool {name}"
             return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
     # --- Resources and prompts
@@ -317,7 +313,7 @@ def _call(
     with current_call(new_call()) as current:
         answer = definition.call(arguments)
     plan_id = current.pending[-1].plan_id if current.pending else answer.structured.get("planId")
-    if current.pending and may_ask():
+    if current.pending and call.may_ask:
         shows_app = definition.shows_app and client_supports_apps(ctx)
         asked = ask_for_review(current.pending[-1], call, None if shows_app else decisions)
         if isinstance(asked, InputRequiredResult):
@@ -326,7 +322,7 @@ def _call(
             with current_call(new_call()) as current:
                 answer = definition.call(arguments)
     if current.pending:
-        record_waiting(current.pending[-1])
+        call.pending = current.pending[-1]
     for uri in current.changed:
         anyio.from_thread.run(bus.publish, ResourceUpdated(uri=uri))
     return CallToolResult(

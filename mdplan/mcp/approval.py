@@ -13,9 +13,8 @@ where the operator started the server with `--approve-in-chat`.
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
@@ -63,15 +62,20 @@ _POLL_SECONDS: Final = 0.25
 
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
-CallTool: TypeAlias = Callable[[Context, CallToolRequestParams], Awaitable[HandlerResult]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolCall:
-    """A call of a tool as the SDK passes it on."""
+    """A call of a tool as the SDK passes it on; it waits for a decision about the plan that is `pending`.
+
+    With `may_ask` it asks the user of the client itself. One that `becomes_task` need not wait.
+    """
 
     ctx: Context
     params: CallToolRequestParams
+    may_ask: bool = True
+    becomes_task: bool = False
+    pending: PendingPlan | None = None
 
     @property
     def has_input_in_results(self) -> bool:
@@ -83,6 +87,9 @@ class ToolCall:
         """How the client asks its user, if it does."""
         capabilities = self.ctx.session.client_capabilities
         return capabilities.elicitation if capabilities is not None else None
+
+
+CallTool: TypeAlias = Callable[[ToolCall], Awaitable[HandlerResult]]
 
 
 def ask_for_review(
@@ -204,7 +211,7 @@ async def _asked_at_once(plan: PendingPlan, message: str, call: ToolCall) -> boo
 
 async def _decided(plan: PendingPlan, call: ToolCall) -> bool:
     """Whether `plan` is decided in time. Meanwhile a client that listens receives progress."""
-    with anyio.move_on_after(0 if has_task() else DECISION_SECONDS):
+    with anyio.move_on_after(0 if call.becomes_task else DECISION_SECONDS):
         seconds = 0.0
         while not plan.is_decided:
             await anyio.sleep(_POLL_SECONDS)
@@ -228,45 +235,6 @@ _MISSING_CAPABILITY: Final = -32021
 _TTL_SECONDS: Final = 24 * 3600
 _POLL_MS: Final = 5_000
 _MOST_TASKS: Final = 100
-
-
-@dataclass(slots=True)
-class CallOutcome:
-    """What the current call waits for. With `may_ask` the call asks the user of the client itself."""
-
-    may_ask: bool = True
-    pending: PendingPlan | None = None
-
-
-def may_ask() -> bool:
-    """Whether the current call may ask the user of the client; the answer to `tasks/get` may not."""
-    outcome = _OUTCOME.get()
-    return outcome is None or outcome.may_ask
-
-
-_OUTCOME: Final[ContextVar[CallOutcome | None]] = ContextVar("outcome", default=None)
-
-
-def record_waiting(plan: PendingPlan) -> None:
-    """Record that the current call waits for a decision about `plan`, if its client has tasks."""
-    outcome = _OUTCOME.get()
-    if outcome is not None:
-        outcome.pending = plan
-
-
-def has_task() -> bool:
-    """Whether the current call becomes a task where it waits, and so has not to wait itself."""
-    return _OUTCOME.get() is not None
-
-
-@contextmanager
-def _outcome_of(*, may_ask: bool) -> Iterator[CallOutcome]:
-    outcome = CallOutcome(may_ask)
-    token = _OUTCOME.set(outcome)
-    try:
-        yield outcome
-    finally:
-        _OUTCOME.reset(token)
 
 
 @dataclass(slots=True)
@@ -326,14 +294,12 @@ class Tasks:
 
     async def _call_or_wait(self, ctx: Context, params: CallToolRequestParams) -> HandlerResult:
         """The result of the call, or a task where the call waits for a decision."""
-        if not _has_tasks(ctx):
-            return await self._call(ctx, params)
-        with _outcome_of(may_ask=True) as outcome:
-            result = await self._call(ctx, params)
-        if outcome.pending is None or not isinstance(result, CallToolResult):
+        call = ToolCall(ctx, params, becomes_task=_has_tasks(ctx))
+        result = await self._call(call)
+        if not call.becomes_task or call.pending is None or not isinstance(result, CallToolResult):
             return result
         task_id = secrets.token_urlsafe(24)
-        task = self._tasks[task_id] = _Task(outcome.pending, params)
+        task = self._tasks[task_id] = _Task(call.pending, params)
         while len(self._tasks) > _MOST_TASKS:
             self._tasks.popitem(last=False)
         return {"resultType": "task", **task.wire(task_id)}
@@ -348,11 +314,11 @@ class Tasks:
 
     async def _call_again(self, task: _Task, ctx: Context) -> None:
         """Make the call again. Where it waits once more, as after a revoked approval, so does the task."""
-        with _outcome_of(may_ask=False) as outcome:
-            result = await self._call(ctx, task.params)
+        call = ToolCall(ctx, task.params, may_ask=False, becomes_task=True)
+        result = await self._call(call)
         task.updated = datetime.now(UTC)
-        if outcome.pending is not None:
-            task.plan = outcome.pending
+        if call.pending is not None:
+            task.plan = call.pending
         elif isinstance(result, CallToolResult):
             task.result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
