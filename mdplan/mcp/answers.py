@@ -1,6 +1,7 @@
 """Reports as answers: the same shape for success and refusal, and within the size that clients take."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -12,14 +13,15 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.field_names import camel_case, unknown_fields
 from mdplan.mcp.flat_schema import object_schema, request_properties
-from mdplan.mcp.tool import ToolResult
+from mdplan.mcp.tool import ToolDefinition, ToolResult, report_progress
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport
 from mdplan.reports.plan import PlanReport, ReviewReport
-from mdplan.reports.read import ReadReport, SearchedFile, SearchReport
+from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.requests.batch import validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.schemas import Schema
+from mdplan.requests.search import SearchRequest
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
 MOST_CHARACTERS: Final = 50_000
@@ -224,25 +226,7 @@ def diff_uri(plan_id: str) -> str:
 
 # --- Long lists of a report lose their end, and the report says so
 
-# The lists that grow with a batch, by their names on the wire.
-_LISTS: Final = frozenset(
-    {
-        "transactions",
-        "diagnostics",
-        "warnings",
-        "files",
-        "editResults",
-        "matches",
-        "written",
-        "accepted",
-        "rejected",
-        "candidates",
-        "rolledBack",
-        "finished",
-    }
-)
-
-# How much of them an entry of a list may hold: candidates of one problem, files of one past transaction.
+# How much an entry of a list may hold: candidates of one problem, files of one past transaction.
 _MOST_INSIDE: Final = {"candidates": 20, "files": 50}
 
 # Names and numbers of what is omitted.
@@ -254,24 +238,38 @@ def cut_lists(wire: dict[str, Any], most: int) -> dict[str, Any]:
 
     `leftOut` then says how many entries the ends of lists have lost, by the names of the lists.
     """
-    if size_of(wire) <= most:
+    text = json.dumps(wire, ensure_ascii=False)
+    if len(text) <= most:
         return wire
-    left_out: dict[str, int] = {}
-    short = {
-        name: _with_short_entries(each, name, left_out) if isinstance(each, list) or name == "error" else each
-        for name, each in wire.items()
-    }
-    lists = _lists_of(short, "")
+    short: dict[str, Any] = json.loads(text)
+    left_out = Counter[str]()
+    lists: dict[str, list[Any]] = {}
+    for path, entries, is_inside in [*_lists(short)]:
+        if not is_inside:
+            lists[path] = entries
+        elif len(entries) > (kept := _MOST_INSIDE.get(path.rpartition(".")[2], len(entries))):
+            left_out[path] += len(entries) - kept
+            del entries[kept:]
     room = most - size_of(short) + sum(map(size_of, lists.values())) - _OMISSION_NOTE_CHARACTERS
     # The short lists are kept whole, and what they leave is for the long ones.
-    for number, (name, entries) in enumerate(sorted(lists.items(), key=lambda named: size_of(named[1]))):
-        share = max(room, 0) // (len(lists) - number)
-        kept = _prefix(entries, share)
-        room -= size_of(kept)
-        if len(kept) < len(entries):
-            left_out[name] = len(entries) - len(kept)
-            short = _with_list(short, name.split("."), kept)
-    return {**short, "leftOut": left_out} if left_out else short
+    for number, (path, entries) in enumerate(sorted(lists.items(), key=lambda named: size_of(named[1]))):
+        kept = len(_prefix(entries, max(room, 0) // (len(lists) - number)))
+        left_out[path] += len(entries) - kept
+        del entries[kept:]
+        room -= size_of(entries)
+    # Without those that lost nothing.
+    return {**short, "leftOut": dict(+left_out)} if +left_out else short
+
+
+def _lists(value: Any, path: str = "", *, is_inside: bool = False) -> Iterator[tuple[str, list[Any], bool]]:  # noqa: ANN401 (any JSON)
+    """The lists in `value` with their dotted names, and whether each is in an entry of another."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _lists(inner, f"{path}.{name}" if path else name, is_inside=is_inside)
+    elif isinstance(value, list):
+        yield path, value, is_inside
+        for entry in value:
+            yield from _lists(entry, path, is_inside=True)
 
 
 def first_lines(lines: Iterable[str], room: int, what: str) -> list[str]:
@@ -287,33 +285,6 @@ def size_of(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False))
 
 
-def _with_short_entries(value: Any, name: str, left_out: dict[str, int]) -> Any:  # noqa: ANN401 (any JSON)
-    """`value`, called `name`, with little in each of its entries; `left_out` counts what is gone."""
-    if isinstance(value, list):
-        return [_with_short_entries(each, name, left_out) for each in value]
-    if not isinstance(value, dict):
-        return value
-    short = dict(value)
-    for inside, most in _MOST_INSIDE.items():
-        entries = value.get(inside, ())
-        if len(entries) > most:
-            short[inside] = entries[:most]
-            path = f"{name}.{inside}"
-            left_out[path] = left_out.get(path, 0) + len(entries) - most
-    return short
-
-
-def _lists_of(value: dict[str, Any], above: str) -> dict[str, list[Any]]:
-    """The lists of a report and of the objects in it, by their dotted names."""
-    lists: dict[str, list[Any]] = {}
-    for name, field in value.items():
-        if isinstance(field, list) and name in _LISTS:
-            lists[above + name] = field
-        elif isinstance(field, dict):
-            lists |= _lists_of(field, f"{above}{name}.")
-    return lists
-
-
 def _prefix(entries: list[Any], room: int) -> list[Any]:
     """The first of `entries` that fit into `room` characters."""
     used = len("[]")
@@ -322,11 +293,6 @@ def _prefix(entries: list[Any], room: int) -> list[Any]:
         if used > room:
             return entries[:number]
     return entries
-
-
-def _with_list(value: dict[str, Any], path: list[str], entries: list[Any]) -> dict[str, Any]:
-    name, *below = path
-    return {**value, name: _with_list(value[name], below, entries) if below else entries}
 
 
 # --- Reads and searches: as much as fits, and a cursor to go on
@@ -350,46 +316,20 @@ def smaller_limit(amount: int, size: int, most: int) -> int:
     return max(1, min(amount - 1, amount * most * 9 // (size * 10)))
 
 
-def with_fewer_hits(report: SearchReport, most: int, size: Callable[[SearchReport], int]) -> SearchReport:
-    """`report` with as many hits as fit by `size`, without the lines around them where not even one fits."""
-    listed = hit_count(report)
-    cut = fit_to_size(lambda count: first_hits(report, count), listed, most, size)
-    if size(cut) <= most:
-        return cut
-    return replace(cut, files=tuple(map(_without_context, cut.files)))
+def search_within(
+    engine: Engine, request: SearchRequest, most: int, size: Callable[[SearchReport], int]
+) -> SearchReport:
+    """What `request` finds, with as many hits as fit by `size`; its cursor goes on after them.
 
-
-def hit_count(report: SearchReport) -> int:
-    """How many hits `report` lists."""
-    return sum(len(group.hits) for found in report.files for group in found.groups)
-
-
-def first_hits(report: SearchReport, count: int) -> SearchReport:
-    """`report` with the first `count` of its hits; its cursor goes on after them."""
-    listed = hit_count(report)
-    if count >= listed:
+    Where not even one fits, the lines around it are left out.
+    """
+    report = engine.search(request, report_progress)
+    hits = sum(len(group.hits) for found in report.files for group in found.groups)
+    if size(report) <= most or not hits:
         return report
-    end = int(report.next_cursor) if report.next_cursor else report.total_matches or 0
-    files: list[SearchedFile] = []
-    left = count
-    for found in report.files:
-        groups = []
-        for group in found.groups:
-            hits = group.hits[:left]
-            left -= len(hits)
-            if hits:
-                groups.append(replace(group, hits=hits))
-        if groups:
-            files.append(replace(found, groups=tuple(groups)))
-    return replace(report, files=tuple(files), truncated=True, next_cursor=str(end - listed + count))
-
-
-def _without_context(found: SearchedFile) -> SearchedFile:
-    groups = tuple(
-        replace(group, hits=tuple(replace(hit, before=None, behind=None) for hit in group.hits))
-        for group in found.groups
-    )
-    return replace(found, groups=groups)
+    fewer = smaller_limit(hits, size(report), most)
+    report = fit_to_size(lambda limit: engine.search(replace(request, limit=limit)), fewer, most, size)
+    return report if size(report) <= most else engine.search(replace(request, limit=1, context=0))
 
 
 def read_within(
@@ -501,7 +441,22 @@ def read_arguments(model: type[AnyRequest], arguments: Mapping[str, Any]) -> Any
     return request
 
 
-def request_schema(model: type[Request]) -> Schema:
+def request_tool(
+    model: type[AnyRequest],
+    run: Callable[[AnyRequest], ToolResult],
+    refuse: Callable[[Problems], ToolResult],
+    **described: Any,  # noqa: ANN401 (the other fields of a tool)
+) -> ToolDefinition:
+    """Return the tool that takes a `model`, and does what `run` does of it, or refuses its arguments."""
+
+    def call(arguments: Mapping[str, Any]) -> ToolResult:
+        request = read_arguments(model, arguments)
+        return refuse(request) if isinstance(request, tuple) else run(request)
+
+    return ToolDefinition(input_schema=request_schema(model), call=call, **described)
+
+
+def request_schema(model: type[BaseModel]) -> Schema:
     """Published schema of a request."""
     required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
     return object_schema(request_properties(model), required)

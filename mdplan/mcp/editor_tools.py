@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answers import MOST_PATH, Request, read_arguments, request_schema
+from mdplan.mcp.answers import MOST_PATH, Request, request_tool
 from mdplan.mcp.flat_schema import NULLABLE, object_schema
 from mdplan.mcp.tool import EDITOR_PATCH, ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
@@ -220,20 +220,17 @@ def _tool(
     model: type[AnyEditorRequest],
     run: Callable[[Engine, AnyEditorRequest], dict[str, Any]],
 ) -> ToolDefinition:
-    def call(arguments: Mapping[str, Any]) -> ToolResult:
-        request = read_arguments(model, arguments)
-        return _answer(_refusal(request) if isinstance(request, tuple) else run(engine, request))
-
-    return ToolDefinition(
+    return request_tool(
+        model,
+        lambda request: _answer(run(engine, request)),
+        lambda problems: _answer(_refusal(problems)),
         name=_NAME_OF[model],
         title=title,
         description=description,
-        input_schema=request_schema(model),
         output_schema=_OUTPUTS.get(model, _OUTCOME),
         writes=model is not GetRequest,
         # Equal lines may follow each other, and then the same call fits again.
         may_be_repeated=model in {GetRequest, CreateRequest},
-        call=call,
     )
 
 

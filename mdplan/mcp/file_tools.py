@@ -3,17 +3,19 @@
 Both tools only read.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Final, TypeVar
+from functools import partial
+from typing import Annotated, Any, Final
 
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.mcp import answers
+from mdplan.mcp.answers import request_tool
 from mdplan.mcp.flat_schema import NULLABLE, object_schema
-from mdplan.mcp.tool import ToolDefinition, ToolResult, report_progress
+from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
 from mdplan.reports.base import to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchReport
@@ -48,7 +50,6 @@ read_files as start_line. Section-End-Hint is the last line of the section by th
 that matches later: a guess by common patterns, which you may use as end_line or ignore."""
 
 
-AnyRequest = TypeVar("AnyRequest", bound=answers.Request)
 _ENCODING: Final = Field(default=None, description="Of files that are not UTF-8.")
 
 
@@ -183,49 +184,34 @@ _HIT: Final = object_schema(
 
 def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
     """The tools of this set, over `engine`."""
-
-    def tool(
-        name: str,
-        title: str,
-        description: str,
-        model: type[AnyRequest],
-        answer: Schema,
-        run: Callable[[Engine, AnyRequest], ToolResult],
-    ) -> ToolDefinition:
-        def call(arguments: Mapping[str, Any]) -> ToolResult:
-            request = answers.read_arguments(model, arguments)
-            return _refused(request) if isinstance(request, tuple) else run(engine, request)
-
-        return ToolDefinition(
-            name=name,
-            title=title,
-            description=description,
-            input_schema=answers.request_schema(model),
-            output_schema=object_schema(
-                {"ok": {"type": "boolean"}, "diagnostics": _PROBLEMS, **answer}, ["ok"]
+    return (
+        request_tool(
+            ReadFilesRequest,
+            partial(_read_files, engine),
+            _refused,
+            name="read_files",
+            title="Read files",
+            description=_READ_FILES,
+            output_schema=_report(results={"type": "array", "items": _PART}),
+            writes=False,
+        ),
+        request_tool(
+            GrepContentRequest,
+            partial(_grep_content, engine),
+            _refused,
+            name="grep_content",
+            title="Search files",
+            description=_GREP_CONTENT,
+            output_schema=_report(
+                hits={"type": "array", "items": _HIT}, totalMatches=_NUMBER, warnings=_PROBLEMS
             ),
             writes=False,
-            call=call,
-        )
-
-    return (
-        tool(
-            "read_files",
-            "Read files",
-            _READ_FILES,
-            ReadFilesRequest,
-            {"results": {"type": "array", "items": _PART}},
-            _read_files,
-        ),
-        tool(
-            "grep_content",
-            "Search files",
-            _GREP_CONTENT,
-            GrepContentRequest,
-            {"hits": {"type": "array", "items": _HIT}, "totalMatches": _NUMBER, "warnings": _PROBLEMS},
-            _grep_content,
         ),
     )
+
+
+def _report(**fields: Schema) -> Schema:
+    return object_schema({"ok": {"type": "boolean"}, "diagnostics": _PROBLEMS, **fields}, ["ok"])
 
 
 def _read_files(engine: Engine, request: ReadFilesRequest) -> ToolResult:
@@ -311,23 +297,21 @@ def _cut(result: Mapping[str, Any]) -> str:
 
 
 def _grep_content(engine: Engine, request: GrepContentRequest) -> ToolResult:
-    report = engine.search(
-        SearchRequest(
-            pattern=request.pattern,
-            file=request.search_path,
-            encoding=request.encoding,
-            match_type=MatchType.REGEX,
-            case_sensitive=not request.case_insensitive,
-            context=request.context_lines,
-            limit=_MOST_MATCHES,
-            section_patterns=request.section_patterns,
-        ),
-        report_progress,
+    wanted = SearchRequest(
+        pattern=request.pattern,
+        file=request.search_path,
+        encoding=request.encoding,
+        match_type=MatchType.REGEX,
+        case_sensitive=not request.case_insensitive,
+        context=request.context_lines,
+        limit=_MOST_MATCHES,
+        section_patterns=request.section_patterns,
     )
+    most = engine.settings.report_characters
+    report = answers.search_within(engine, wanted, most, lambda made: _found(made).size)
     if not report.ok:
         return _refused(report.diagnostics)
-    most = engine.settings.report_characters
-    answer = _found(answers.with_fewer_hits(report, most, lambda made: _found(made).size))
+    answer = _found(report)
     return answer if answer.size <= most else _refused(answers.too_long(SearchReport, most).diagnostics)
 
 

@@ -190,7 +190,7 @@ def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResu
     most = engine.settings.report_characters
     if not isinstance(request, SearchRequest):
         return _answer(refusal(SearchReport, request), wire_of, most)
-    report = answers.with_fewer_hits(engine.search(request, report_progress), most, _size(wire_of))
+    report = answers.search_within(engine, request, most, _size(wire_of))
     record_shown(
         engine,
         [(found.file, found.base_sha256) for found in report.files if found.groups or found.front_matter],

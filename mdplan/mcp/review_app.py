@@ -23,7 +23,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.history import user_name
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.mcp.answers import Request, answered, cut_diff, read_arguments, request_schema, text_of
+from mdplan.mcp.answers import Request, answered, cut_diff, request_tool, text_of
 from mdplan.mcp.flat_schema import object_schema
 from mdplan.mcp.tool import PlanQuestion, ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.operations.base import Count
@@ -227,21 +227,27 @@ class ReviewAppReport(Report):
 
 def app_tools(review: ChatReview, *, read_only: bool) -> tuple[ToolDefinition, ...]:
     """The tools of the App over `review`; with `read_only` it only shows."""
-    show = _tool(
-        "md_review",
-        "Show a plan to the user",
-        "For the review App only: the plan, or a file of it, as HTML.",
+    shared = {"meta": ONLY_FOR_APP, "output_schema": object_schema({"ok": {"type": "boolean"}}, ["ok"])}
+    show = request_tool(
         ShowRequest,
         partial(_show, review),
+        _refused,
+        name="md_review",
+        title="Show a plan to the user",
+        description="For the review App only: the plan, or a file of it, as HTML.",
         writes=False,
+        **shared,
     )
-    decide = _tool(
-        "md_decide",
-        "Record the decision of the user",
-        "For the review App only: refused without the nonce that the App receives.",
+    decide = request_tool(
         DecideRequest,
         partial(_decide, review),
+        _refused,
+        name="md_decide",
+        title="Record the decision of the user",
+        description="For the review App only: refused without the nonce that the App receives.",
         writes=True,
+        may_be_repeated=False,
+        **shared,
     )
     return (show,) if read_only else (show, decide)
 
@@ -256,32 +262,6 @@ def app_resource() -> ResourceDefinition:
         mime_type=APP_MIME_TYPE,
         read=_app_html,
         meta={"ui": {"prefersBorder": True}},
-    )
-
-
-def _tool(
-    name: str,
-    title: str,
-    description: str,
-    model: type[Any],
-    call: Callable[[Any], ToolResult],
-    *,
-    writes: bool,
-) -> ToolDefinition:
-    def read_and_call(arguments: Mapping[str, Any]) -> ToolResult:
-        request = read_arguments(model, arguments)
-        return _refused(request) if isinstance(request, tuple) else call(request)
-
-    return ToolDefinition(
-        name=name,
-        title=title,
-        description=description,
-        input_schema=request_schema(model),
-        output_schema=object_schema({"ok": {"type": "boolean"}}, ["ok"]),
-        writes=writes,
-        may_be_repeated=not writes,
-        meta=ONLY_FOR_APP,
-        call=read_and_call,
     )
 
 

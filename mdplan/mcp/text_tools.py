@@ -67,7 +67,7 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
     return (
         tool("TextInspect", "Inspect a file", _INSPECT, text_requests.InspectRequest, inspect),
         tool("TextRead", "Read a part of a file", _READ, text_requests.TextReadRequest, read),
-        tool("TextPatch", "Patch a file", _PATCH, text_requests.TextPatchRequest, patch),
+        _with_removed(tool("TextPatch", "Patch a file", _PATCH, text_requests.TextPatchRequest, patch)),
         tool("TextReplace", "Replace text in a file", _REPLACE, text_requests.ReplaceRequest, replace_text),
     )
 
@@ -80,24 +80,23 @@ def _tool(
     model: type[AnyTextRequest],
     run: Callable[[Engine, AnyTextRequest], ToolResult],
 ) -> ToolDefinition:
-    def call(arguments: Mapping[str, Any]) -> ToolResult:
-        removed = _removed(arguments) if model is text_requests.TextPatchRequest else None
-        if removed is not None:
-            return removed
-        request = answers.read_arguments(model, arguments)
-        return text_requests.refusal_result(request) if isinstance(request, tuple) else run(engine, request)
-
-    return ToolDefinition(
+    return answers.request_tool(
+        model,
+        partial(run, engine),
+        text_requests.refusal_result,
         name=name,
         title=title,
         description=description,
-        input_schema=answers.request_schema(model),
         output_schema=text_requests.OUTPUTS[name],
         writes=name in _WRITING,
         # The same text may be at several places, and may be inserted twice.
         may_be_repeated=name not in _WRITING,
-        call=call,
     )
+
+
+def _with_removed(tool: ToolDefinition) -> ToolDefinition:
+    """TextPatch, which tells what became of the targets that it had."""
+    return replace(tool, call=lambda arguments: _removed(arguments) or tool.call(arguments))
 
 
 def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
@@ -230,23 +229,19 @@ def _of_text(report: StatReport) -> dict[str, list[Any]]:
 
 
 def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
-    report = engine.search(
-        SearchRequest(
-            pattern=request.query or "",
-            file=request.file_path,
-            encoding=request.encoding,
-            match_type=MatchType.REGEX if request.regex else MatchType.LITERAL,
-            context=request.context,
-            limit=_MOST_MATCHES,
-        )
+    wanted = SearchRequest(
+        pattern=request.query or "",
+        file=request.file_path,
+        encoding=request.encoding,
+        match_type=MatchType.REGEX if request.regex else MatchType.LITERAL,
+        context=request.context,
+        limit=_MOST_MATCHES,
     )
+    most = engine.settings.report_characters
+    report = answers.search_within(engine, wanted, most, lambda made: answers.size_of(_hits(made, request)))
     if not report.ok:
         return text_requests.refusal_result(report.diagnostics)
-    content = answers.fit_to_size(
-        lambda count: _hits(answers.first_hits(report, count), request),
-        answers.hit_count(report),
-        engine.settings.report_characters,
-    )
+    content = _hits(report, request)
     source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Source):
         content |= text_requests.escape_notice(source, *_texts(content["matches"]))
