@@ -159,8 +159,8 @@ class GrepContentRequest(answers.Request):
     encoding: str | None = _ENCODING
 
 
-# What the answers have, as text and as data; problems have more.
-_PROBLEM: Final = object_schema({name: {"type": "string"} for name in ("code", "message", "hint", "file")})
+# What the answers have, as text and as data.
+_PROBLEM: Final = object_schema({name: {"type": "string"} for name in ("code", "message", "hint")})
 _PROBLEMS: Final[Schema] = {"type": "array", "items": _PROBLEM}
 _TEXT: Final[Schema] = {"type": "string"}
 _NUMBER: Final[Schema] = {"type": "integer"}
@@ -230,15 +230,20 @@ def _read_files(engine: Engine, request: ReadFilesRequest) -> ToolResult:
 
 def _read(report: ReadReport) -> ToolResult:
     """The places that were read, between lines of dashes, and the same as data."""
-    results = [_only(_PART, to_wire(OtherToolWords().tell_all(result))) for result in report.results]
+    results = [_only(_PART, to_wire(result)) for result in OtherToolWords().tell_all(report.results)]
     text = "\n".join(map(_layout, results))
     return ToolResult(text=text, structured={"ok": report.ok, "results": results}, is_refusal=False)
 
 
 def _only(schema: Schema, wire: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `wire` that `schema` has."""
-    given = ((name, wire.get(name)) for name in schema["properties"])
-    return {name: value for name, value in given if value is not None and value is not False}
+    given = {name: wire.get(name) for name in schema["properties"]}
+    kept = {name: value for name, value in given.items() if value is not None and value is not False}
+    return {**kept, "problem": _only(_PROBLEM, kept["problem"])} if "problem" in kept else kept
+
+
+def _told(problems: Problems) -> list[dict[str, Any]]:
+    return [_only(_PROBLEM, to_wire(problem)) for problem in OtherToolWords().tell_all(problems)]
 
 
 _READ_A_PART: Final = say(
@@ -329,7 +334,7 @@ def _found(report: SearchReport) -> ToolResult:
         wire["totalMatches"] = report.total_matches
         blocks.append(f"({report.total_matches} matches in all; narrow the pattern or the path)")
     if report.warnings:
-        wire["warnings"] = to_wire(OtherToolWords().tell_all(report.warnings))
+        wire["warnings"] = _told(report.warnings)
         blocks += map(_problem_text, wire["warnings"])
     return ToolResult(text="\n".join(blocks), structured=wire, is_refusal=False)
 
@@ -345,7 +350,7 @@ def _hit(hit: Mapping[str, Any]) -> str:
 
 
 def _refused(problems: Problems) -> ToolResult:
-    wire = to_wire(OtherToolWords().tell_all(problems))
+    wire = _told(problems)
     text = "\n".join(map(_problem_text, wire))
     return ToolResult(text=text, structured={"ok": False, "diagnostics": wire}, is_refusal=True)
 

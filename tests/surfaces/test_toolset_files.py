@@ -133,7 +133,7 @@ def test_large_data_file_is_not_read_whole_unless_asked(calls: Calls, root: Path
     part = calls.call("read_files", {"files": [{"path": name, "head": 2}]})
 
     assert refused.is_error
-    assert "large_file_passthrough: true" in refused.text
+    assert '"large_file_passthrough": true' in refused.text
     assert whole.text.startswith(f"File: {name}, Lines: 1-")
     assert part.text == f"File: {name}, Lines: 1-2 of 10001\n---\n# 1234567\n# 1234567\n---"
 
@@ -141,12 +141,13 @@ def test_large_data_file_is_not_read_whole_unless_asked(calls: Calls, root: Path
 def test_long_file_is_cut_with_a_cursor(calls: Calls, root: Path) -> None:
     (root / "long.md").write_text("word " * 10 + "\n" + ("word " * 10 + "\n") * 2_000)
     answer = calls.call("read_files", {"files": [{"path": "long.md"}]})
-    rest = int(re.search(r"read on with start_line (\d+), or", answer.text)[1])
-    more = calls.call("read_files", {"files": [{"path": "long.md", "start_line": rest}]})
+    cursor = re.search(r"read on with cursor (\S+)\)", answer.text)[1]
+    more = calls.call("read_files", {"files": [{"path": "long.md"}], "cursor": cursor})
+    end = answer.data["results"][0]["endLine"]
 
     assert len(answer.text) < 51_000
-    assert f"Lines: 1-{rest - 1} of 2001\n" in answer.text
-    assert f"Lines: {rest}-" in more.text
+    assert f"Lines: 1-{end} of 2001\n" in answer.text
+    assert f"Lines: {end + 1}-" in more.text
 
 
 def test_too_long_line_is_cut_within_the_line(calls: Calls, root: Path) -> None:
