@@ -115,18 +115,6 @@ RESULT = EditResult(
     warnings=(Diagnostic.warning(Code.BROKEN_LINK, "a link breaks"),),
 )
 
-PLAN = PlanReport(
-    ok=True,
-    plan_id="sha256-p",
-    stored=True,
-    no_op=False,
-    files=(FILE,),
-    diff="diff --git a/a.md b/a.md\n",
-    edit_results=(RESULT,),
-    warnings=(Diagnostic.warning(Code.BROKEN_LINK, "a link breaks"),),
-)
-
-
 GOLDEN = find_cases()[:: 1 if FULL else 40]
 
 
