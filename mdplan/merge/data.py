@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -120,20 +120,21 @@ def _values(language: tree.Language, text: str) -> Any:  # noqa: ANN401 (any val
     return read_data(language, text).values
 
 
-def merged_front_matter(base: str, ours: str, theirs: str) -> str | None:
-    """Front matter, with its fences, that has the keys of both sides; None where that takes a person."""
-    blocks = [find_front_matter(text) for text in (base, ours, theirs)]
-    if len({each.format for each in blocks if each}) != 1 or not all(blocks):
+def merged_front_matter(base: str, ours: str, theirs: str) -> Merge | None:
+    """Merge front matter with its fences, which the base may lack; None where it cannot be read."""
+    sides = base, ours, theirs
+    blocks = [find_front_matter(text) for text in sides]
+    formats = {block.format for block in blocks if block}
+    own = blocks[1]
+    if len(formats) > 1 or own is None or blocks[2] is None:
         return None
-    inner = [
-        text[each.content.start : each.content.end]
-        for text, each in zip((base, ours, theirs), blocks, strict=True)
-        if each
-    ]
-    language = next(tree.Language(each.format) for each in blocks if each)
-    found = merge_data(language, inner[0], inner[1], inner[2], MarkerStyle())
-    where = next(each.content for each in blocks[1:] if each)
-    return None if found.note or not found.is_clean else ours[: where.start] + found.text + ours[where.end :]
+    inner = (
+        text[block.content.start : block.content.end] if block else ""
+        for text, block in zip(sides, blocks, strict=True)
+    )
+    found = merge_data(tree.Language(own.format), *inner, MarkerStyle())
+    text = ours[: own.content.start] + found.text + ours[own.content.end :]
+    return None if found.note else replace(found, text=text)
 
 
 def merge_text_lines(base: str, ours: str, theirs: str, style: MarkerStyle) -> Merge:

@@ -526,7 +526,7 @@ def _repeated(
 
 
 def _entries(node: MergeNode, path: tuple[str, ...] = ()) -> Iterator[tuple[Hashable, int]]:
-    """The items, rows and keys below `node` with what is around them, and their lines."""
+    """The items and rows below `node` with what is around them, and their lines."""
     for child in node.children:
         if child.kind in MEMBERS and child.kind is not MergeNodeKind.DEFINITION:
             yield (path, child.text), child.lines.start

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from rapidfuzz import fuzz
 
 from mdplan.markdown.blocks import BOX, Block, BlockKind, check_deadline, check_deadline_often
-from mdplan.markdown.format_detection import FrontMatter, FrontMatterFormat
 from mdplan.markdown.headings import canonical_heading
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -22,7 +21,9 @@ from mdplan.merge.lines import (
     Piece,
     Texts,
     changed_version,
+    conflict,
     is_conflict,
+    lines_of,
     merge_lines,
     origin_of,
     result_lines,
@@ -53,7 +54,6 @@ class MergeNodeKind(StrEnum):
     ROOT = "root"
     SECTION = "section"
     FRONT_MATTER = "front matter"
-    ENTRY = "entry"
     LIST = "list"
     ITEM = "item"
     TABLE = "table"
@@ -68,7 +68,7 @@ class MergeNode:
     """A run of 0-based lines: `head`, then those of `children`, up to `stop`; blank lines after it excluded.
 
     `style` must be the same for two nodes to be the same: the kind of block, or the markers of a list.
-    `label` names it among its siblings: the title of a section, the link of an item, the key of an entry.
+    `label` names it among its siblings: the title of a section, the link of an item.
     `text` is what two nodes that are the same share: a row has it without padding, a numbered item without
     its number. `level` is that of the heading of a section.
     """
@@ -118,7 +118,8 @@ class DocumentTree:
         children: list[MergeNode] = []
         if self.outline.front_matter is not None:
             start = lines.line_at(self.outline.body_start - 1)
-            children.append(front_matter_node(self.lines, start, self.outline.front_matter))
+            where = self._written(range(start))
+            children.append(self._node(MergeNodeKind.FRONT_MATTER, where, where.stop))
         at = self.outline.content_end
         last = next((number for number, block in enumerate(blocks) if block.span.start >= at), len(blocks))
         children += self._sections(_nested(blocks[:last], 0))
@@ -127,7 +128,7 @@ class DocumentTree:
 
     @cached_property
     def members(self) -> frozenset[int]:
-        """Lines of items, rows, definitions and entries."""
+        """Lines of items, rows and definitions."""
         return frozenset(line for node in self.root.walk() if node.kind in MEMBERS for line in node.lines)
 
     @cached_property
@@ -280,8 +281,14 @@ class TreeMerge:
 
     def pieces(self) -> list[Piece]:
         """The pieces of the result, without the blank lines between nodes."""
-        base, ours, theirs = self.roots
-        return self._siblings(*(each.children if each else () for each in (base, ours, theirs)))
+        children = [each.children if each else () for each in self.roots]
+        first = [
+            each[0] if each and each[0].kind is MergeNodeKind.FRONT_MATTER else None for each in children
+        ]
+        if not any(first):
+            return self._siblings(*children)
+        below = (each[node is not None :] for each, node in zip(children, first, strict=True))
+        return [*self._node(Three(*first)), *self._siblings(*below)]
 
     def _siblings(
         self, base: Sequence[MergeNode], ours: Sequence[MergeNode], theirs: Sequence[MergeNode]
@@ -380,27 +387,34 @@ class TreeMerge:
             return [_piece(origin, three)] if origin is not Origin.BOTH or ours else []
         if ours is None or theirs is None:
             return self._deleted(three)
+        if ours.kind is MergeNodeKind.FRONT_MATTER:
+            return self._front_matter(three)
         if not ours.children and not theirs.children and not (base and base.children):
             return merge_leaf(self.texts, three)
         head = [] if ours.kind in SETS else merge_leaf(self.texts, _heads(three))
         pieces = [*head, *self._siblings(*(each.children if each else () for each in three))]
         if ours.kind is MergeNodeKind.LIST:
             pieces = renumbered(self.texts, three, pieces)
-        elif ours.kind is MergeNodeKind.FRONT_MATTER and any(map(is_conflict, pieces)):
-            pieces = self._front_matter(three) or pieces
         return pieces
 
     def _front_matter(self, three: Three) -> list[Piece]:
-        """Front matter merged by what its keys say, where its lines conflict; empty where that conflicts."""
+        """Front matter that both sides changed: by lines, or else by what its keys say."""
         # It reads YAML, which takes longer to load than most merges.
-        from mdplan.merge.data import BY_KEYS, merged_front_matter
+        from mdplan.merge.data import merged_front_matter
 
-        base, ours, theirs = ("".join(self._raw(index, each) or ()) for index, each in enumerate(three))
-        merged = merged_front_matter(base, ours, theirs)
-        if merged is None:
-            return []
         whole = _piece(Origin.MERGED, three)
-        return [replace(whole, merged=tuple(merged.splitlines(keepends=True)), note=BY_KEYS)]
+        pieces = merge_lines(self.texts, *whole.ranges)
+        found = merged_front_matter(*("".join(self._raw(at, node) or ()) for at, node in enumerate(three)))
+        has_conflict = any(map(is_conflict, pieces))
+        if found is None or (has_conflict and not found.is_clean):
+            return pieces
+        if not found.is_clean:
+            reason = found.conflicts[0].reason
+            return [each if each.origin is Origin.BOTH else conflict(each, reason) for each in pieces]
+        if not has_conflict and found.text == "".join(line.text for line in result_lines(self.texts, pieces)):
+            return pieces
+        note = next((each.what for each in found.decisions if each.text), "")
+        return [replace(whole, merged=tuple(lines_of(found.text)), note=note)]
 
     def _deleted(self, three: Three) -> list[Piece]:
         """What one side deleted and the other changed: the changed parts are conflicts."""
@@ -465,14 +479,10 @@ def _piece(origin: Origin, three: Three, reason: str = BOTH_CHANGED) -> Piece:
 
 
 # Members of a set: both sides may add some at one place.
-MEMBERS: Final = frozenset(
-    {MergeNodeKind.ENTRY, MergeNodeKind.ITEM, MergeNodeKind.ROW, MergeNodeKind.DEFINITION}
-)
+MEMBERS: Final = frozenset({MergeNodeKind.ITEM, MergeNodeKind.ROW, MergeNodeKind.DEFINITION})
 
 # Nodes that are nothing but their children.
-SETS: Final = frozenset(
-    {MergeNodeKind.LIST, MergeNodeKind.TABLE, MergeNodeKind.DEFINITIONS, MergeNodeKind.FRONT_MATTER}
-)
+SETS: Final = frozenset({MergeNodeKind.LIST, MergeNodeKind.TABLE, MergeNodeKind.DEFINITIONS})
 
 
 # --- A document as a tree: sections, lists with their items, tables with their rows, and other blocks.
@@ -613,9 +623,7 @@ _ALIKE: Final = 85
 _MOST_CHARACTERS: Final = 16_000_000
 
 # Nodes that are others if their labels are, however alike.
-_NAMED: Final = frozenset(
-    {MergeNodeKind.SECTION, MergeNodeKind.DEFINITION, MergeNodeKind.ROW, MergeNodeKind.ENTRY}
-)
+_NAMED: Final = frozenset({MergeNodeKind.SECTION, MergeNodeKind.DEFINITION, MergeNodeKind.ROW})
 
 
 def matches(old: Sequence[MergeNode], new: Sequence[MergeNode]) -> dict[int, int]:
@@ -798,99 +806,6 @@ def _indented(line: str, growth: int) -> str:
     if not line.startswith(" ") or not line.strip():
         return line
     return " " * growth + line if growth > 0 else line.removeprefix(" " * -growth)
-
-
-# --- Front matter as nodes: an entry for each key, with the entries below it.
-
-# A key of YAML or TOML, quoted or not, and its value.
-_ENTRY: Final = lazy_pattern(
-    r"""\s*(?P<key>"[^"]*"|'[^']*'|[^\s#:="'\[\]{},-][^:=#]*?)\s*[:=](?P<value>\s.*|)$"""
-)
-
-_YAML_ITEM: Final = lazy_pattern(r"\s*-(?:\s|$)")
-_COMMENT: Final = lazy_pattern(r"\s*#")
-_TOML_TABLE: Final = lazy_pattern(r"\[+(?P<name>[^\[\]]+)\]+\s*$")
-
-
-def front_matter_node(lines: Sequence[str], stop: int, found: FrontMatter) -> MergeNode:
-    """What was `found` in the first `stop` of `lines`, with its fences as entries without a label.
-
-    JSON, whose commas depend on the next line, is one piece.
-    """
-    end = stop
-    while not lines[end - 1].strip():
-        end -= 1
-    if found.format is FrontMatterFormat.JSON:
-        return MergeNode(MergeNodeKind.FRONT_MATTER, range(end), end, "".join(lines[:end]))
-    fences = [_entry(lines, range(at, at + 1), f"fence {at > 0}", ()) for at in (0, end - 1)]
-    inner = tuple(_entries(lines, range(1, end - 1)))
-    return MergeNode(
-        MergeNodeKind.FRONT_MATTER,
-        range(0),
-        end,
-        "".join(lines[:end]),
-        children=(fences[0], *inner, fences[1]),
-    )
-
-
-def _entries(lines: Sequence[str], where: range) -> Iterator[MergeNode]:
-    """The entries in the lines `where` that have the indentation of the first of them."""
-    written = [at for at in where if lines[at].strip()]
-    if not written:
-        return
-    indent, is_list = _indent(lines[written[0]]), bool(_YAML_ITEM.match(lines[written[0]]))
-    is_in_table = False
-    starts: list[int] = []
-    for at in written:
-        line = lines[at]
-        is_table = bool(_TOML_TABLE.match(line))
-        if is_table or (not is_in_table and _indent(line) == indent and _starts(line, is_list=is_list)):
-            starts.append(at)
-        is_in_table |= is_table
-    if not starts or starts[0] != written[0]:
-        starts = [written[0], *starts]
-    for at, after in zip(starts, [*starts[1:], written[-1] + 1], strict=True):
-        stop = after
-        while not lines[stop - 1].strip():
-            stop -= 1
-        yield _read(lines, range(at, stop))
-
-
-def _starts(line: str, *, is_list: bool) -> bool:
-    if _COMMENT.match(line):
-        return True
-    return bool(_YAML_ITEM.match(line)) if is_list else bool(_ENTRY.match(line))
-
-
-def _read(lines: Sequence[str], where: range) -> MergeNode:
-    line = lines[where.start]
-    table = _TOML_TABLE.match(line)
-    if table:
-        return _entry(lines, where, f"[{table['name'].strip()}]", _entries(lines, where[1:]))
-    found = None if _YAML_ITEM.match(line) or _COMMENT.match(line) else _ENTRY.match(line)
-    if not found:
-        return _entry(lines, where, "", ())
-    is_parent = not found["value"].strip() and len(where) > 1
-    return _entry(lines, where, found["key"].strip("\"'"), _entries(lines, where[1:]) if is_parent else ())
-
-
-def _entry(
-    lines: Sequence[str], where: range, label: str, children: Iterator[MergeNode] | tuple[()]
-) -> MergeNode:
-    below = tuple(children)
-    head = range(where.start, where.start + 1) if below else where
-    return MergeNode(
-        MergeNodeKind.ENTRY,
-        head,
-        where.stop,
-        "".join(lines[where.start : where.stop]),
-        label=label,
-        children=below,
-    )
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 # --- The blank lines between the pieces of a merge.
