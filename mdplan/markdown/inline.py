@@ -10,9 +10,17 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final
 
-from mdplan.markdown import inline_node
 from mdplan.markdown.block_tree import BlockTree, parse_blocks
 from mdplan.markdown.blocks import Block, check_deadline, with_deadline
+from mdplan.markdown.inline_node import (
+    WIKI_LINK,
+    InlineKind,
+    InlineNode,
+    document_order,
+    link_target,
+    normalized_label,
+    unescape,
+)
 from mdplan.markdown.parser import ParserFailure, PreparedText, event_batches, is_nested_too_deep
 from mdplan.markdown.reference_parser import html_parser
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -28,10 +36,10 @@ _LINE_END: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 class FoundNodes:
     """Inline nodes in document order, and spans that may hold nodes whose places are not certain."""
 
-    nodes: tuple[inline_node.InlineNode, ...] = ()
+    nodes: tuple[InlineNode, ...] = ()
     undecided: tuple[Span, ...] = ()
 
-    def nodes_in(self, span: Span) -> Iterator[inline_node.InlineNode]:
+    def nodes_in(self, span: Span) -> Iterator[InlineNode]:
         """Yield nodes that share a code point with `span`."""
         first = bisect_right(self._reach, span.start)
         for index in range(first, len(self.nodes)):
@@ -71,13 +79,13 @@ class InlineMap:
     def definitions(self) -> Mapping[str, object]:
         """What labels mean, as the environment that markdown-it-py parses inline content with."""
         references = {
-            label: {"href": node.href, "title": inline_node.unescape(self._cut(node.title)[1:-1])}
+            label: {"href": node.href, "title": unescape(self._cut(node.title)[1:-1])}
             for label, node in self._definitions.items()
         }
         footnotes = {f":{label}": -1 for label in self._footnotes.values()}
         return {"references": references, "footnotes": {"refs": footnotes, "list": {}}}
 
-    def nodes_in(self, span: Span) -> tuple[inline_node.InlineNode, ...]:
+    def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
         """Return nodes that share a code point with `span`, or contain it if it is empty, in document order.
 
         A node comes before the nodes inside it.
@@ -133,7 +141,7 @@ class InlineMap:
                 undecided.append(block.span)
             else:
                 nodes.append(node)
-        nodes.sort(key=inline_node.document_order)
+        nodes.sort(key=document_order)
         return FoundNodes(tuple(nodes), tuple(sorted(undecided)))
 
     def _find_nodes(self, span: Span) -> FoundNodes:
@@ -160,16 +168,16 @@ class InlineMap:
         return None if node is None else node.href
 
     @cached_property
-    def _definitions(self) -> dict[str, inline_node.InlineNode]:
+    def _definitions(self) -> dict[str, InlineNode]:
         """The definition of each label; the first one counts (CommonMark 0.31.2, section 4.7)."""
-        by_label: dict[str, inline_node.InlineNode] = {}
+        by_label: dict[str, InlineNode] = {}
         for _, node in self._definition_blocks:
             if node is not None:
-                by_label.setdefault(inline_node.normalized_label(self._cut(node.label)), node)
+                by_label.setdefault(normalized_label(self._cut(node.label)), node)
         return by_label
 
     @cached_property
-    def _definition_blocks(self) -> list[tuple[Block, inline_node.InlineNode | None]]:
+    def _definition_blocks(self) -> list[tuple[Block, InlineNode | None]]:
         if "]:" not in self._text:
             return []
         definitions = ((block, _definition(self._text, block.span)) for block in self._tree.definitions)
@@ -202,7 +210,7 @@ class InlineMap:
             except ParserFailure:
                 continue
             for node in nodes:
-                if node.kind is inline_node.InlineKind.FOOTNOTE_DEFINITION:
+                if node.kind is InlineKind.FOOTNOTE_DEFINITION:
                     label = self._cut(node.label)
                     by_lower_case.setdefault(label.lower(), label)
         return by_lower_case
@@ -211,15 +219,15 @@ class InlineMap:
         return "" if span is None else _LINE_END.sub(" ", self._text[span.start : span.end])
 
 
-def _definition(text: str, block: Span) -> inline_node.InlineNode | None:
+def _definition(text: str, block: Span) -> InlineNode | None:
     """Return the link reference definition in the lines of `block` (CommonMark 0.31.2, section 4.7)."""
     label = _LABEL.search(text, block.start, block.end)
-    target = inline_node.link_target(text, label.end(), block.end) if label else None
+    target = link_target(text, label.end(), block.end) if label else None
     if label is None or target is None:
         return None
     end = target.title.end if target.title else target.destination.end
-    return inline_node.InlineNode(
-        kind=inline_node.InlineKind.DEFINITION,
+    return InlineNode(
+        kind=InlineKind.DEFINITION,
         span=Span(label.start(), end),
         label=Span(*label.span("label")),
         destination=target.destination,
@@ -276,9 +284,9 @@ class _Open:
 
     __slots__ = ("data", "end", "kind", "last", "start")
 
-    def __init__(self, kind: inline_node.InlineKind, start: int, end: int, data: dict[str, Any]) -> None:
+    def __init__(self, kind: InlineKind, start: int, end: int, data: dict[str, Any]) -> None:
         self.kind, self.start, self.end, self.data = kind, start, end, data
-        self.last = start + (1 if kind is inline_node.InlineKind.LINK else 2)
+        self.last = start + (1 if kind is InlineKind.LINK else 2)
 
 
 class _NodeReader:
@@ -293,7 +301,7 @@ class _NodeReader:
         self._prepared = PreparedText(prefix + text[span.start : span.end])
         self._base = span.start - len(prefix)
         self._find_href = find_href
-        self._nodes: list[inline_node.InlineNode] = []
+        self._nodes: list[InlineNode] = []
         self._undecided: list[Span] = []
         self._open: list[_Open] = []
         self._signs = [match.start() for match in _SIGN.finditer(text, span.start, span.end)]
@@ -331,16 +339,16 @@ class _NodeReader:
         self._end_run()
         if self._wiki:
             self._nodes += wiki_links(self._text, self._wiki, self._nodes, self._undecided)
-        self._nodes.sort(key=inline_node.document_order)
+        self._nodes.sort(key=document_order)
         return FoundNodes(tuple(self._nodes), tuple(sorted(self._undecided)))
 
     def _offset(self, byte: int) -> int:
         return self._prepared.offset(byte) + self._base
 
     def _is_label(self, label: str) -> bool:
-        return self._find_href(inline_node.normalized_label(label)) is not None
+        return self._find_href(normalized_label(label)) is not None
 
-    def _add(self, node: inline_node.InlineNode) -> None:
+    def _add(self, node: InlineNode) -> None:
         if self._open:
             self._open[-1].last = node.span.end
         if node.span.start >= self._url_end:
@@ -364,7 +372,7 @@ class _NodeReader:
             return
         ((kind, values),) = data.items()
         if kind in _LINKS:
-            kind = inline_node.InlineKind.LINK if kind == "Link" else inline_node.InlineKind.IMAGE
+            kind = InlineKind.LINK if kind == "Link" else InlineKind.IMAGE
             self._open.append(_Open(kind, self._offset(first), self._offset(last), values))
             return
         self._brackets = 0
@@ -387,13 +395,11 @@ class _NodeReader:
 
     def _leaf(self, kind: str, start: int, end: int) -> None:
         if kind == "InlineHtml":
-            self._add(inline_node.InlineNode(kind=inline_node.InlineKind.HTML, span=Span(start, end)))
+            self._add(InlineNode(kind=InlineKind.HTML, span=Span(start, end)))
         elif kind == "FootnoteReference":
             self._add(
-                inline_node.InlineNode(
-                    kind=inline_node.InlineKind.FOOTNOTE_REFERENCE,
-                    span=Span(start, end),
-                    label=Span(start + 2, end - 1),
+                InlineNode(
+                    kind=InlineKind.FOOTNOTE_REFERENCE, span=Span(start, end), label=Span(start + 2, end - 1)
                 )
             )
         elif kind == "Code":
@@ -414,9 +420,7 @@ class _NodeReader:
             self._refuse(start, max(start, end))
             return
         self._add(
-            inline_node.InlineNode(
-                kind=inline_node.InlineKind.CODE, span=Span(start, end), text=Span(start + width, end - width)
-            )
+            InlineNode(kind=InlineKind.CODE, span=Span(start, end), text=Span(start + width, end - width))
         )
 
     def _footnote_definition(self, start: int) -> None:
@@ -427,11 +431,7 @@ class _NodeReader:
             self._refuse(start, start + 1)
             return
         label = Span(start + 2, closing)
-        self._add(
-            inline_node.InlineNode(
-                kind=inline_node.InlineKind.FOOTNOTE_DEFINITION, span=Span(start, closing + 2), label=label
-            )
-        )
+        self._add(InlineNode(kind=InlineKind.FOOTNOTE_DEFINITION, span=Span(start, closing + 2), label=label))
 
     # Links and images (sections 6.3 to 6.5).
 
@@ -441,15 +441,11 @@ class _NodeReader:
             inside = Span(start + 1, end - 1)
             href = f"mailto:{href}" if form == "Email" else href
             self._add(
-                inline_node.InlineNode(
-                    kind=inline_node.InlineKind.AUTOLINK, span=Span(start, end), destination=inside, href=href
-                )
+                InlineNode(kind=InlineKind.AUTOLINK, span=Span(start, end), destination=inside, href=href)
             )
             return
         closing = self._text.find("]", opened.last, end)
-        text = Span(
-            start + (1 if opened.kind is inline_node.InlineKind.LINK else 2), max(closing, opened.last)
-        )
+        text = Span(start + (1 if opened.kind is InlineKind.LINK else 2), max(closing, opened.last))
         if closing < 0:
             self._refuse(start, end)
         elif form == "Inline":
@@ -458,12 +454,12 @@ class _NodeReader:
             self._reference(opened, text, end)
 
     def _inline_link(self, opened: _Open, text: Span, end: int) -> None:
-        target = inline_node.link_target(self._text, text.end + 2, end - 1)
+        target = link_target(self._text, text.end + 2, end - 1)
         if target is None or not self._agrees(target.destination, target.href, opened.data["dest_url"]):
             self._refuse(opened.start, end)
             return
         self._add(
-            inline_node.InlineNode(
+            InlineNode(
                 kind=opened.kind,
                 span=Span(opened.start, end),
                 text=text,
@@ -489,14 +485,12 @@ class _NodeReader:
             # The range of the parser is without the empty brackets.
             end = text.end + 3
         written = _LINE_END.sub(" ", self._text[label.start : label.end]).replace("\\|", "|")
-        href = self._find_href(inline_node.normalized_label(written))
+        href = self._find_href(normalized_label(written))
         if href is None:
             self._refuse(opened.start, end)
             return
         self._add(
-            inline_node.InlineNode(
-                kind=opened.kind, span=Span(opened.start, end), text=text, label=label, href=href
-            )
+            InlineNode(kind=opened.kind, span=Span(opened.start, end), text=text, label=label, href=href)
         )
 
     # What the parser does not know.
@@ -553,11 +547,7 @@ class _NodeReader:
 
     def _add_url(self, start: int, end: int, href: str) -> None:
         span, href = Span(start, end), href.replace("\0", "\ufffd")
-        self._add(
-            inline_node.InlineNode(
-                kind=inline_node.InlineKind.AUTOLINK, span=span, destination=span, href=href
-            )
-        )
+        self._add(InlineNode(kind=InlineKind.AUTOLINK, span=span, destination=span, href=href))
 
     def _end_run(self) -> None:
         if self._has_mail:
@@ -768,11 +758,8 @@ def _is_letter_or_digit(character: str) -> bool:
 
 
 def wiki_links(
-    text: str,
-    openings: Iterable[tuple[int, int]],
-    nodes: Iterable[inline_node.InlineNode],
-    undecided: Sequence[Span],
-) -> Iterator[inline_node.InlineNode]:
+    text: str, openings: Iterable[tuple[int, int]], nodes: Iterable[InlineNode], undecided: Sequence[Span]
+) -> Iterator[InlineNode]:
     """Yield the wiki links in ordinary text or in the text of a link.
 
     `openings` are the offsets of ``[[`` in the inline content of `text`, each with the end of that content;
@@ -781,7 +768,7 @@ def wiki_links(
     taken = sorted([*undecided, *(span for node in nodes for span in _outside_of_text(node))])
     last = 0
     for start, stop in openings:
-        match = inline_node.WIKI_LINK.match(text, start, stop) if start >= last else None
+        match = WIKI_LINK.match(text, start, stop) if start >= last else None
         if match is None:
             continue
         span = Span(*match.span())
@@ -790,8 +777,8 @@ def wiki_links(
             continue
         last = span.end
         shown = match.span("text")
-        yield inline_node.InlineNode(
-            kind=inline_node.InlineKind.WIKI_LINK,
+        yield InlineNode(
+            kind=InlineKind.WIKI_LINK,
             span=span,
             destination=Span(*match.span("target")),
             text=None if shown[0] < 0 else Span(*shown),
@@ -807,8 +794,8 @@ def is_escaped(text: str, at: int) -> bool:
     return (at - first) % 2 == 1
 
 
-def _outside_of_text(node: inline_node.InlineNode) -> Iterator[Span]:
-    if node.kind in {inline_node.InlineKind.LINK, inline_node.InlineKind.IMAGE} and node.text is not None:
+def _outside_of_text(node: InlineNode) -> Iterator[Span]:
+    if node.kind in {InlineKind.LINK, InlineKind.IMAGE} and node.text is not None:
         yield Span(node.span.start, node.text.start)
         yield Span(node.text.end, node.span.end)
     else:
