@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
 from mdplan.data.address import shown
+from mdplan.data.content import DataContent
 from mdplan.data.tree import strings_of
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import LinkIndex
@@ -24,7 +25,7 @@ from mdplan.markdown.block_tree import is_left_open
 from mdplan.markdown.blocks import BOX, INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.destinations import TargetKind, destinations, find_target
 from mdplan.markdown.enclosure_search import find_regions
-from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
+from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.inline_node import InlineKind, normalized_label
 from mdplan.markdown.links import all_definitions, label_uses, local_links, reference_uses, undefined_uses
 from mdplan.markdown.outline import Outline
@@ -238,11 +239,11 @@ def _front_matter_problems(old: Outline | None, new: Outline) -> Iterator[Diagno
         return
     if (problem := unreadable_front_matter(old, new)) is not None:
         yield problem
-    elif isinstance(before, FrontMatterContent) and isinstance(after, FrontMatterContent):
+    elif isinstance(before, DataContent) and isinstance(after, DataContent):
         yield from _changed_types(before, after)
 
 
-def _changed_types(before: FrontMatterContent, after: FrontMatterContent) -> Iterator[Diagnostic]:
+def _changed_types(before: DataContent, after: DataContent) -> Iterator[Diagnostic]:
     for path, old, new in _paired(before.values, after.values):
         was, now = _type_name(old), _type_name(new)
         # A key without value says nothing of its type.

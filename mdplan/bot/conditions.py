@@ -14,11 +14,10 @@ from typing import Any, Final
 
 from mdplan.bot.expansion import ManifestProblem, Path, Values, filled, filled_text, placed
 from mdplan.bot.manifest import Condition
-from mdplan.data.content import value_matches
+from mdplan.data.content import DataContent, value_matches
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.addresses import find_by_path
-from mdplan.markdown.format_detection import FrontMatterFormat
-from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
+from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.front_matter_edits import data_content, unreadable
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
@@ -36,18 +35,18 @@ class FileFacts:
     values: Values
 
     @cached_property
-    def front_matter(self) -> tuple[FrontMatterFormat, dict[str, Any]]:
+    def front_matter(self) -> tuple[DocumentFormat, dict[str, Any]]:
         """Values of the front matter; none where it is missing, or cannot be read."""
         content = self.outline.front_matter_content
-        if isinstance(content, FrontMatterContent):
-            return content.format, content.values
-        return FrontMatterFormat.YAML, {}
+        if isinstance(content, DataContent):
+            return DocumentFormat(content.language), content.values
+        return DocumentFormat.YAML, {}
 
     @property
     def written_front_matter(self) -> dict[str, Any]:
         """The same values with numbers as they are written."""
         content = self.outline.front_matter_content
-        return content.data.written_values if isinstance(content, FrontMatterContent) else {}
+        return content.written_values if isinstance(content, DataContent) else {}
 
 
 @dataclass(frozen=True)

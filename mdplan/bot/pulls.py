@@ -17,12 +17,12 @@ from mdplan.bot import commits
 from mdplan.bot.bot import BotReport, PullRequestPart, RunOptions
 from mdplan.bot.forge import Forge, PullText, Remote, commit_by_forge, tracking
 from mdplan.bot.manifest import LoadedManifest
+from mdplan.data.content import DataContent
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.documents import Documents
 from mdplan.engine.engine import Engine
 from mdplan.git.repository import BRANCHES, Commit, RepositoryLocation, find_base
 from mdplan.git.tree import CommitTree
-from mdplan.markdown.front_matter import FrontMatterContent
 from mdplan.markdown.headings import heading_slug
 from mdplan.reports.base import refusal
 from mdplan.requests.batch import OnStale
@@ -410,7 +410,7 @@ def _value(documents: Documents, file: str, key: str) -> str:
     name = documents.workspace.locate(file)
     outline = name if isinstance(name, Diagnostic) else documents.open(name, None, None)
     content = None if isinstance(outline, Diagnostic) else outline.front_matter_content
-    value = content.values.get(key) if isinstance(content, FrontMatterContent) else None
+    value = content.values.get(key) if isinstance(content, DataContent) else None
     return "" if value is None else str(value)
 
 

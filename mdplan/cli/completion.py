@@ -210,8 +210,7 @@ def _outlines(context: click.Context) -> "Iterator[Outline]":
 def _keys(context: click.Context) -> Iterator[str]:
     """Yield the keys of the front matter of the files, dotted if they are in maps."""
     for outline in _outlines(context):
-        # Front matter that cannot be read has no data, and its class need not be loaded to know.
-        data = getattr(outline.front_matter_content, "data", None)
-        for key in data.places if data is not None else ():
+        # Front matter that cannot be read has no places, and its class need not be loaded to know.
+        for key in getattr(outline.front_matter_content, "places", ()):
             if all(isinstance(part, str) for part in key):
                 yield ".".join(key)

@@ -236,10 +236,14 @@ def _of_properties(outline: Outline, area: Span) -> Iterator[Destination | None]
     wiki_links = list(WIKI_LINK.finditer(text, span.start, span.end))
     # Few documents have one, and data takes long to load.
     may_have_some = wiki_links or text.find("link", span.start, span.end) >= 0
-    content = getattr(outline.front_matter_content, "data", None) if may_have_some else None
+    content = outline.front_matter_content if may_have_some else None
     if content is None:
         return
+    from mdplan.data.content import DataContent
     from mdplan.data.tree import strings_of
+
+    if not isinstance(content, DataContent):
+        return
 
     strings = list(strings_of(content.values))
     for match in wiki_links:

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -90,14 +89,6 @@ _ALMOST: Final = lazy_pattern(
 )
 
 
-class FrontMatterFormat(StrEnum):
-    """Languages that front matter is written in."""
-
-    YAML = "yaml"
-    TOML = "toml"
-    JSON = "json"
-
-
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
     """`span` is the block with both fences, `content` what is between them.
@@ -105,7 +96,7 @@ class FrontMatter:
     JSON may stand there without fences.
     """
 
-    format: FrontMatterFormat
+    format: DocumentFormat
     span: Span
     content: Span
 
@@ -127,7 +118,7 @@ def find_front_matter(text: str) -> FrontMatter | None:
         return None
     language = (opening["language"] or _FENCES[opening["fence"]]).replace("yml", "yaml")
     span = Span(0, closing.end())
-    return FrontMatter(FrontMatterFormat(language), span, Span(opening.end(), closing.start()))
+    return FrontMatter(DocumentFormat(language), span, Span(opening.end(), closing.start()))
 
 
 def unrecognised_front_matter(text: str) -> int | None:
@@ -146,7 +137,7 @@ def _bare_json(text: str) -> FrontMatter | None:
     closing = re.compile(rf"{_LINE_END}|[ \t]*\Z").match(text, end)
     if closing is None or not isinstance(values, dict):
         return None
-    return FrontMatter(FrontMatterFormat.JSON, Span(0, closing.end()), Span(0, end))
+    return FrontMatter(DocumentFormat.JSON, Span(0, closing.end()), Span(0, end))
 
 
 def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:

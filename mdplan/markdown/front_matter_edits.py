@@ -21,21 +21,20 @@ from mdplan.data.tree import (
     values_equal,
 )
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.format_detection import FrontMatter, FrontMatterFormat, find_front_matter
-from mdplan.markdown.front_matter import FrontMatterContent, Unreadable, empty_content, read_content
+from mdplan.markdown.format_detection import FrontMatter, find_front_matter
+from mdplan.markdown.front_matter import Unreadable, empty_content, read_content
 from mdplan.markdown.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Position, line_end_around, with_line_ends
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.words import either, say
 
-_FENCES: Final = {FrontMatterFormat.YAML: "---", FrontMatterFormat.TOML: "+++"}
+_FENCES: Final = {DocumentFormat.YAML: "---", DocumentFormat.TOML: "+++"}
 
 
-def new_block(format: FrontMatterFormat, lines: LineIndex, changes: Sequence[Change]) -> Splice:  # noqa: A002
+def new_block(format: DocumentFormat, lines: LineIndex, changes: Sequence[Change]) -> Splice:  # noqa: A002
     """Insert a block with the values of `changes` before the text whose lines are `lines`."""
-    empty = empty_content(format)
-    edits = EditList.of(splice.edit for splice in data_edits(empty.data, changes))
+    edits = EditList.of(splice.edit for splice in data_edits(empty_content(format), changes))
     assert isinstance(edits, EditList), "insertions at one place do not overlap"
     fence = _FENCES[format]
     block = f"{fence}\n{edits.apply('')}{fence}\n"
@@ -48,9 +47,10 @@ def new_block(format: FrontMatterFormat, lines: LineIndex, changes: Sequence[Cha
 def verify_round_trip(
     text: str,
     front_matter: FrontMatter | None,
-    content: FrontMatterContent,
+    content: DataContent,
     edits: EditList,
     changes: Sequence[Change],
+    most_characters: int,
 ) -> None:
     """Raise `DataError` unless `edits` of the document `text` make `changes`, and no other.
 
@@ -58,16 +58,17 @@ def verify_round_trip(
     """
     block = edits.apply(text[: front_matter.span.end] if front_matter else "")
     result = find_front_matter(block)
-    if result is None or result.format is not content.format or block[result.span.end :].strip("\r\n"):
+    is_other = result is None or result.format.value != content.language.value
+    if result is None or is_other or block[result.span.end :].strip("\r\n"):
         raise DataError("the block would end somewhere else, or not be found again")
     try:
         result_content = read_content(
-            result.format, block[result.content.start : result.content.end], content.most_characters
+            result.format, block[result.content.start : result.content.end], most_characters
         )
     except DataError as error:
         raise DataError(f"after the change {error.reason}") from error
-    verify_values(content.data, result_content.data, changes)
-    if front_matter is not None and result.format is FrontMatterFormat.YAML:
+    verify_values(content, result_content, changes)
+    if front_matter is not None and result.format is DocumentFormat.YAML:
         verify_elsewhere(text[: front_matter.span.end], block, changes)
 
 
@@ -221,7 +222,7 @@ def _as_text(value: object) -> str:
 
 
 def data_splices(
-    outline: Outline, changes: Sequence[Change], creates: FrontMatterFormat | None
+    outline: Outline, changes: Sequence[Change], creates: DocumentFormat | None
 ) -> tuple[Splice, ...]:
     """Return text edits of `outline` that make `changes`; in a new block if it `creates` one.
 
@@ -242,7 +243,7 @@ def data_splices(
 
 
 def verify_splices(
-    outline: Outline, edits: EditList, changes: Sequence[Change], creates: FrontMatterFormat | None
+    outline: Outline, edits: EditList, changes: Sequence[Change], creates: DocumentFormat | None
 ) -> None:
     """Raise `DataError` unless `edits` of `outline` make `changes`, and no other."""
     if outline.format is not DocumentFormat.MARKDOWN:
@@ -251,9 +252,10 @@ def verify_splices(
     content = outline.front_matter_content
     if outline.front_matter is None:
         assert creates is not None, "an edit of a file without front matter creates it"
-        content = empty_content(creates, outline.limits.front_matter_characters)
-    assert isinstance(content, FrontMatterContent), "edits of what cannot be read were refused"
-    verify_round_trip(outline.source.text, outline.front_matter, content, edits, changes)
+        content = empty_content(creates)
+    assert isinstance(content, DataContent), "edits of what cannot be read were refused"
+    limit = outline.limits.front_matter_characters
+    verify_round_trip(outline.source.text, outline.front_matter, content, edits, changes, limit)
 
 
 def _content(outline: Outline) -> DataContent:
@@ -274,7 +276,7 @@ def data_content(outline: Outline) -> DataContent | Unreadable | None:
         content = outline.front_matter_content
         if content is None and outline.unrecognised_front_matter is not None:
             return Unreadable(_UNRECOGNISED, outline.unrecognised_front_matter)
-        return content.data if isinstance(content, FrontMatterContent) else content
+        return content
     if outline.format is DocumentFormat.TEXT:
         return None
     return outline.derived(_read, Language(outline.format))

@@ -38,7 +38,8 @@ from mdplan.text.source import DocumentFormat, Source, sha256_hex
 
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
-    from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
+    from mdplan.data.content import DataContent
+    from mdplan.markdown.front_matter import Unreadable
     from mdplan.markdown.inline import InlineMap
     from mdplan.markdown.lists import Lists
     from mdplan.markdown.tables import TableSource
@@ -194,7 +195,7 @@ class Outline:
         return unrecognised_front_matter(self.source.text) if is_candidate else None
 
     @cached_property
-    def front_matter_content(self) -> "FrontMatterContent | Unreadable | None":
+    def front_matter_content(self) -> "DataContent | Unreadable | None":
         """The content of the front matter; None if there is none."""
         if self.front_matter is None:
             return None

@@ -128,11 +128,11 @@ def merged_front_matter(base: str, ours: str, theirs: str) -> Merge | None:
     own = blocks[1]
     if len(formats) > 1 or own is None or blocks[2] is None:
         return None
-    inner = (
+    inner = [
         text[block.content.start : block.content.end] if block else ""
         for text, block in zip(sides, blocks, strict=True)
-    )
-    found = merge_data(tree.Language(own.format), *inner, MarkerStyle())
+    ]
+    found = merge_data(tree.Language(own.format), inner[0], inner[1], inner[2], MarkerStyle())
     text = ours[: own.content.start] + found.text + ours[own.content.end :]
     return None if found.note else replace(found, text=text)
 

@@ -12,13 +12,13 @@ from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.sections import Section
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
+from mdplan.text.source import DocumentFormat
 from mdplan.words import Argument, Arguments, say
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class DataChanges:
     """
 
     changes: "tuple[Change, ...]" = ()
-    creates: FrontMatterFormat | None = None
+    creates: DocumentFormat | None = None
     removes: bool = False
 
 

@@ -22,7 +22,6 @@ from mdplan.data.content import (
 )
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown import front_matter_edits
-from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.markdown.front_matter import MAX_DEPTH, Unreadable, empty_content
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import KEYS, Claim, DataChanges, Operation, Ordinal, Resolution, SectionHash
@@ -42,7 +41,7 @@ class Target:
     """The parsed values of a file, or of its front matter, which it `creates` first."""
 
     content: DataContent
-    creates: FrontMatterFormat | None = None
+    creates: DocumentFormat | None = None
 
     @property
     def is_ini(self) -> bool:
@@ -129,12 +128,12 @@ class DataOperation(Operation):
                 say('{send format="yaml"} next to {file} if it is YAML'),
             )
         if creates is not None and not self.is_guarded:
-            return Target(empty_content(creates).data, creates)
+            return Target(empty_content(creates), creates)
         return front_matter_edits.no_block(
             may_create=creates is None and "create_if_missing" in type(self).model_fields
         )
 
-    def _created_format(self) -> FrontMatterFormat | None:
+    def _created_format(self) -> DocumentFormat | None:
         """The format of front matter that may be created; None where none may."""
         return None
 
@@ -282,8 +281,8 @@ class CreatingOperation(DataOperation):
             raise ValueError(say("{frontMatterFormat} requires {createIfMissing}"))
         return self
 
-    def _created_format(self) -> FrontMatterFormat | None:
-        return FrontMatterFormat(self.front_matter_format or "yaml") if self.create_if_missing else None
+    def _created_format(self) -> DocumentFormat | None:
+        return DocumentFormat(self.front_matter_format or "yaml") if self.create_if_missing else None
 
 
 class PlacedOperation(DataOperation):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
 from mdplan.markdown.block_tree import is_left_open
 from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.markdown.headings import folded
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import delete_blocks, end_of_text_before, place_blocks
@@ -598,7 +597,7 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attri
 
 def created_twice(resolved: Sequence[ResolvedEdit], numbers: EditNumbers) -> Problems:
     """Return CONFLICTING_EDITS for an edit that creates front matter in another format than one before."""
-    first: tuple[int, FrontMatterFormat] | None = None
+    first: tuple[int, DocumentFormat] | None = None
     for item in resolved:
         creates = item.resolution.data.creates if item.resolution.data else None
         if creates is None:
@@ -717,10 +716,10 @@ class IntendedChanges:
         had, has = self._base.front_matter, self._result.front_matter
         if has is not None and had is None:
             # Most edits touch no front matter, and this loads a YAML parser.
-            from mdplan.markdown.front_matter import FrontMatterContent
+            from mdplan.data.content import DataContent
 
             content = self._result.front_matter_content
-            is_mapping = isinstance(content, FrontMatterContent) and bool(content.values)
+            is_mapping = isinstance(content, DataContent) and bool(content.values)
             return is_mapping and any(map(self._writes, _fences(self._result, has.span)))
         return had is not None and all(map(self._takes, _fences(self._base, had.span)))
 

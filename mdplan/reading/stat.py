@@ -248,14 +248,14 @@ def _front_matter(outline: Outline) -> FrontMatterEntry | None:
     found = outline.front_matter
     if found is None:
         return None
-    from mdplan.markdown.front_matter import FrontMatterContent
+    from mdplan.data.content import DataContent
 
     content = outline.front_matter_content
     return FrontMatterEntry(
         format=found.format,
         start_line=1,
         end_line=outline.source.lines.line_at(found.span.end - 1),
-        keys=shown_names(tuple(content.values)) if isinstance(content, FrontMatterContent) else None,
+        keys=shown_names(tuple(content.values)) if isinstance(content, DataContent) else None,
     )
 
 
@@ -354,10 +354,10 @@ def _title(outline: Outline) -> str | None:
     """Return `title` of the front matter, else the first heading."""
     text, front_matter = outline.source.text, outline.front_matter
     if front_matter and text.find(_TITLE, front_matter.content.start, front_matter.content.end) >= 0:
-        from mdplan.markdown.front_matter import FrontMatterContent
+        from mdplan.data.content import DataContent
 
         content = outline.front_matter_content
-        title = content.values.get(_TITLE) if isinstance(content, FrontMatterContent) else None
+        title = content.values.get(_TITLE) if isinstance(content, DataContent) else None
         if isinstance(title, str) and title.strip():
             return escape_for_message(" ".join(title.split()))
     return next(

@@ -5,7 +5,8 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
-from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
+from mdplan.data.content import DataContent
+from mdplan.markdown.front_matter import Unreadable
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source, splice
 from tests.fuzz.mutation import mutated_text
@@ -31,10 +32,10 @@ def check(data: bytes) -> None:
         assert content.reason
         assert content.offset is None or 0 <= content.offset <= len(outline.front_matter.content)
     else:
-        assert isinstance(content, FrontMatterContent)
+        assert isinstance(content, DataContent)
     dice = Random(crc32(data))
     _check_new_key(document, dice)
-    if isinstance(content, FrontMatterContent) and Block.of(document).values:
+    if isinstance(content, DataContent) and Block.of(document).values:
         tally = Tally()
         block = Block.of(document)
         # A name with nothing between its dots is no path of keys; such keys are addressed otherwise.
@@ -60,7 +61,7 @@ def _check_new_key(document: Document, dice: Random) -> None:
     assert result.endswith(source.data[kept:]), "bytes behind the front matter changed"
     assert result.startswith(source.bom)
     read = outcome.result.front_matter_content
-    assert isinstance(read, FrontMatterContent), "the result cannot be read"
+    assert isinstance(read, DataContent), "the result cannot be read"
     assert read.values["zz new"] == value
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from mdplan.markdown.front_matter import FrontMatterContent
+from mdplan.data.content import DataContent
 from mdplan.markdown.outline import Outline
 
 Edit = dict[str, Any]
@@ -24,7 +24,7 @@ _NEW_KEYS = (("new",), ("author", "name"), ("tags",), ("title", "deeper"), ("aut
 def front_matter_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
     """A key that mostly is there, with a value; or many, or the whole block."""
     content = outline.front_matter_content
-    values = content.values if isinstance(content, FrontMatterContent) else {}
+    values = content.values if isinstance(content, DataContent) else {}
     places = dict(_keys(values, ()))
     key = draw(st.sampled_from([*places, *places, *_NEW_KEYS]))
     if op in {"add_to_front_matter_list", "remove_from_front_matter_list"}:

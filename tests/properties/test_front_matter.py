@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
+from mdplan.data.content import DataContent
 from mdplan.data.ini import IniOutline
 from mdplan.diagnostics import Code, Problems
-from mdplan.markdown.format_detection import FrontMatterFormat
-from mdplan.markdown.front_matter import FrontMatterContent, read_content
+from mdplan.markdown.front_matter import read_content
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import Operation, Resolution
 from mdplan.planning.build import AttributedEdit, BuiltFile, without_joins
@@ -106,7 +106,7 @@ def yaml_documents(draw: st.DrawFn) -> bytes:
 def test_yaml_edits_change_only_the_requested_values(data: bytes, number: int, turn: int) -> None:
     document = Document("generated", data)
     assume(document.outline.front_matter is not None)
-    assume(isinstance(document.outline.front_matter_content, FrontMatterContent))
+    assume(isinstance(document.outline.front_matter_content, DataContent))
     tally = Tally()
 
     try_key(document, tally, number, turn)
@@ -154,7 +154,7 @@ def toml_documents(draw: st.DrawFn) -> bytes:
 @given(toml_documents(), st.integers(0, 5), st.integers(0, 12))
 def test_toml_edits_change_only_the_requested_values(data: bytes, number: int, turn: int) -> None:
     document = Document("generated", data)
-    assume(isinstance(document.outline.front_matter_content, FrontMatterContent))
+    assume(isinstance(document.outline.front_matter_content, DataContent))
     tally = Tally()
 
     try_key(document, tally, number, turn)
@@ -189,7 +189,7 @@ def test_any_json_value_round_trips(value: object, text: str) -> None:
     if not isinstance(outcome, BuiltFile):
         assert outcome[0].code is Code.FRONT_MATTER_INVALID or "surrogate" in outcome[0].message
         return
-    values = read_content(FrontMatterFormat.YAML, Block.of(outcome).content).values
+    values = read_content(DocumentFormat.YAML, Block.of(outcome).content).values
     assert json.dumps(values["a"]) == json.dumps(values["new"]) == json.dumps(value)
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import tomlkit
 import yaml
 
-from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.planning.build import BuiltFile
 from mdplan.text.lines import to_lf
+from mdplan.text.source import DocumentFormat
 from tests.support.case_tables import CaseTables
 from tests.support.edit_trials import Document
 
@@ -34,7 +34,7 @@ class Block:
     """Front matter of a document, as another reader sees it."""
 
     text: str
-    format: FrontMatterFormat
+    format: DocumentFormat
     start: int
     end: int
 
@@ -54,7 +54,7 @@ class Block:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        if self.format is FrontMatterFormat.TOML:
+        if self.format is DocumentFormat.TOML:
             # A lone CR ends a line here, and is no white space to TOML.
             return tomlkit.parse(to_lf(self.content)).unwrap()
         return {str(key): value for key, value in (yaml.safe_load(self.content) or {}).items()}
@@ -134,7 +134,7 @@ def list_edits(old: list[Any]) -> Iterator[tuple[str, Any, Any]]:
 
 def written_key(block: Block, name: str) -> str:
     """The text of the key that a reader of YAML calls `name`: ``yes`` is ``True`` to it."""
-    if block.format is FrontMatterFormat.TOML or name in block.starts:
+    if block.format is DocumentFormat.TOML or name in block.starts:
         return name
     return next(text for text in block.starts if str(yaml.safe_load(text)) == name)
 
@@ -158,11 +158,11 @@ def what_is_wrong(base: Block, result: Block, key: str, value: object) -> str | 
         return f"other keys changed: {got}"
     has = [new for name, new in result.values.items() if written_key(result, name) == key]
     # A table of TOML that has no header of its own goes with its last key.
-    may_be_gone = base.format is FrontMatterFormat.TOML and value == {}
+    may_be_gone = base.format is DocumentFormat.TOML and value == {}
     wanted_values = [] if value is None or (may_be_gone and not has) else [plain(value)]
     if [plain(each) for each in has] != wanted_values:
         return f"the value is {has}"
-    if base.format is FrontMatterFormat.TOML or base.is_flow:
+    if base.format is DocumentFormat.TOML or base.is_flow:
         return None
     start, end = base.own_text(key) if key in base.starts else (base.end, base.end)
     if key not in base.starts:

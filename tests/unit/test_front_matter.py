@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mdplan.data.content import DataContent
 from mdplan.data.tree import DataError, KeyChange
 from mdplan.data.yaml import scalar_text
 from mdplan.diagnostics import Code, Problems
@@ -13,7 +14,7 @@ from mdplan.engine.engine import Engine
 from mdplan.markdown import front_matter as front_matter_values
 from mdplan.markdown import front_matter_edits
 from mdplan.markdown.format_detection import find_front_matter
-from mdplan.markdown.front_matter import FrontMatterContent, content_of
+from mdplan.markdown.front_matter import content_of
 from mdplan.markdown.front_matter_edits import verify_elsewhere
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
@@ -63,7 +64,7 @@ def keys(text: str) -> tuple[str, ...] | None:
     found = find_front_matter(text)
     assert found is not None
     content = content_of(text, found)
-    return tuple(content.values) if isinstance(content, FrontMatterContent) else None
+    return tuple(content.values) if isinstance(content, DataContent) else None
 
 
 @CASE_TABLES.parametrize("block", "expected", tuples=True)
@@ -120,7 +121,7 @@ def test_values_are_those_of_the_safe_loader() -> None:
     assert found is not None
 
     content = content_of(text, found)
-    assert isinstance(content, FrontMatterContent)
+    assert isinstance(content, DataContent)
     assert content.values == {"title": "A: b", "tags": ["x", "y"], "draft": True}
 
 
