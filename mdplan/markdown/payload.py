@@ -342,7 +342,7 @@ def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[Text
     old = outline.text_of(span)
     if not old:
         return (place_blocks(outline, Span(span.start, span.start), [payload]).edit,)
-    old_lines, new_lines = _lines_of(old), _lines_of(payload.text)
+    old_lines, new_lines = LineIndex(old).with_ends, LineIndex(payload.text).with_ends
     if old[-1] in "\r\n":
         new_lines[-1] += "\n"
     prefix, suffix = common_edges([to_lf(line) for line in old_lines], new_lines)
@@ -413,9 +413,3 @@ def end_of_text_before(outline: Outline, offset: int) -> int:
     while offset > outline.body_start and not _line_has_text(outline, offset - 1):
         offset = lines.start(lines.line_at(offset - 1))
     return offset
-
-
-def _lines_of(text: str) -> list[str]:
-    """Return the lines of `text` with their line ends, which are LF, CRLF or CR."""
-    lines = LineIndex(text)
-    return [text[lines.start(line) : lines.end(line)] for line in range(1, lines.count + 1)]

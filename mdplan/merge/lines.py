@@ -7,7 +7,8 @@ from enum import StrEnum
 from operator import eq
 from typing import Any, Final, NamedTuple, TypeVar
 
-from mdplan.text.diff import ComparedBlock, LineComparison
+from mdplan.text import diff
+from mdplan.text.diff import ChangedLines, LineComparison
 
 # Pairs of lines that one comparison of two texts may look at beyond lines that occur once.
 _COMPARISONS: Final = 400_000
@@ -82,8 +83,8 @@ class Texts(NamedTuple):
 
 def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[Piece]:
     """The pieces of the merge of these lines of `texts`, in order; changes that touch each other conflict."""
-    old, own, other = texts.parts(base, ours, theirs)
-    own_changes, other_changes = _changes(old, own), _changes(old, other)
+    old, *sides = texts.parts(base, ours, theirs)
+    own_changes, other_changes = (_changes(old, side) for side in sides)
     pieces: list[Piece] = []
     at, ours_at, theirs_at = base.start, ours.start, theirs.start
     for own_group, other_group in _groups(own_changes, other_changes):
@@ -93,8 +94,10 @@ def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[P
             length = start - at
             pieces.append(_kept(range(at, start), ours_at, theirs_at))
             ours_at, theirs_at = ours_at + length, theirs_at + length
-        ours_range = range(ours_at, ours_at + end - start + _growth(own_group))
-        theirs_range = range(theirs_at, theirs_at + end - start + _growth(other_group))
+        own, other = (
+            end - start - sum(block.shrinks_by for block in group) for group in (own_group, other_group)
+        )
+        ours_range, theirs_range = range(ours_at, ours_at + own), range(theirs_at, theirs_at + other)
         pieces.append(_changed(texts, range(start, end), ours_range, theirs_range))
         at, ours_at, theirs_at = end, ours_range.stop, theirs_range.stop
     if at < base.stop:
@@ -102,13 +105,13 @@ def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[P
     return pieces
 
 
-def _changes(old: list[str], new: list[str]) -> list[ComparedBlock]:
+def _changes(old: list[str], new: list[str]) -> list[ChangedLines]:
     """The blocks that differ; lines that were added or deleted among equal ones are as far down as can be.
 
     So two sides that add the same lines add them at the same place.
     """
     blocks = list(LineComparison(_COMPARISONS).differing(old, new))
-    found: list[ComparedBlock] = []
+    found: list[ChangedLines] = []
     following = [*((each.old_start, each.new_start) for each in blocks[1:]), (len(old), len(new))]
     for block, (end, new_end) in zip(blocks, following, strict=False):
         at, stop, new_at, new_stop = block
@@ -117,17 +120,15 @@ def _changes(old: list[str], new: list[str]) -> list[ComparedBlock]:
             if (new[new_at] != new[new_stop]) if is_added else (old[at] != old[stop]):
                 break
             at, stop, new_at, new_stop = at + 1, stop + 1, new_at + 1, new_stop + 1
-        found.append(ComparedBlock(at, stop, new_at, new_stop))
+        found.append(ChangedLines(at, stop, new_at, new_stop))
     return found
 
 
 def kept_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The lines of `old` that `new` kept, each with its place in `new`."""
-    at = shift = 0
-    for block in LineComparison().differing(list(old), list(new)):
-        yield from ((line, line + shift) for line in range(at, block.old_start))
-        at, shift = block.old_end, block.new_end - block.old_end
-    yield from ((line, line + shift) for line in range(at, len(old)))
+    changes = LineComparison().differing(list(old), list(new))
+    for kept in diff.kept_lines(changes, len(old), start=0):
+        yield from ((line, line + kept.shift) for line in range(kept.start, kept.end))
 
 
 def _kept(base: range, ours: int, theirs: int) -> Piece:
@@ -139,15 +140,11 @@ def _kept(base: range, ours: int, theirs: int) -> Piece:
     )
 
 
-def _growth(blocks: Sequence[ComparedBlock]) -> int:
-    return sum((each.new_end - each.new_start) - (each.old_end - each.old_start) for each in blocks)
-
-
 def _groups(
-    ours: Sequence[ComparedBlock], theirs: Sequence[ComparedBlock]
-) -> Iterator[tuple[list[ComparedBlock], list[ComparedBlock]]]:
+    ours: Sequence[ChangedLines], theirs: Sequence[ChangedLines]
+) -> Iterator[tuple[list[ChangedLines], list[ChangedLines]]]:
     """Changes of both sides that touch each other in the base."""
-    group: tuple[list[ComparedBlock], list[ComparedBlock]] = ([], [])
+    group: tuple[list[ChangedLines], list[ChangedLines]] = ([], [])
     end = -1
     for block, side in sorted([*((each, 0) for each in ours), *((each, 1) for each in theirs)]):
         if block.old_start > end and (group[0] or group[1]):

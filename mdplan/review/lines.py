@@ -14,7 +14,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.plan import EditResult, FileChange
 from mdplan.planning.replay import replay_file
 from mdplan.planning.results import MOST_MATCHES
-from mdplan.text.diff import ComparedBlock, Hunk, LineComparison, find_hunks
+from mdplan.text.diff import ChangedLines, Hunk, LineComparison, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
@@ -436,7 +436,7 @@ class WordMarks:
         blocks = list(comparison.differing(old_words, new_words)) if old and new else []
         self._left -= before - comparison.comparisons_left
         if not (old and new) or not _is_similar(old_words, new_words, blocks):
-            blocks = [ComparedBlock(0, len(old_words), 0, len(new_words))]
+            blocks = [ChangedLines(0, len(old_words), 0, len(new_words))]
         old_marks = _marked(old_words, [(block.old_start, block.old_end) for block in blocks])
         new_marks = _marked(new_words, [(block.new_start, block.new_end) for block in blocks])
         return tuple(_lines(old_words, old_marks, len(old))), tuple(_lines(new_words, new_marks, len(new)))
@@ -447,7 +447,7 @@ def _words(lines: Sequence[str]) -> list[str]:
     return [word for line in lines for word in (_LINE_END, *_WORD.findall(line))][1:]
 
 
-def _is_similar(old: Sequence[str], new: Sequence[str], blocks: Sequence[ComparedBlock]) -> bool:
+def _is_similar(old: Sequence[str], new: Sequence[str], blocks: Sequence[ChangedLines]) -> bool:
     letters = max(_letters(old), _letters(new))
     changed = max(
         sum(_letters(old[block.old_start : block.old_end]) for block in blocks),

@@ -224,9 +224,9 @@ def _ended(name: bytes) -> bytes:
 
 
 class ChangedLines(NamedTuple):
-    """Lines ``[old_start, old_end)`` of the base that became lines ``[new_start, new_end)`` of the result.
+    """Lines ``[old_start, old_end)`` of one text that became lines ``[new_start, new_end)`` of another.
 
-    Line numbers are 1-based. One of the ranges may be empty; it then is before its line.
+    One of the ranges may be empty; it then is before its line.
     """
 
     old_start: int
@@ -239,9 +239,19 @@ class ChangedLines(NamedTuple):
         """Return how many lines fewer there are; negative if there are more."""
         return (self.old_end - self.old_start) - (self.new_end - self.new_start)
 
+    @property
+    def comparisons(self) -> int:
+        """Return how many pairs of lines it has."""
+        return (self.old_end - self.old_start) * (self.new_end - self.new_start)
+
+    def moved(self, old: int, new: int) -> "ChangedLines":
+        """Return the same lines, so many further down in the two texts."""
+        old_start, old_end, new_start, new_end = self
+        return ChangedLines(old_start + old, old_end + old, new_start + new, new_end + new)
+
 
 class KeptLines(NamedTuple):
-    """Lines ``[start, end)`` of the base, 1-based, that are `shift` lines further down in the result."""
+    """Lines ``[start, end)`` of one text that are `shift` lines further down in another."""
 
     start: int
     end: int
@@ -251,6 +261,7 @@ class KeptLines(NamedTuple):
 def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
     """Yield what `edits`, which turn `base` into `result`, do to its lines, with kept lines between.
 
+    Lines are 1-based.
     Takes time in proportion to the edits and the lines that they touch.
     """
     comparison = LineComparison()
@@ -259,12 +270,7 @@ def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterat
         old = [base.content(line) for line in range(region.old_start, region.old_end)]
         new = [result.content(line) for line in range(region.new_start, region.new_end)]
         for block in comparison.differing(old, new):
-            change = ChangedLines(
-                region.old_start + block.old_start,
-                region.old_start + block.old_end,
-                region.new_start + block.new_start,
-                region.new_start + block.new_end,
-            )
+            change = block.moved(region.old_start, region.new_start)
             if current is not None and current.old_end == change.old_start:
                 change = ChangedLines(current.old_start, change.old_end, current.new_start, change.new_end)
             elif current is not None:
@@ -274,16 +280,18 @@ def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterat
         yield current
 
 
-def kept_lines(changes: Sequence[ChangedLines], count: int) -> Iterator[KeptLines]:
-    """Yield the lines of a base of `count` lines that are outside all its `changes`, in order."""
-    start = 1
-    shift = 0
+def kept_lines(changes: Iterable[ChangedLines], count: int, *, start: int = 1) -> Iterator[KeptLines]:
+    """Yield the lines of a text of `count` lines that are outside all its `changes`, in order.
+
+    Lines are counted from `start` on.
+    """
+    end, shift = start + count, 0
     for change in changes:
         if start < change.old_start:
             yield KeptLines(start, change.old_start, shift)
         start, shift = change.old_end, shift - change.shrinks_by
-    if start <= count:
-        yield KeptLines(start, count + 1, shift)
+    if start < end:
+        yield KeptLines(start, end, shift)
 
 
 def _text_regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
@@ -382,20 +390,6 @@ _MAX_COMPARISONS: Final = 100_000
 Line = TypeVar("Line", bytes, str)
 
 
-class ComparedBlock(NamedTuple):
-    """Half-open ranges of two lists of lines."""
-
-    old_start: int
-    old_end: int
-    new_start: int
-    new_end: int
-
-    @property
-    def comparisons(self) -> int:
-        """Return how many pairs of lines it has."""
-        return (self.old_end - self.old_start) * (self.new_end - self.new_start)
-
-
 class LineComparison:
     """Compares lists of lines, one pair after the other, within one allowance of work for all of them."""
 
@@ -403,11 +397,11 @@ class LineComparison:
         """Start with an allowance of so many `comparisons` of two lines."""
         self.comparisons_left = comparisons
 
-    def differing(self, old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
+    def differing(self, old: list[Line], new: list[Line]) -> Iterator[ChangedLines]:
         """Yield the blocks of `old` and `new` that differ, in order; all lines outside them are equal."""
         if len(old) == 1 == len(new):
             # Most edits stay within their line.
-            yield from () if old == new else (ComparedBlock(0, 1, 0, 1),)
+            yield from () if old == new else (ChangedLines(0, 1, 0, 1),)
             return
         for gap in _gaps(old, new):
             if 1 < gap.comparisons <= self.comparisons_left:
@@ -417,19 +411,19 @@ class LineComparison:
                 yield gap
 
 
-def _gaps(old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
+def _gaps(old: list[Line], new: list[Line]) -> Iterator[ChangedLines]:
     """Yield the blocks that differ, between the lines that have only one possible counterpart."""
-    whole = _trimmed(old, new, ComparedBlock(0, len(old), 0, len(new)))
+    whole = _trimmed(old, new, ChangedLines(0, len(old), 0, len(new)))
     pairs: list[tuple[int, int]] = _anchors(old, new, whole) if whole.comparisons > 1 else []
     old_at, new_at = whole.old_start, whole.new_start
     for old_line, new_line in (*pairs, (whole.old_end, whole.new_end)):
-        gap = _trimmed(old, new, ComparedBlock(old_at, old_line, new_at, new_line))
+        gap = _trimmed(old, new, ChangedLines(old_at, old_line, new_at, new_line))
         if gap.old_start < gap.old_end or gap.new_start < gap.new_end:
             yield gap
         old_at, new_at = old_line + 1, new_line + 1
 
 
-def _trimmed(old: list[Line], new: list[Line], block: ComparedBlock) -> ComparedBlock:
+def _trimmed(old: list[Line], new: list[Line], block: ChangedLines) -> ChangedLines:
     """Return `block` without the first and last lines that both sides share."""
     old_start, old_end, new_start, new_end = block
     while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
@@ -438,10 +432,10 @@ def _trimmed(old: list[Line], new: list[Line], block: ComparedBlock) -> Compared
     while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
         old_end -= 1
         new_end -= 1
-    return ComparedBlock(old_start, old_end, new_start, new_end)
+    return ChangedLines(old_start, old_end, new_start, new_end)
 
 
-def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tuple[int, int]]:
+def _anchors(old: list[Line], new: list[Line], block: ChangedLines) -> list[tuple[int, int]]:
     """Pair the lines that occur exactly once on each side: the longest list that keeps their order.
 
     This is the idea of the patience diff. It takes as long as a sort, so it needs no limit.
@@ -470,19 +464,14 @@ def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tup
     return chosen[::-1]
 
 
-def _compare(old: list[Line], new: list[Line], gap: ComparedBlock) -> Iterator[ComparedBlock]:
+def _compare(old: list[Line], new: list[Line], gap: ChangedLines) -> Iterator[ChangedLines]:
     """Yield the blocks inside `gap` that differ."""
     matcher = SequenceMatcher(
         None, old[gap.old_start : gap.old_end], new[gap.new_start : gap.new_end], autojunk=False
     )
-    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+    for tag, *block in matcher.get_opcodes():
         if tag != "equal":
-            yield ComparedBlock(
-                gap.old_start + old_start,
-                gap.old_start + old_end,
-                gap.new_start + new_start,
-                gap.new_start + new_end,
-            )
+            yield ChangedLines(*block).moved(gap.old_start, gap.new_start)
 
 
 # --- The drift of a text, by which edits are rebased.
@@ -495,14 +484,14 @@ class LineDrift:
     `blocks` are 0-based, half-open and in order; the lines outside them are the same.
     """
 
-    blocks: tuple[ComparedBlock, ...]
+    blocks: tuple[ChangedLines, ...]
     edits: EditList
 
     @classmethod
     def between(cls, old: str, new: str) -> "LineDrift":
         """Compare the lines of `old` and `new` once."""
         old_lines, new_lines = LineIndex(old), LineIndex(new)
-        blocks = tuple(LineComparison().differing(list(_lines(old, old_lines)), list(_lines(new, new_lines))))
+        blocks = tuple(LineComparison().differing(old_lines.with_ends, new_lines.with_ends))
         edits = tuple(
             TextEdit(
                 Span(old_lines.start(block.old_start + 1), old_lines.start(block.old_end + 1)),
@@ -512,7 +501,7 @@ class LineDrift:
         )
         return cls(blocks, EditList(edits))
 
-    def block_near(self, lines: LineIndex, span: Span) -> ComparedBlock | None:
+    def block_near(self, lines: LineIndex, span: Span) -> ChangedLines | None:
         """Return the first block that changed a line of `span`, or one next to them, if any.
 
         `lines` are those of the old text, and `span` is one of it. The edges of the text count as lines
@@ -547,10 +536,6 @@ def _surroundings(lines: LineIndex, span: Span) -> tuple[int, int]:
         if span.start == lines.start(first):
             return first - 1, first
     return first - 1, lines.line_at(max(span.start, span.end - 1)) + 1
-
-
-def _lines(text: str, lines: LineIndex) -> Iterator[str]:
-    return (text[lines.start(line) : lines.end(line)] for line in range(1, lines.count + 1))
 
 
 # --- Edits of whole lines of plain text.

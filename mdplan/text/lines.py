@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import add, attrgetter
 from typing import Final
 
@@ -120,6 +120,11 @@ class LineIndex:
     def content(self, line: int) -> str:
         """Return the text of `line` without its newline."""
         return self._text[self.start(line) : self.content_end(line)]
+
+    @property
+    def with_ends(self) -> list[str]:
+        """Return the lines with their newlines."""
+        return [self._text[start:end] for start, end in pairwise((*self.starts, len(self._text)))]
 
     @property
     def line_ends(self) -> dict[str, int]:

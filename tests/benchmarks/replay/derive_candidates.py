@@ -18,7 +18,7 @@ from mdplan.markdown.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, exclusion_of
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations import IMPLIED
-from mdplan.text.diff import ComparedBlock, LineComparison
+from mdplan.text.diff import ChangedLines, LineComparison
 from mdplan.text.lines import LEAST_DIGITS, Span, to_lf
 from tests.benchmarks.replay.formats import compact
 
@@ -186,16 +186,11 @@ class DocumentChange:
 
     def _compare(self, anchors: Sequence[tuple[int, int]]) -> Collection[ChangedRun]:
         """Return the hunks; each pair of `anchors` is one line that both versions have."""
-        blocks: list[ComparedBlock] = []
+        blocks: list[ChangedLines] = []
         ends = (len(self.old_lines), len(self.new_lines))
         for (old, new), (old_end, new_end) in pairwise(((0, 0), *anchors, ends)):
             lines = self.old_lines[old:old_end], self.new_lines[new:new_end]
-            blocks += [
-                ComparedBlock(
-                    block.old_start + old, block.old_end + old, block.new_start + new, block.new_end + new
-                )
-                for block in LineComparison(_LINE_COMPARISONS).differing(*lines)
-            ]
+            blocks += [block.moved(old, new) for block in LineComparison(_LINE_COMPARISONS).differing(*lines)]
         hunks = []
         for index, block in enumerate(blocks):
             floor = blocks[index - 1].old_end if index else 0
