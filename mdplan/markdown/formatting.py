@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, pairwise, zip_longest
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -209,14 +209,13 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
         return _NOT_INSTALLED if blocks == NOT_INSTALLED else _failed(line, blocks)
     edits = EditList.of(_edits(outline.source, line - 1, blocks, of_site=of_site))
     assert isinstance(edits, EditList), "blocks do not overlap"
-    around = _with_neighbours(outline, span)
-    moved = EditList(tuple(TextEdit(_moved(edit.span, -around.start), edit.new_text) for edit in edits))
-    shown = outline.text_of(around)
-    before, after = to_lf(shown), to_lf(moved.apply(shown))
+    body = outline.body_start
+    before, after = (to_lf(text[body:]) for text in (outline.source.text, edits.apply(outline.source.text)))
     if _headings(before) != _headings(after):
         return _failed(line, "its headings would not be the same")
     try:
-        is_same = rendered_html(before, definitions) == rendered_html(after, definitions)
+        # Footnotes, and an item before what follows it, look at text that is far away.
+        is_same = rendered_html(before, {}) == rendered_html(after, {})
         other = None if is_same else _first_other(text, blocks, definitions)
     except RecursionError:
         other = 1
@@ -246,33 +245,6 @@ def _edits(
             yield from replace_lines(source, lines_before + gap[0], lines_before + gap[-1], [""])
 
 
-def _with_neighbours(outline: Outline, span: Span) -> Span:
-    """Return `span` with what its look depends on.
-
-    That is the root block after it, of which an item at its end may take what it is indented by; and text
-    before it that may go on into it, where that has footnotes, which the outline does not know.
-    """
-    following = outline.tree.root_at(span.end)
-    end = span.end if following is None else following.span.end
-    start = _start_of_open(outline, span.start)
-    has_footnotes = outline.source.text.find("[^", start, span.start) >= 0
-    return Span(start if has_footnotes else span.start, end)
-
-
-def _start_of_open(outline: Outline, start: int) -> int:
-    """Return where the block at `start`, or one before it, begins at the margin and after a blank line.
-
-    There nothing goes on for any parser, but for fences, comments and the like, which all of them know.
-    """
-    text, lines = outline.source.text, outline.source.lines
-    for at in chain([start], (root.span.start for root in outline.tree.roots_backwards(start))):
-        line = lines.line_at(at)
-        before = lines.span(line - 1, line - 1) if line > 1 else Span(0, 0)
-        if not text.startswith((" ", "\t"), at) and not outline.text_of(before).strip(" \t\r\n"):
-            return at
-    return outline.body_start
-
-
 def _headings(text: str) -> list[tuple[int, str]]:
     """Return levels and titles of all headings, by the parser of the outline, which knows no footnotes."""
     blocks = parse_blocks(text, LineIndex(text)).blocks
@@ -294,10 +266,6 @@ def _first_other(text: str, blocks: Sequence[FormattedBlock], definitions: Mappi
         ):
             return block.first_line
     return 1
-
-
-def _moved(span: Span, by: int) -> Span:
-    return Span(span.start + by, span.end + by)
 
 
 def _failed(line: int, reason: str) -> Diagnostic:
