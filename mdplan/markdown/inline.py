@@ -95,7 +95,7 @@ class InlineMap:
     def undecided_in(self, span: Span) -> tuple[Span, ...]:
         """Return the spans that touch `span` and may hold nodes whose places are not certain.
 
-        They are single nodes, root blocks on which the parser fails, or sections with lines nested too deep.
+        They are single nodes, or sections on which the parser fails or with lines nested too deep.
         """
         return tuple(
             undecided
@@ -131,7 +131,10 @@ class InlineMap:
         part = self._text[span.start : span.end]
         if is_nested_too_deep(part):
             return FoundNodes((), (span,))
-        inline = self._find_nodes(span)
+        try:
+            inline = find_nodes(self._text, span, self._footnotes_for(part), self._find_href)
+        except ParserFailure:
+            return FoundNodes((), (span,))
         if "]:" not in part:
             return inline
         first, last = (bisect_left(self._definition_starts, offset) for offset in (span.start, span.end))
@@ -143,25 +146,6 @@ class InlineMap:
                 nodes.append(node)
         nodes.sort(key=document_order)
         return FoundNodes(tuple(nodes), tuple(sorted(undecided)))
-
-    def _find_nodes(self, span: Span) -> FoundNodes:
-        """Return the nodes in `span`, which holds whole root blocks.
-
-        Where the parser fails, it reads each root block alone. For a block that it fails on again,
-        markdown-it-py decides whether there are nodes; as it does not know their places, they are undecided.
-        """
-        text = self._text[span.start : span.end]
-        try:
-            return find_nodes(self._text, span, self._footnotes_for(text), self._find_href)
-        except ParserFailure:
-            roots = [block.span for block in self._tree.inside(span) if not block.depth]
-        if len(roots) > 1:
-            parts = [self._find_nodes(root) for root in roots]
-            return FoundNodes(
-                tuple(node for part in parts for node in part.nodes),
-                tuple(undecided for part in parts for undecided in part.undecided),
-            )
-        return FoundNodes((), (span,) if has_nodes(text, self.definitions) else ())
 
     def _find_href(self, label: str) -> str | None:
         node = self._definitions.get(label)
@@ -580,13 +564,10 @@ class _NodeReader:
         return self._line_content
 
 
-# --- Inline content by markdown-it-py: its HTML, and whether it has nodes
+# --- HTML by markdown-it-py
 
 _SHOWN_AS_IT_IS: Final = lazy_pattern(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL | re.IGNORECASE)
 _SPACE: Final = lazy_pattern(r"[ \t\r\n]+")
-
-# Tokens of text, of line ends and of emphasis.
-_PLAIN: Final = lazy_pattern(r"text.*|(?:soft|hard)break|(?:em|strong|s)_(?:open|close)")
 
 
 def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
@@ -603,21 +584,6 @@ def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
     return "".join(text + code for text, code in zip(outside, inside, strict=True)).strip(" ")
 
 
-def has_nodes(text: str, definitions: Mapping[str, object]) -> bool:
-    """Return True if the inline content of `text`, whole root blocks, may be more than text and emphasis.
-
-    `definitions` are as above.
-    """
-    if "[[" in text or "[^" in text:
-        return True
-    try:
-        tokens = html_parser().parse(text, deepcopy(dict(definitions)))
-    except RecursionError:
-        return True
-    inline = (child for token in tokens for child in token.children or ())
-    return any(_PLAIN.fullmatch(child.type) is None for child in inline)
-
-
 # --- Bare URLs and mail addresses (GFM, section 6.9), by the rules of cmark-gfm, which GitHub uses
 
 _PROTOCOLS: Final = ("https", "http", "ftp")
@@ -631,6 +597,8 @@ _NOT_IN_DOMAIN: Final = lazy_pattern(r"""[\s!-,/:-@\[\]^`{-~]|[^\x00-\x7f]""")
 _MAX_DOTS: Final = 10
 _AT_END: Final = frozenset("?!.,:*_~'\"")
 _LOCAL_PART: Final = frozenset(".+-_")
+_MAIL_DOMAIN: Final = lazy_pattern(r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9]))*+")
+_XMPP_DOMAIN: Final = lazy_pattern(r"(?:[A-Za-z0-9/_-]|\.(?=[A-Za-z0-9]))*+")
 _MAIL_PROTOCOLS: Final = ("mailto", "xmpp")
 
 
@@ -731,19 +699,10 @@ def _local_part(text: str, start: int, at: int) -> tuple[int, str]:
 
 
 def _mail_domain_end(text: str, at: int, stop: int, *, is_xmpp: bool) -> int | None:
-    end, dots = at + 1, 0
-    while end < stop:
-        character = text[end]
-        if character == "@":
-            return None
-        if character == "." and end + 1 < stop and _is_letter_or_digit(text[end + 1]):
-            dots += 1
-        elif not (_is_letter_or_digit(character) or character in "-_" or (character == "/" and is_xmpp)):
-            break
-        end += 1
-    if not dots or not (_is_letter(text[end - 1]) or text[end - 1] == "."):
-        return None
-    return _without_punctuation(text, at, end)
+    domain = (_XMPP_DOMAIN if is_xmpp else _MAIL_DOMAIN).match(text, at + 1, stop)
+    end = domain.end() if domain else at
+    is_domain = domain is not None and "." in domain[0] and _is_letter(text[end - 1])
+    return _without_punctuation(text, at, end) if is_domain and not text.startswith("@", end, stop) else None
 
 
 def _is_letter(character: str) -> bool:

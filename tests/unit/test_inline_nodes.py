@@ -136,7 +136,7 @@ class PanicException(BaseException):
     """What a panic in Rust raises."""
 
 
-def test_markdown_it_parses_blocks_on_which_pulldown_panics(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_section_on_which_pulldown_panics_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     def panic(text: str, **options: object) -> object:
         if "panic" in text:
             raise PanicException
@@ -144,13 +144,12 @@ def test_markdown_it_parses_blocks_on_which_pulldown_panics(monkeypatch: pytest.
 
     events = pulldown.pyromark.events_with_range
     monkeypatch.setattr(pulldown.pyromark, "events_with_range", panic)
-    text = "# a\n\n`a`\n\npanic *b*\n\n- panic `c`\n- [d]\n\n# e\n\n`f`\n\n[d]: u\n"
+    text = "# a\n\n`a`\n\n- panic `c`\n- [d]\n\n# e\n\n`f`\n\n[d]: u\n"
     nodes = inline_map(text)
 
     found = [text[each.span.start : each.span.end] for each in nodes.nodes_in(whole(text))]
-    assert found == ["`a`", "`f`", "[d]: u"]
-    (undecided,) = nodes.undecided_in(whole(text))
-    assert text[undecided.start : undecided.end] == "- panic `c`\n- [d]\n"
+    assert found == ["`f`", "[d]: u"]
+    assert nodes.undecided_in(whole(text)) == (Span(0, text.index("# e")),)
 
 
 def test_outline_is_correct_where_pulldown_panics(monkeypatch: pytest.MonkeyPatch) -> None:
