@@ -128,6 +128,8 @@ def data_edits(content: DataContent, changes: Sequence[tree.Change]) -> list[tre
     New lines end in LF. Raises `DataError` if cutting cannot make the changes.
     """
     branch = tree.change_tree(changes)
+    if not branch.is_inside and content.language is not tree.Language.YAML:
+        raise tree.DataError("the whole file is not set as a value")
     match content.language:
         case tree.Language.YAML:
             from mdplan.data.yaml import yaml_edits
@@ -223,8 +225,6 @@ def _json_edits(content: DataContent, branch: tree.ChangeTree) -> list[tree.Spli
     splices: list[tree.Splice] = []
     if content.root is None or content.root.kind is tree.Kind.SCALAR:
         raise tree.DataError("its outermost value is not a map or list")
-    if not branch.is_inside:
-        raise tree.DataError("the whole file is not set as a value")
     writer = FlowWriter(content.text, content.lines, JsonText(content.text, content.root), splices)
     writer.edit_value(content.root, branch)
     return splices
@@ -340,7 +340,7 @@ def written_in(language: str, value: object) -> object:
         return value
     if isinstance(value, dict):
         return {key: written_in(language, each) for key, each in value.items()}
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return tree.plain_text(value)
 
 
 def as_json(value: object) -> object:

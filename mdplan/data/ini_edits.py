@@ -176,8 +176,6 @@ def _missing(ini: IniOutline, readings: Sequence[_Reading]) -> _Reading:
 def ini_edits(places: IniPlaces, branch: tree.ChangeTree) -> list[tree.Splice]:
     """Return splices that make the changes of `branch`. Raises `DataError` if nothing can."""
     writer = _IniWriter(places)
-    if not branch.is_inside:
-        raise tree.DataError("the whole file is not set as a value")
     writer.edit_root(branch)
     return writer.splices
 
@@ -298,12 +296,11 @@ class _IniWriter:
         self._add(add_section(self._ini, name, lines), changes)
 
     def _text(self, value: object) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
         if not isinstance(value, str | int | float):
             raise tree.DataError("a value of an INI file is text, with neither lists nor maps")
-        self._check(value_fault(str(value)))
-        return str(value)
+        text = tree.plain_text(value)
+        self._check(value_fault(text))
+        return text
 
     def _check(self, fault: str | None) -> None:
         if fault is not None:

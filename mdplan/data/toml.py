@@ -1,7 +1,7 @@
 """Write values as TOML, read TOML as statements with their places, and edit it by cutting at these."""
 
 import datetime as dt
-import re
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,6 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
 _BARE_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
-_ESCAPED: Final = lazy_pattern(r'["\\\x00-\x1f\x7f]')
-_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
 class TomlText:
@@ -65,8 +63,6 @@ def _assignments(values: Mapping[Any, object]) -> str:
 
 def _scalar(value: object) -> str:
     match value:
-        case bool():
-            text = "true" if value else "false"
         case str():
             text = _string(value)
         case tree.DateText():
@@ -74,18 +70,15 @@ def _scalar(value: object) -> str:
         case dt.date() | dt.time():
             text = value.isoformat()
         case _:
-            text = str(value)
+            text = tree.plain_text(value)
     return text
 
 
 def _string(value: str) -> str:
     if any("\ud800" <= each <= "\udfff" for each in value):
         raise tree.DataError("TOML has no lone surrogates")
-    return '"' + _ESCAPED.sub(_escape, value) + '"'
-
-
-def _escape(match: re.Match[str]) -> str:
-    return _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}"
+    # A string of JSON is one of TOML, but for this character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 # --- Reading TOML as statements with their places: headers, and keys with their values.
@@ -233,8 +226,6 @@ def toml_edits(
     New lines end in LF. Raises `DataError` if cutting cannot make the changes.
     """
     writer = _TomlWriter(text, lines, statements)
-    if not branch.is_inside:
-        raise tree.DataError("the whole file is not set as a value")
     writer.edit_map((), values, branch)
     return writer.splices
 
@@ -477,10 +468,7 @@ class _TomlWriter:
 
     def _end(self) -> int:
         """Return the offset after the last line that is not blank."""
-        line = self._lines.count
-        while line and not self._lines.content(line).strip(" \t"):
-            line -= 1
-        return self._lines.end(line) if line else 0
+        return self._lines.end(self._lines.last_with_text(1, self._lines.count))
 
     def _place_of(self, key: tree.Path) -> int:
         return self._first_of(key).span.start

@@ -223,6 +223,11 @@ class SpelledFloat(float):
         return self.text
 
 
+def plain_text(value: object) -> str:
+    """Return `value`, a number, true or false, as all languages write it; other values as Python does."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Plain(str):  # noqa: SLOT000 (no subclass of a text may have slots)
     """A text that its author wrote without quotes, and that reads as `value`: `yes`, `1.10`, `0x1F`.
 
@@ -234,8 +239,7 @@ class Plain(str):  # noqa: SLOT000 (no subclass of a text may have slots)
     @classmethod
     def of(cls, text: str, value: bool | float) -> "bool | float | Plain":  # noqa: FBT001 (a value, not a flag)
         """Return `value` if it is written as `text` anyway."""
-        written = str(value).lower() if isinstance(value, bool) else str(value)
-        if written == text:
+        if plain_text(value) == text:
             return value
         plain = cls(text)
         plain.value = value

@@ -16,6 +16,7 @@ from mdplan.data.tree import (
     Language,
     Splice,
     as_read,
+    plain_text,
     spelled,
     value_at,
     values_equal,
@@ -206,16 +207,12 @@ def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnost
         if old is not None and new is not None and old != new:
             yield Code.FRONT_MATTER_TYPE.warning(
                 f"`{visible('.'.join(map(str, change.key)))}` was a {old} and is a {new} now",
-                f'to keep text, put the value in quotes: `"{_as_text(change.value)}"`'
+                f'to keep text, put the value in quotes: `"{plain_text(change.value)}"`'
                 if old == "string"
                 else say("name the key in {dates} to write the number without quotes")
                 if isinstance(change.value, str) and spelled(change.value) != change.value
                 else "send the value as the type that it should have: false and 3 without quotes",
             )
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # --- Changes of keys as text edits of a document: of a whole data file, or of front matter
