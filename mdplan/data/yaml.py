@@ -460,11 +460,7 @@ class _BlockWriter:
 
     def _behind_text(self, least: int) -> int:
         """Return the offset after the last line that is not blank, at least `least`."""
-        lines = self._lines
-        line = lines.count
-        while line and lines.start(line) >= least and not lines.content(line).strip(" \t"):
-            line -= 1
-        return max(lines.end(line) if line else 0, least)
+        return max(self._lines.end(self._lines.last_with_text(1, self._lines.count)), least)
 
     def _edit_entries(self, node: tree.Node, branch: tree.ChangeTree, end: int) -> None:
         """Edit the keys or items of a value on lines of its own, which end at `end`."""
@@ -664,9 +660,7 @@ class _BlockWriter:
         first = self._lines.line_at(leaf.start)
         header = self._text[leaf.start : leaf.start + 3]
         last = self._lines.line_at(max(end - 1, leaf.start))
-        while "+" not in header and last > first and not self._lines.content(last).strip(" \t"):
-            last -= 1
-        return self._lines.end(last)
+        return self._lines.end(last if "+" in header else self._lines.last_with_text(first + 1, last))
 
     def _delete(self, node: tree.Node, index: int, changes: list[int], *, moves: bool) -> None:
         """Delete the lines of an entry; of the first one of a map after a dash, all up to the next one."""

@@ -250,16 +250,15 @@ def _end_of_text(outline: Outline, span: Span) -> int:
     lines = outline.source.lines
     if not len(span):
         return span.start
-    line, first = lines.line_at(span.end - 1), lines.line_at(span.start)
-    while line >= first and not lines.content(line).strip(" \t"):
-        line -= 1
+    first = lines.line_at(span.start)
+    line = lines.last_with_text(first, lines.line_at(span.end - 1))
     return lines.end(line) if line >= first else span.start
 
 
 def _line_has_text(outline: Outline, offset: int) -> bool:
     """Return True if the line at `offset` is not blank."""
     lines = outline.source.lines
-    return bool(lines.content(lines.line_at(offset)).strip(" \t"))
+    return lines.has_text(lines.line_at(offset))
 
 
 def _continues_text(outline: Outline, end: int, payload: Payload) -> bool:

@@ -257,8 +257,7 @@ def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, p
     lines, first = place.lines, token.map[0] + 1
     last = min(max(token.map[1], first), lines.count)
     # The maps of lists reach over the blank lines after them.
-    while kind in CONTAINERS and last > first and not lines.content(last).strip(" \t"):
-        last -= 1
+    last = lines.last_with_text(first + 1, last) if kind in CONTAINERS else last
     content = token.info if kind is BlockKind.FENCE else ""
     if kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
         content = tokens[index + 1].content

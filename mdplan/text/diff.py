@@ -560,9 +560,9 @@ def insert_lines(
     line_end = _line_end(source, offset, offset)
     is_unfinished = offset > 0 and text[offset - 1] not in "\r\n"
     new_text = line_end.join(lines)
-    if blank_before and offset and _has_text(table, table.line_at(offset - 1)):
+    if blank_before and offset and table.has_text(table.line_at(offset - 1)):
         new_text = line_end + new_text
-    if blank_after and offset < len(text) and _has_text(table, table.line_at(offset)):
+    if blank_after and offset < len(text) and table.has_text(table.line_at(offset)):
         new_text += line_end
     return TextEdit.insert(offset, line_end + new_text if is_unfinished else new_text + line_end)
 
@@ -624,7 +624,3 @@ def _line_end(source: Source, start: int, end: int) -> str:
     """Return the newline for new text from `start` to `end`; not CR before LF, for they would become one."""
     line_end = line_end_around(source.lines, start)
     return "\r\n" if line_end == "\r" and source.text[end : end + 1] == "\n" else line_end
-
-
-def _has_text(table: LineIndex, line: int) -> bool:
-    return bool(table.content(line).strip(" \t"))

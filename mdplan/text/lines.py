@@ -126,6 +126,16 @@ class LineIndex:
         """Return the lines with their newlines."""
         return [self._text[start:end] for start, end in pairwise((*self.starts, len(self._text)))]
 
+    def has_text(self, line: int) -> bool:
+        """Return True if `line` is not blank."""
+        return bool(self.content(line).strip(" \t"))
+
+    def last_with_text(self, first: int, last: int) -> int:
+        """Return the last of the lines `first` to `last` that is not blank; else the one before `first`."""
+        while last >= first and not self.has_text(last):
+            last -= 1
+        return last
+
     @property
     def line_ends(self) -> dict[str, int]:
         """Count the newlines of each kind that occurs."""
