@@ -5,23 +5,16 @@ prepares texts for the parser, stops it at the time limit, and converts ranges t
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate, cycle, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pyromark
 
-from mdplan.markdown.blocks import (
-    CONTAINERS,
-    Block,
-    BlockKind,
-    check_deadline,
-    check_deadline_often,
-    with_deadline,
-)
+from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind, check_deadline_often, with_deadline
 from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
@@ -116,18 +109,6 @@ def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventB
         while batch := tuple(islice(events, _BATCH)):
             check_deadline_often()
             yield batch
-
-
-def leading_definition(text: str) -> int | None:
-    """Return where the link reference definition at the start of `text`, which is prepared, ends; or None.
-
-    The end is an offset in code points. Raises `ParserFailure`.
-    """
-    with _panics_caught():
-        definitions = pyromark.reference_definitions(text, options=_OPTIONS)
-    spans = (definition["span"] for definition in definitions.values())
-    end = next((span["end"] for span in spans if not span["start"]), None)
-    return None if end is None else len(text.encode()[:end].decode())
 
 
 @contextmanager
@@ -747,142 +728,41 @@ def id_of_attributes(attributes: str) -> str:
 
 # --- Link reference definitions (CommonMark 0.31.2, section 4.7), for which the parser has no events
 #
-# They are in lines that belong to no other block and begin, after the marks of their containers, with a
-# bracket. The parser shows of each text whether it begins with a definition, and where that ends.
+# It tells where the first definition of each label is. So each label gets a character of its own.
 
-_DEFINITION_CONTAINER: Final = lazy_pattern(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")
 _LABEL_END: Final = "]:"
-_CODE_INDENT: Final = 4
-
-# So far indented, no line of a definition looks like the beginning of another block.
-_FURTHER_LINE: Final = "\n    "
+_LABEL_START: Final = lazy_pattern(r"((?<!<!)\[\\?)[^\s\[\]\\^]")
+_PRIVATE_USE: Final = range(0xF0000, 0x10FFFE)
 
 
 def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None:
     """Put the definitions of `text` among the blocks that `roots` are and contain. Raises `ParserFailure`."""
     if _LABEL_END not in text:
         return
-    reader = _LineReader(roots, lines)
-    by_siblings: dict[int, tuple[list[BlockNode], list[BlockNode]]] = {}
-    for free_lines in _free_ranges(roots, lines, reader):
-        for line, count in _definitions(free_lines):
-            siblings = line.parents[-1].children if line.parents else roots
-            node = BlockNode(BlockKind.DEFINITION, line.number, line.number + count - 1)
-            by_siblings.setdefault(id(siblings), (siblings, []))[1].append(node)
-    for siblings, nodes in by_siblings.values():
-        siblings.extend(nodes)
-        siblings.sort(key=_first_line)
+    characters = cycle(_PRIVATE_USE)
+    prepared = PreparedText(_LABEL_START.sub(lambda start: start[1] + chr(next(characters)), text))
+    with _panics_caught():
+        definitions = pyromark.reference_definitions(prepared.text, options=_OPTIONS)
+    for definition in definitions.values():
+        start, end = prepared.bounds(definition["span"])
+        end = start + len(text[start:end].rstrip())
+        first, last = (bisect_right(lines.starts, offset) - 1 for offset in (start, end - 1))
+        insort_right(
+            _blocks_around(roots, first), BlockNode(BlockKind.DEFINITION, first, last), key=_first_line
+        )
 
 
-class _Line(NamedTuple):
-    """A line after the marks of its containers, with tabs as spaces, and its containers, outermost first."""
-
-    number: int
-    parents: tuple[BlockNode, ...]
-    text: str
-
-
-def _definitions(free_lines: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
-    """Yield the first lines of the definitions in `free_lines`, each with how many lines it takes."""
-    # A definition can only reach into a line that may begin another one inside its title.
-    starts = [at for at, line in enumerate(free_lines) if line.text.startswith("[")]
-    stops = [*starts, len(free_lines)]
-    behind = 0
-    parents: tuple[BlockNode, ...] = ()
-    for index, start in enumerate(starts):
-        if start < behind:
-            continue
-        for following in range(index + 1, len(stops)):
-            stop = stops[following]
-            check_deadline()
-            source = _FURTHER_LINE.join(line.text for line in free_lines[start:stop])
-            end = leading_definition(source)
-            if end is not None:
-                count = source[:end].rstrip().count("\n") + 1
-                behind = start + count
-                line = free_lines[start]
-                if line.parents == parents[: len(line.parents)]:
-                    # It continues the paragraph that definitions are to the parser, perhaps as a lazy line.
-                    line = line._replace(parents=parents)
-                parents = line.parents
-                yield line, count
-                break
-
-
-def _free_ranges(roots: list[BlockNode], lines: PartLines, reader: "_LineReader") -> Iterator[list[_Line]]:
-    """Yield runs of lines that belong to no leaf block and are not blank."""
-    is_free = [True] * len(lines.texts)
-    for root in roots:
-        for leaf in root.leaves():
-            if leaf.kind not in CONTAINERS:
-                stop = leaf.last_line + 1
-                is_free[leaf.first_line : stop] = [False] * (stop - leaf.first_line)
-    run: list[_Line] = []
-    for number, text in enumerate(lines.texts):
-        line = reader.read(number) if is_free[number] and text else None
-        if line is not None and line.text:
-            run.append(line)
-        elif run:
-            yield run
-            run = []
-    if run:
-        yield run
-
-
-class _LineReader:
-    """Reads lines without the marks of the containers that they belong to."""
-
-    def __init__(self, roots: Sequence[BlockNode], lines: PartLines) -> None:
-        self._roots = roots
-        self._lines = lines
-        # By how many columns the further lines of an item are indented at least.
-        self._widths: dict[int, int] = {}
-
-    def read(self, number: int) -> _Line:
-        """Return the line with this number."""
-        line = self._lines.texts[number].expandtabs(4)
-        at = 0
-        parents: list[BlockNode] = []
-        for node in self._containers(number):
-            if node.kind is BlockKind.LIST:
-                continue
-            behind = self._behind_mark(node, number, line, at)
-            if behind is None:
-                break
-            at = behind
-            parents.append(node)
-        return _Line(number, tuple(parents), line[at:].strip(" "))
-
-    def _containers(self, number: int) -> Iterator[BlockNode]:
-        """Yield the containers whose lines reach over this one, outermost first."""
-        nodes = self._roots
-        while index := bisect_right(nodes, number, key=_first_line):
-            node = nodes[index - 1]
-            if node.kind not in CONTAINERS or node.last_line < number:
-                return
-            yield node
-            nodes = node.children
-
-    def _behind_mark(self, node: BlockNode, number: int, line: str, at: int) -> int | None:
-        """Return where the text of `node` begins in this line; None where the line is not in it."""
-        indent = len(line) - at - len(line[at:].lstrip(" "))
-        if node.kind is BlockKind.QUOTE:
-            if not line.startswith(">", at + indent):
-                return None
-            return at + indent + 1 + line.startswith(" ", at + indent + 1)
-        if node.first_line == number:
-            marker = _DEFINITION_CONTAINER.match(line, at + indent)
-            if marker is None:
-                return None
-            spaces = len(line) - marker.end() - len(line[marker.end() :].lstrip(" "))
-            is_one = spaces > _CODE_INDENT or marker.end() + spaces == len(line)
-            start = marker.end() + (1 if is_one else spaces)
-            self._widths[id(node)] = _CODE_INDENT if node.kind is BlockKind.FOOTNOTE else start - at
-            return min(start, len(line))
-        if id(node) not in self._widths:
-            self.read(node.first_line)
-        width = self._widths.get(id(node))
-        return None if width is None or indent < width else at + width
+def _blocks_around(blocks: list[BlockNode], line: int) -> list[BlockNode]:
+    """Return `blocks`, or those in the innermost container of them that reaches over `line`."""
+    inner = blocks
+    while index := bisect_right(inner, line, key=_first_line):
+        node = inner[index - 1]
+        if node.kind not in CONTAINERS or node.last_line < line:
+            break
+        inner = node.children
+        # A list may reach over what is in none of its items.
+        blocks = blocks if node.kind is BlockKind.LIST else inner
+    return blocks
 
 
 def _first_line(node: BlockNode) -> int:
