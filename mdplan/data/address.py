@@ -261,25 +261,16 @@ def _is_same(value: object, wanted: object) -> bool:
 
 
 def _as_far_as(values: Any, steps: Sequence[Step]) -> Found | Diagnostic:  # noqa: ANN401 (any value)
-    """Follow `steps` as far as values exist; the rest must be names."""
+    """Follow `steps`, which lead nowhere, as far as values exist; the rest must be names."""
     path: Path = ()
-    for index, step in enumerate(steps):
-        inner: Any = values
-        if isinstance(values, dict) and isinstance(step, str) and step in values:
-            path, inner = (*path, step), values[step]
-        elif isinstance(values, list) and len(at := list(_items(values, step))) == 1:
-            is_name = isinstance(step, str) and _number_of(step) is None
-            path, inner = (*path, at[0]), values[at[0]]
-            if is_name:
-                path, inner = (*path, str(step)), inner[step]
-        else:
-            rest = steps[index:]
-            names = tuple(each for each in rest if isinstance(each, str))
-            if len(names) == len(rest):
-                return Found(path, names)
-            return _item_missing(values, path)
-        values = inner
-    return Found(path)
+    rest = steps
+    for count in range(1, len(steps)):
+        paths = list(_readings(values, steps[:count], (), joins=False))
+        if len(paths) != 1:
+            break
+        path, rest = paths[0], steps[count:]
+    names = tuple(each for each in rest if isinstance(each, str))
+    return Found(path, names) if len(names) == len(rest) else _item_missing(value_at(values, path), path)
 
 
 def _item_missing(values: object, path: Path) -> Diagnostic:
