@@ -9,15 +9,15 @@ from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.block_tree import BlockTree, is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosures import hidden_texts, without_hidden
-from mdplan.markdown.headings import anchor_line_starts, atx_heading
+from mdplan.markdown.headings import anchor_line_starts, atx_heading, with_level
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.text.edit import TextEdit
+from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_edges, line_end_around, to_lf, with_line_ends
+from mdplan.text.source import Source
 
 _BLANK: Final = " \t\n"
-_ATX_MARKS: Final = lazy_pattern(r"( {0,3})#+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,16 @@ def _with_levels(payload: Payload, levels: Sequence[int]) -> Payload | int:
     deepest = max(levels, default=0)
     if deepest > MAX_LEVEL:
         return deepest
-    pieces: list[str] = []
-    at = 0
+    source = Source.from_text(payload.text)
+    edits: list[TextEdit] = []
     for block, level in zip(payload.headings, levels, strict=True):
-        if level != block.level:
-            pieces += (payload.text[at : block.span.start], _at_level(block, payload.text, level))
-            at = block.span.end
-    pieces.append(payload.text[at:])
-    return read_payload("".join(pieces)) if at else payload
+        title = " ".join(line.strip() for line in block.content.split("\n"))
+        own = with_level(source, block, level)
+        # A heading of several lines becomes one of one line.
+        whole = Span(block.span.start, source.lines.content_end(block.last_line))
+        as_atx = atx_heading(level, title) or f"{'#' * level} {title}"
+        edits += (TextEdit(whole, as_atx),) if own is None else own
+    return read_payload(EditList(tuple(edits)).apply(payload.text)) if edits else payload
 
 
 def _without_blank_lines_around(text: str) -> str:
@@ -110,19 +112,6 @@ def _without_blank_lines_around(text: str) -> str:
         return ""
     end = text.find("\n", len(text.rstrip(_BLANK)))
     return text[text.rfind("\n", 0, before) + 1 : end if end >= 0 else len(text)]
-
-
-def _at_level(block: Block, text: str, level: int) -> str:
-    """Return the source of the heading `block` at another level, with the line end it had."""
-    source = text[block.span.start : block.span.end]
-    line_end = "\n" if source.endswith("\n") else ""
-    if block.markup.startswith("#"):
-        return _ATX_MARKS.sub(lambda match: match[1] + "#" * level, source, count=1)
-    if level <= len("=-"):
-        lines = source.rstrip("\n").split("\n")
-        return "\n".join([*lines[:-1], ("=" if level == 1 else "-") * len(lines[-1].strip())]) + line_end
-    title = " ".join(line.strip() for line in block.content.split("\n"))
-    return f"{atx_heading(level, title) or '#' * level + ' ' + title}{line_end}"
 
 
 # --- Inserting, replacing and deleting blocks, with the blank lines around them
