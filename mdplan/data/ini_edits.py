@@ -25,7 +25,7 @@ from mdplan.data.ini import (
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.text.diff import delete_lines, insert_lines, replace_lines
 from mdplan.text.edit import TextEdit
-from mdplan.text.lines import Span, to_lf
+from mdplan.text.lines import Span, text_range, to_lf
 from mdplan.text.source import Source
 from mdplan.text.visible import nearest_names
 from mdplan.words import say
@@ -530,10 +530,7 @@ class IniPayload:
 def read_ini_payload(text: str) -> IniPayload:
     """Read `text` as the body of a section, which may begin with its own header."""
     lines = to_lf(text).split("\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    while lines and not lines[0].strip():
-        lines.pop(0)
+    lines = [lines[at] for at in text_range(lines)]
     sections = read_sections(Source.from_text("\n".join(lines)))
     has_header = len(sections) > 1 and sections[1].first_line == 1
     body = sections[has_header]

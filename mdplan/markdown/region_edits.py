@@ -25,7 +25,7 @@ from mdplan.markdown.tables import prefix_after, with_prefix, without_prefix
 from mdplan.markdown.targets import target_key
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, to_lf
+from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, text_range, to_lf
 
 _BLANKS: Final = " \t"
 _BEFORE_BLOCK: Final = lazy_pattern(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
@@ -68,7 +68,7 @@ def read_region(outline: Outline, region: Region) -> RegionText | None:
     lines = None
     if has_own_lines:
         lines = tuple(without_prefix(prefix, table.content(line)) for line in range(first + 1, last))
-        content = "\n".join(_without_blank_edges(lines))
+        content = "\n".join(lines[at] for at in text_range(lines))
     else:
         inside = lines_of(to_lf(outline.text_of(region.inside)))
         content = "\n".join([*inside[:1], *(without_prefix(prefix, line) for line in inside[1:])])
@@ -134,17 +134,10 @@ def _without_blanks(span: Span, text: str) -> Span:
 
 def _blank_edges(lines: tuple[str, ...]) -> tuple[int, int]:
     """Return how many blank lines are before and after the text; where there is none, around a new one."""
-    blank = [not line.strip(_BLANKS) for line in lines]
-    if all(blank):
+    text = text_range(lines)
+    if not text:
         return min(len(lines), 1), max(len(lines) - 1, 1) if lines else 0
-    return blank.index(False), blank[::-1].index(False)
-
-
-def _without_blank_edges(lines: tuple[str, ...]) -> tuple[str, ...]:
-    if not any(line.strip(_BLANKS) for line in lines):
-        return ()
-    head, tail = _blank_edges(lines)
-    return lines[head : len(lines) - tail]
+    return text.start, len(lines) - text.stop
 
 
 def _tail(payload: Payload, blank_lines: int) -> list[str]:

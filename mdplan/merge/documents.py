@@ -52,7 +52,7 @@ from mdplan.merge.trees import (
     with_gaps,
 )
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, text_range
 from mdplan.text.source import DocumentFormat
 
 _ROUNDS: Final = 4
@@ -700,8 +700,8 @@ def _headings(lines: Sequence[str]) -> dict[int, int]:
 
 def _written(lines: Sequence[str], where: range) -> range:
     """`where` without the blank lines at both ends."""
-    written = [line for line in where if lines[line].strip()]
-    return range(written[0], written[-1] + 1) if written else range(0)
+    text = text_range(lines[where.start : where.stop])
+    return range(where.start + text.start, where.start + text.stop) if text else range(0)
 
 
 def _shift(where: range, kept: dict[int, int]) -> int | None:

@@ -218,6 +218,12 @@ def lines_of(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
+def text_range(lines: Sequence[str]) -> range:
+    """Return the indexes from the first of `lines` that is not blank to the last."""
+    with_text = [index for index, line in enumerate(lines) if line.strip(" \t\r\n")]
+    return range(with_text[0], with_text[-1] + 1) if with_text else range(0)
+
+
 class LineEndView:
     """A `text` with LF newlines. A text that has no others is its own view, at no cost."""
 

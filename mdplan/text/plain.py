@@ -1,7 +1,7 @@
 """Outline plain text: sections by marker lines, blocks of comments, groups of blank lines."""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -67,25 +67,19 @@ def _sections(lines: LineIndex) -> tuple[MarkedSection, ...]:
 def _runs(lines: LineIndex) -> tuple[tuple[CommentBlock, ...], tuple[BlankLines, ...]]:
     comments: list[CommentBlock] = []
     blanks: list[BlankLines] = []
-    start, kind = 1, _kind(lines, 1)
-    for line in range(2, lines.count + 2):
-        here = _kind(lines, line)
-        if here == kind and line <= lines.count:
-            continue
+    for kind, numbers in groupby(range(1, lines.count + 1), lambda line: _kind(lines.content(line))):
+        first, *others = numbers
+        last = others[-1] if others else first
         if kind == "":
-            blanks.append(BlankLines(first_line=start, last_line=line - 1))
+            blanks.append(BlankLines(first_line=first, last_line=last))
         elif kind is not None:
-            comments.append(CommentBlock(prefix=kind, first_line=start, last_line=line - 1))
-        start, kind = line, here
+            comments.append(CommentBlock(prefix=kind, first_line=first, last_line=last))
     return tuple(comments), tuple(blanks)
 
 
-def _kind(lines: LineIndex, line: int) -> str | None:
-    """Return the comment marker of a line, the empty text for a blank line, None for any other."""
-    if line > lines.count:
-        return None
-    content = lines.content(line)
-    comment = _COMMENT.match(content)
+def _kind(line: str) -> str | None:
+    """Return the comment marker of `line`, the empty text for a blank one, None for any other."""
+    comment = _COMMENT.match(line)
     if comment is not None:
         return comment[1]
-    return None if content.strip(" \t") else ""
+    return None if line.strip(" \t") else ""
