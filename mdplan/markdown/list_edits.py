@@ -178,14 +178,14 @@ def _inner_indentation(outline: Outline, listing: MarkdownList, marker: ItemMark
 
 def _inner_indentations(outline: Outline) -> Mapping[int | None, dict[str, None]]:
     """Return what lines in items begin with behind their prefix, by the start of a list; for None, of all."""
-    text, lines = outline.source.text, outline.source.lines
+    lines = outline.source.lines
     written: defaultdict[int | None, dict[str, None]] = defaultdict(dict, {None: {}})
     for listing in outline.lists.all:
         for position, item in enumerate(listing.items):
             child = next((child for child in item.children if child.first_line > item.first_line), None)
             own = outline.lists.marker(listing, position) if child is not None else None
             around = Containers(item.block, listing.containers)
-            prefix = around.prefix(text, lines, child.first_line) if child is not None else None
+            prefix = around.prefix(lines, child.first_line) if child is not None else None
             if own is not None and prefix is not None and prefix.startswith(own.prefix):
                 inner = prefix[len(own.prefix) :]
                 written[listing.block.span.start][inner] = written[None][inner] = None
@@ -205,7 +205,7 @@ def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnosti
         return removal
     lines = outline.source.lines
     start = lines.start(loosened.first_line)
-    prefix = placed.listing.containers.prefix(outline.source.text, lines, loosened.first_line) or ""
+    prefix = placed.listing.containers.prefix(lines, loosened.first_line) or ""
     blank = TextEdit.insert(start, prefix.rstrip(" \t") + line_end_around(lines, start))
     return replace(removal, edits=(*removal.edits, blank))
 
@@ -258,10 +258,10 @@ def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, li
 
     CommonMark 0.31.2, section 5.2: an item contains what is as far in as its own text.
     """
-    text, lines = outline.source.text, outline.source.lines
-    while line <= lines.count and containers.is_blank(text, lines, line):
+    lines = outline.source.lines
+    while line <= lines.count and containers.is_blank(lines, line):
         line += 1
-    prefix = containers.prefix(text, lines, line) if line <= lines.count else None
+    prefix = containers.prefix(lines, line) if line <= lines.count else None
     is_taken = prefix is not None and width_of(prefix) >= width_of(marker.prefix + marker.indentation)
     return line if is_taken else None
 
@@ -378,7 +378,7 @@ def _remove_lines(
     is_apart = _is_separated(outline, containers, after) and not is_underline
     if is_apart or _is_blank(outline, containers, before):
         return ItemRemoval(claimed=claimed, deletions=(removed,))
-    prefix = containers.prefix(outline.source.text, lines, after) or ""
+    prefix = containers.prefix(lines, after) or ""
     return _replace_by_blank_line(outline, claimed, removed, prefix)
 
 
@@ -425,7 +425,7 @@ def _repeats_one_number(outline: Outline, listing: MarkdownList) -> bool:
 def _is_blank(outline: Outline, containers: Containers, line: int) -> bool:
     """Return True if `line` is blank, or does not exist."""
     lines = outline.source.lines
-    return not 1 <= line <= lines.count or containers.is_blank(outline.source.text, lines, line)
+    return not 1 <= line <= lines.count or containers.is_blank(lines, line)
 
 
 def _is_separated(outline: Outline, containers: Containers, line: int) -> bool:
@@ -486,7 +486,7 @@ def _check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
     text = "\n".join(item.written(replace(marker, prefix="")))
     lines = LineIndex(text)
     tree = parse_blocks(text, lines)
-    lists = Lists(tree, text, lines).all
+    lists = Lists(tree, lines).all
     is_one = len(tree.roots) == 1 and len(lists) > 0 and len(lists[0].items) == 1
     if not is_one or lists[0].block.markup != marker.text[-1] or lists[0].last_line != lines.count:
         return Diagnostic.invalid(
@@ -506,7 +506,7 @@ def _without_marker(text: str) -> str | Diagnostic:
     """Return the content of the one item that `text` is. Errors: INVALID_ARGUMENT."""
     lines = LineIndex(text)
     tree = parse_blocks(text, lines)
-    lists = Lists(tree, text, lines)
+    lists = Lists(tree, lines)
     listing: MarkdownList = lists.all[0]
     marker = lists.marker(listing, 0)
     if len(tree.roots) > 1 or len(listing.items) > 1 or marker is None:

@@ -141,13 +141,11 @@ class ItemMarker:
 class Lists:
     """All lists of one document; items are found by their text in indexes."""
 
-    def __init__(
-        self, tree: BlockTree, text: str, lines: LineIndex, enclosures: Enclosures = NO_ENCLOSURES
-    ) -> None:
-        """Read the lists of `text` from its blocks, in one pass."""
-        self._text = text
+    def __init__(self, tree: BlockTree, lines: LineIndex, enclosures: Enclosures = NO_ENCLOSURES) -> None:
+        """Read the lists of a text from its blocks, in one pass."""
+        self._text = lines.text
         self._lines = lines
-        reader = _ListReader(text, lines, enclosures)
+        reader = _ListReader(lines, enclosures)
         for block, around in blocks_with_containers(tree):
             reader.take(block, around)
         reader.close(0)
@@ -189,15 +187,15 @@ class Lists:
         if previous is None or previous.containers != containers:
             return None
         between = range(previous.last_line + 1, block.first_line)
-        if not all(containers.is_blank(self._text, self._lines, line) for line in between):
+        if not all(containers.is_blank(self._lines, line) for line in between):
             return None
         return PlacedItem(previous, len(previous.items) - 1)
 
     def marker(self, listing: MarkdownList, position: int) -> ItemMarker | None:
         """Return the marker of the item at `position` of `listing`; None if the source does not show it."""
         line = listing.items[position].first_line
-        start = listing.containers.text_start(self._text, self._lines, line)
-        prefix = listing.containers.prefix(self._text, self._lines, line)
+        start = listing.containers.text_start(self._lines, line)
+        prefix = listing.containers.prefix(self._lines, line)
         end = self._lines.content_end(line)
         marker = MARKER.match(self._text, start, end) if start is not None else None
         if marker is None or prefix is None or marker[0][-1] != listing.block.markup:
@@ -213,7 +211,7 @@ class Lists:
         """Return the span of the character in the box of a task item; None if the source does not show it."""
         item = placed.item
         around = Containers(item.block, placed.listing.containers)
-        start = around.text_start(self._text, self._lines, item.children[0].first_line)
+        start = around.text_start(self._lines, item.children[0].first_line)
         if start is None or re.fullmatch(BOX, self._text[start : start + 3]) is None:
             return None
         return Span(start + 1, start + 2)
@@ -282,8 +280,7 @@ class _Open:
 class _ListReader:
     """Reads lists from the blocks of a document, in their order."""
 
-    def __init__(self, text: str, lines: LineIndex, enclosures: Enclosures) -> None:
-        self._text = text
+    def __init__(self, lines: LineIndex, enclosures: Enclosures) -> None:
         self._lines = lines
         self._enclosures = enclosures
         self._opened: list[_Open] = []
@@ -320,13 +317,13 @@ class _ListReader:
 
     def _item(self, opened: _Open) -> ListItem:
         first, end = opened.block.first_line, opened.block.last_line
-        while end > first and opened.containers.is_blank(self._text, self._lines, end):
+        while end > first and opened.containers.is_blank(self._lines, end):
             end -= 1
         is_last = opened.block.last_line == self._opened[-1].block.last_line
         last = self._enclosures.last_line_within(
             first, end, partial(self._is_lazy, opened), may_have_attributes=is_last
         )
-        while last > first and opened.containers.is_blank(self._text, self._lines, last):
+        while last > first and opened.containers.is_blank(self._lines, last):
             last -= 1
         children = tuple(self._cut(child, last) for child in opened.children if child.first_line <= last)
         return ListItem(
@@ -335,7 +332,7 @@ class _ListReader:
             lists=tuple(nested for nested in opened.lists if nested.block.first_line <= last),
             last_line=last,
             end_line=end,
-            mark=task_mark(children[0], self._text) if children else None,
+            mark=task_mark(children[0], self._lines.text) if children else None,
         )
 
     def _cut(self, block: Block, last: int) -> Block:
@@ -349,7 +346,7 @@ class _ListReader:
     def _is_lazy(self, opened: _Open, line: int) -> bool:
         """Return True if `line`, which continues the item `opened`, is less indented than its text."""
         around, item = opened.containers, opened.block.first_line
-        first, own = (around.prefix(self._text, self._lines, each) for each in (item, line))
-        start = around.text_start(self._text, self._lines, item)
-        marker = MARKER.match(self._text, start) if start is not None else None
+        first, own = (around.prefix(self._lines, each) for each in (item, line))
+        start = around.text_start(self._lines, item)
+        marker = MARKER.match(self._lines.text, start) if start is not None else None
         return first is None or own is None or marker is None or width_of(own) <= width_of(first + marker[0])

@@ -168,7 +168,7 @@ class Outline:
         """Tables of every depth, in document order."""
         from mdplan.markdown.tables import read_tables
 
-        return read_tables(self.tree, self.source.text, self.source.lines, self.enclosures)
+        return read_tables(self.tree, self.source.lines, self.enclosures)
 
     def tables_in(self, span: Span) -> "tuple[TableSource, ...]":
         """Return the tables that start in `span`, in document order."""
@@ -179,7 +179,7 @@ class Outline:
         """Lists of every depth."""
         from mdplan.markdown.lists import Lists
 
-        return Lists(self.tree, self.source.text, self.source.lines, self.enclosures)
+        return Lists(self.tree, self.source.lines, self.enclosures)
 
     @cached_property
     def enclosures(self) -> Enclosures:

@@ -68,7 +68,7 @@ def added_row(table: TableSource, values: Mapping[int, str], after: int) -> Text
     It has the pipes and the padding of the other rows, and is in the same quotes and lists.
     """
     lines = table.lines
-    prefix = table.containers.prefix(table.text, lines, after)
+    prefix = table.containers.prefix(lines, after)
     assert prefix is not None, "the table is proven"
     row = prefix + _new_row(table, [cell_source(values.get(at, "")) for at in range(len(table.columns))])
     line_end = line_end_around(lines, lines.end(after))

@@ -80,25 +80,25 @@ class Containers:
             containers = containers.outer
         return tuple(reversed(blocks))
 
-    def text_start(self, text: str, lines: LineIndex, line: int) -> int | None:
+    def text_start(self, lines: LineIndex, line: int) -> int | None:
         """Return the offset in `line` (1-based) after the containers' marks and white space.
 
         None where a mark is missing: the line is a lazy continuation, or not inside these containers.
         """
-        walk = self._walk(text, lines, line)
+        walk = self._walk(lines, line)
         return None if walk is None else walk.at
 
-    def prefix(self, text: str, lines: LineIndex, line: int) -> str | None:
+    def prefix(self, lines: LineIndex, line: int) -> str | None:
         """Return what a new line begins with to be in the containers, and in the column, of `line`.
 
         Marks of quotes are repeated; markers of list items that start in `line` become spaces.
         """
-        walk = self._walk(text, lines, line)
+        walk = self._walk(lines, line)
         return None if walk is None else walk.prefix
 
-    def is_blank(self, text: str, lines: LineIndex, line: int) -> bool:
+    def is_blank(self, lines: LineIndex, line: int) -> bool:
         """Return True if `line` holds nothing but marks of the quotes around."""
-        at, end = lines.start(line), lines.content_end(line)
+        text, at, end = lines.text, lines.start(line), lines.content_end(line)
         for block in self.blocks:
             mark = _QUOTE_MARKS.match(text, at, end) if block.kind is BlockKind.QUOTE else None
             at = mark.end() if mark else at
@@ -108,8 +108,8 @@ class Containers:
         """Return True if one of them is a list item or footnote whose marker is in `line`."""
         return any(block.kind in _WITH_MARKER and block.first_line == line for block in self.blocks)
 
-    def _walk(self, text: str, lines: LineIndex, line: int) -> _Walk | None:
-        at, end = lines.start(line), lines.content_end(line)
+    def _walk(self, lines: LineIndex, line: int) -> _Walk | None:
+        text, at, end = lines.text, lines.start(line), lines.content_end(line)
         prefix = ""
         for block in self.blocks:
             start = _behind_white(text, at, end)
@@ -135,9 +135,9 @@ class TableSource:
     Rows are read at the first question; rows by their keys are looked up in an index.
     """
 
-    def __init__(self, text: str, lines: LineIndex, block: Block, index: int, containers: Containers) -> None:
-        """Look at the table `block` of `text`, whose line table is `lines`."""
-        self.text = text
+    def __init__(self, lines: LineIndex, block: Block, index: int, containers: Containers) -> None:
+        """Look at the table `block` of the text with these `lines`."""
+        self.text = lines.text
         self.lines = lines
         self.block = block
         self.index = index
@@ -168,7 +168,7 @@ class TableSource:
     def is_proven(self) -> bool:
         """Whether the cells of the header row that were cut from the source are those of the parser."""
         every_line = range(self.block.first_line, self.block.last_line + 1)
-        if any(self.containers.text_start(self.text, self.lines, line) is None for line in every_line):
+        if any(self.containers.text_start(self.lines, line) is None for line in every_line):
             return False
         cut = tuple(self.text_in(self.header, column) for column in range(len(self.header.cells)))
         is_same = tuple(cell.replace("\0", "\ufffd") for cell in cut) == self.columns
@@ -269,7 +269,7 @@ class TableSource:
         return display_width(self.text[area.start : area.end])
 
     def _row(self, line: int) -> TableRow:
-        start = self.containers.text_start(self.text, self.lines, line)
+        start = self.containers.text_start(self.lines, line)
         start = self.lines.start(line) if start is None else start
         whole = self.text[start : self.lines.content_end(line)]
         start += len(whole) - len(whole.lstrip(trim_characters()))
@@ -288,18 +288,14 @@ class TableSource:
         )
 
 
-def read_tables(
-    tree: BlockTree, text: str, lines: LineIndex, enclosures: Enclosures
-) -> tuple[TableSource, ...]:
-    """Return all tables of `text` in document order."""
+def read_tables(tree: BlockTree, lines: LineIndex, enclosures: Enclosures) -> tuple[TableSource, ...]:
+    """Return all tables in document order."""
     tables = [
         (without_marks(block, lines, enclosures), around)
         for block, around in blocks_with_containers(tree)
         if block.kind is BlockKind.TABLE
     ]
-    return tuple(
-        TableSource(text, lines, block, index, around) for index, (block, around) in enumerate(tables)
-    )
+    return tuple(TableSource(lines, block, index, around) for index, (block, around) in enumerate(tables))
 
 
 def without_marks(table: Block, lines: LineIndex, enclosures: Enclosures) -> Block:

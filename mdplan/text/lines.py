@@ -63,24 +63,24 @@ class LineIndex:
 
     def __init__(self, text: str) -> None:
         """Index `text` in one pass, when it is first used."""
-        self._text = text
+        self.text = text
 
     @cached_property
     def starts(self) -> list[int]:
         """Return the offset at which each line starts."""
         if self.has_cr:
-            starts = [0, *(match.end() for match in _LINE_END.finditer(self._text))]
+            starts = [0, *(match.end() for match in _LINE_END.finditer(self.text))]
         else:
-            lines = self._text.split("\n")
+            lines = self.text.split("\n")
             starts = [*map(add, accumulate(map(len, lines), initial=0), range(len(lines)))]
-        if starts[-1] == len(self._text):
+        if starts[-1] == len(self.text):
             starts.pop()
         return starts
 
     @cached_property
     def has_cr(self) -> bool:
         """Return True if a line ends with CR or CRLF."""
-        return "\r" in self._text
+        return "\r" in self.text
 
     @property
     def count(self) -> int:
@@ -94,7 +94,7 @@ class LineIndex:
     def start(self, line: int) -> int:
         """Return the offset of the first code point of `line`; for ``count + 1`` the end of the text."""
         starts = self.starts
-        return starts[line - 1] if line <= len(starts) else len(self._text)
+        return starts[line - 1] if line <= len(starts) else len(self.text)
 
     def end(self, line: int) -> int:
         """Return the offset after the newline of `line`."""
@@ -103,15 +103,15 @@ class LineIndex:
     def content_end(self, line: int) -> int:
         """Return the offset after the last code point of `line`, before its newline."""
         end = self.end(line)
-        if end > self.start(line) and self._text[end - 1] == "\n":
+        if end > self.start(line) and self.text[end - 1] == "\n":
             end -= 1
-        if end > self.start(line) and self._text[end - 1] == "\r":
+        if end > self.start(line) and self.text[end - 1] == "\r":
             end -= 1
         return end
 
     def ending(self, line: int) -> str:
         """Return the newline of `line`: LF, CRLF, CR, or nothing for an unfinished last line."""
-        return self._text[self.content_end(line) : self.end(line)]
+        return self.text[self.content_end(line) : self.end(line)]
 
     def span(self, first: int, last: int) -> Span:
         """Return the span of the lines `first` to `last` (inclusive) with their newlines."""
@@ -119,12 +119,12 @@ class LineIndex:
 
     def content(self, line: int) -> str:
         """Return the text of `line` without its newline."""
-        return self._text[self.start(line) : self.content_end(line)]
+        return self.text[self.start(line) : self.content_end(line)]
 
     @property
     def with_ends(self) -> list[str]:
         """Return the lines with their newlines."""
-        return [self._text[start:end] for start, end in pairwise((*self.starts, len(self._text)))]
+        return [self.text[start:end] for start, end in pairwise((*self.starts, len(self.text)))]
 
     def has_text(self, line: int) -> bool:
         """Return True if `line` is not blank."""
@@ -139,13 +139,13 @@ class LineIndex:
     @property
     def line_ends(self) -> dict[str, int]:
         """Count the newlines of each kind that occurs."""
-        crlf = self._text.count("\r\n")
-        ends = {"\n": self._text.count("\n") - crlf, "\r\n": crlf, "\r": self._text.count("\r") - crlf}
+        crlf = self.text.count("\r\n")
+        ends = {"\n": self.text.count("\n") - crlf, "\r\n": crlf, "\r": self.text.count("\r") - crlf}
         return {end: count for end, count in ends.items() if count}
 
     def position(self, offset: int) -> Position:
         """Return line and column of `offset`; after a final newline that is ``(count + 1, 1)``."""
-        if offset == len(self._text) and self._text and self.ending(self.count):
+        if offset == len(self.text) and self.text and self.ending(self.count):
             return Position(self.count + 1, 1)
         line = self.line_at(offset)
         return Position(line, offset - self.start(line) + 1)
@@ -158,7 +158,7 @@ class LineIndex:
         """
         line, col = position.line, position.col
         if line == self.count + 1 and col == 1 and (line == 1 or self.ending(self.count)):
-            return len(self._text)
+            return len(self.text)
         if not 1 <= line <= self.count or col < 1:
             return None
         offset = self.start(line) + col - 1
