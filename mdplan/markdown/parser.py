@@ -17,7 +17,7 @@ import pyromark
 from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind, check_deadline_often, with_deadline
 from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Span
+from mdplan.text.lines import LineIndex, Span
 
 # Names of types alone, whose module takes longer to import than the parser.
 if TYPE_CHECKING:
@@ -216,25 +216,7 @@ class BlockNode:
                 yield node
 
 
-class PartLines:
-    """Lines of a prepared text. Numbers are 0-based; a final line end opens no line."""
-
-    def __init__(self, text: str) -> None:
-        """Split `text`."""
-        lines = text.split("\n")
-        self.starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
-        if not lines[-1]:
-            lines.pop()
-            self.starts.pop()
-        self.texts = [line.removesuffix("\r") for line in lines] if "\r" in text else lines
-        self._length = len(text)
-
-    def end(self, line: int) -> int:
-        """Return the offset after `line` and its line end."""
-        return min(self.starts[line + 1], self._length)
-
-
-def read_tree(prepared: PreparedText, lines: PartLines) -> list[BlockNode]:
+def read_tree(prepared: PreparedText, lines: LineIndex) -> list[BlockNode]:
     """Return the root blocks of a text with the blocks in them, but without link reference definitions.
 
     `lines` are those of `prepared`. Raises `ParserFailure`.
@@ -249,7 +231,7 @@ def read_tree(prepared: PreparedText, lines: PartLines) -> list[BlockNode]:
 class _TreeReader:
     """Makes nodes of events. A paragraph in a tight list has no event: its inline events tell where it is."""
 
-    def __init__(self, prepared: PreparedText, lines: PartLines) -> None:
+    def __init__(self, prepared: PreparedText, lines: LineIndex) -> None:
         self.prepared = prepared
         self.roots: list[BlockNode] = []
         self._text = prepared.source
@@ -376,7 +358,7 @@ class _TreeReader:
         return (white.end() if white else start), end
 
     def _line(self, offset: int) -> int:
-        return bisect_right(self._lines.starts, offset) - 1
+        return self._lines.line_at(offset) - 1
 
     def _text_of(self, place: Range) -> str:
         start, end = self.prepared.bounds(place)
@@ -581,7 +563,7 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
     than GitHub, markdown-it-py decides.
     """
     prepared = PreparedText(text)
-    lines = PartLines(prepared.text)
+    lines = LineIndex(prepared.text)
     try:
         roots = read_tree(prepared, lines)
         add_definitions(roots, lines, prepared.text)
@@ -599,10 +581,11 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:
+def _is_doubtful(leaf: BlockNode, lines: LineIndex) -> bool:
     """Return True if GitHub may see a table where the parser sees none, or none where it sees one."""
     if leaf.kind is BlockKind.TABLE:
-        return is_doubtful_table(lines.texts[leaf.first_line : leaf.last_line + 1])
+        rows = range(leaf.first_line + 1, leaf.last_line + 2)
+        return is_doubtful_table([lines.content(row) for row in rows])
     return leaf.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(leaf.content) is not None
 
 
@@ -610,7 +593,7 @@ def _headings(blocks: Iterable[Block]) -> list[Block]:
     return [block for block in blocks if block.kind is BlockKind.HEADING]
 
 
-def _set_last_line(node: BlockNode, lines: PartLines) -> None:
+def _set_last_line(node: BlockNode, lines: LineIndex) -> None:
     """Let containers end with their last block; a quote also with lines that are nothing but its marks."""
     stack = [node]
     containers = []
@@ -623,13 +606,13 @@ def _set_last_line(node: BlockNode, lines: PartLines) -> None:
     for container in reversed(containers):
         last = max([container.first_line, *(child.last_line for child in container.children[-1:])])
         if container.kind is BlockKind.QUOTE:
-            while container.last_line > last and not lines.texts[container.last_line].strip(" \t"):
+            while container.last_line > last and not lines.has_text(container.last_line + 1):
                 container.last_line -= 1
             last = max(last, container.last_line)
         container.last_line = last
 
 
-def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Iterator[Block]:
+def _blocks(root: BlockNode, lines: LineIndex, start: int, before: int) -> Iterator[Block]:
     """Yield the block that `root` is, and those in it."""
     stack = [(root, 0)]
     while stack:
@@ -639,7 +622,7 @@ def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Itera
             kind=node.kind,
             first_line=before + node.first_line + 1,
             last_line=before + node.last_line + 1,
-            span=Span(start + lines.starts[node.first_line], start + lines.end(node.last_line)),
+            span=Span(start + lines.start(node.first_line + 1), start + lines.end(node.last_line + 1)),
             depth=depth,
             level=node.level,
             markup=node.markup,
@@ -735,7 +718,7 @@ _LABEL_START: Final = lazy_pattern(r"((?<!<!)\[\\?)[^\s\[\]\\^]")
 _PRIVATE_USE: Final = range(0xF0000, 0x10FFFE)
 
 
-def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None:
+def add_definitions(roots: list[BlockNode], lines: LineIndex, text: str) -> None:
     """Put the definitions of `text` among the blocks that `roots` are and contain. Raises `ParserFailure`."""
     if _LABEL_END not in text:
         return
@@ -746,7 +729,7 @@ def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None
     for definition in definitions.values():
         start, end = prepared.bounds(definition["span"])
         end = start + len(text[start:end].rstrip())
-        first, last = (bisect_right(lines.starts, offset) - 1 for offset in (start, end - 1))
+        first, last = (lines.line_at(offset) - 1 for offset in (start, end - 1))
         insort_right(
             _blocks_around(roots, first), BlockNode(BlockKind.DEFINITION, first, last), key=_first_line
         )
