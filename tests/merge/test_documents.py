@@ -71,6 +71,15 @@ def test_strict_merge_reports_decisions_as_conflicts() -> None:
     assert "an item has the box, the text" in found.conflicts[0].reason
 
 
+def test_key_of_front_matter_that_both_sides_add_is_a_conflict() -> None:
+    base, ours, theirs = (
+        f"---\na: 1\n{lines}---\n\nx\n"
+        for lines in ("b: 2\nc: 3\n", "z: 9\nb: 2\nc: 3\n", "b: 2\nc: 3\nz: 8\n")
+    )
+    found = merge_documents(base, ours, theirs)
+    assert {each.reason for each in found.conflicts} == {"both sides added it, and not the same"}
+
+
 def _are_members(text: str) -> bool:
     """Whether git marks nothing but items and rows in `text`."""
     marked: list[str] = []
