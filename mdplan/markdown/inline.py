@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final
 
-from mdplan.markdown.block_tree import BlockTree, parse_blocks
+from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import Block, check_deadline, with_deadline
 from mdplan.markdown.inline_node import (
     WIKI_LINK,
@@ -24,7 +24,7 @@ from mdplan.markdown.inline_node import (
 from mdplan.markdown.parser import ParserFailure, PreparedText, event_batches, is_nested_too_deep
 from mdplan.markdown.reference_parser import html_parser
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import Span
 
 _FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
 _FOOTNOTE_DEFINITION: Final = lazy_pattern(r"\[\^[^\]\s]+\]:")
@@ -62,17 +62,10 @@ class InlineMap:
     from the definitions of the whole document.
     """
 
-    def __init__(
-        self, text: str, lines: LineIndex, body_start: int = 0, tree: BlockTree | None = None
-    ) -> None:
-        """Map the Markdown in `text` from offset `body_start` on, the line start after the front matter.
-
-        `tree` has the blocks of that text; without it they are parsed.
-        """
-        self._text = text
-        self._lines = lines
-        self._body_start = body_start
-        self._known_tree = tree
+    def __init__(self, tree: BlockTree) -> None:
+        """Map the Markdown of the blocks of `tree`."""
+        self._tree = tree
+        self._text = tree.text
         self._sections: dict[int, FoundNodes] = {}
 
     @cached_property
@@ -114,14 +107,9 @@ class InlineMap:
             yield section
 
     @cached_property
-    def _tree(self) -> BlockTree:
-        return self._known_tree or parse_blocks(self._text, self._lines, self._body_start)
-
-    @cached_property
     def _starts(self) -> list[int]:
         """Where sections start; the first one starts with the body."""
-        starts = self._tree.part_starts
-        return [self._body_start, *(start for start in starts if start > self._body_start)]
+        return list(dict.fromkeys(self._tree.part_starts))
 
     def _section_span(self, index: int) -> Span:
         is_last = index + 1 == len(self._starts)

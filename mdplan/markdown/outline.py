@@ -33,7 +33,7 @@ from mdplan.markdown.headings import (
 )
 from mdplan.markdown.sections import HtmlHeading, Section, SectionNames, html_headings, read_sections
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineEndView, LineHashes, LineIndex, Span
+from mdplan.text.lines import LineEndView, LineHashes, Span
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
@@ -159,9 +159,7 @@ class Outline:
         """Inline nodes with their spans."""
         from mdplan.markdown.inline import InlineMap
 
-        if self.format is not DocumentFormat.MARKDOWN:
-            return InlineMap("", LineIndex(""))
-        return InlineMap(self.source.text, self.source.lines, self.body_start, self.tree)
+        return InlineMap(self.tree)
 
     @cached_property
     def tables(self) -> "tuple[TableSource, ...]":

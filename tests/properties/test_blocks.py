@@ -558,7 +558,7 @@ def test_nodes_of_a_span_are_those_of_the_whole_text_there(text: str, bounds: tu
     start, end = sorted(min(bound, len(text)) for bound in bounds)
     part = Span(start, end)
     nodes, undecided = all_nodes(text)
-    asked = InlineMap(text, LineIndex(text))
+    asked = InlineMap(parse_blocks(text, LineIndex(text)))
 
     assert asked.nodes_in(part) == tuple(node for node in nodes if node.span.overlaps(part))
     assert asked.undecided_in(part) == tuple(span for span in undecided if span.overlaps(part))
@@ -568,7 +568,7 @@ def test_nodes_of_a_span_are_those_of_the_whole_text_there(text: str, bounds: tu
 def test_front_matter_only_shifts_node_offsets(text: str) -> None:
     front = "---\r\na: b\r\n---\r\n"
     whole = front + text
-    behind = InlineMap(whole, LineIndex(whole), len(front))
+    behind = InlineMap(parse_blocks(whole, LineIndex(whole), len(front)))
 
     moved = []
     for node in all_nodes(text)[0]:

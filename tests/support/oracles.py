@@ -131,7 +131,7 @@ def compare(text: str) -> Compared:
     page.blocks.sort(key=lambda block: block[1])
     ours = _block_facts(tree.blocks)
     theirs = _block_facts(parse_reference_blocks(text).blocks)
-    found, whole = InlineMap(text, lines, tree=tree), Span(0, len(text))
+    found, whole = InlineMap(tree), Span(0, len(text))
     return Compared(
         Comparison(ours, page.blocks, theirs),
         Comparison(_headings(ours), _headings(page.blocks), _headings(theirs)),
@@ -412,7 +412,7 @@ def _parser() -> MarkdownIt:
 
 def all_nodes(text: str) -> tuple[tuple[InlineNode, ...], tuple[Span, ...]]:
     """Nodes and undecided spans of a document without front matter."""
-    nodes = InlineMap(text, LineIndex(text))
+    nodes = InlineMap(parse_blocks(text, LineIndex(text)))
     whole = Span(0, len(text))
     return nodes.nodes_in(whole), nodes.undecided_in(whole)
 
@@ -548,12 +548,10 @@ def _joined(label: str) -> str:
 
 def sections_differ(text: str) -> str | None:
     """The difference in nodes or undecided spans; None where there is none."""
-    lines = LineIndex(text)
     front_matter = find_front_matter(text)
-    start = front_matter.span.end if front_matter else 0
-    tree = parse_blocks(text, lines, start)
-    sections = InlineMap(text, lines, start, tree)
-    all_of_it = _OneSection(text, lines, start, tree)
+    tree = parse_blocks(text, LineIndex(text), front_matter.span.end if front_matter else 0)
+    sections = InlineMap(tree)
+    all_of_it = _OneSection(tree)
     for span in (Span(0, len(text)), *(Span(at, min(at + 40, len(text))) for at in range(0, len(text), 40))):
         for name in ("nodes_in", "undecided_in"):
             found, expected = getattr(sections, name)(span), getattr(all_of_it, name)(span)
@@ -567,7 +565,7 @@ class _OneSection(InlineMap):
 
     @property
     def _starts(self) -> list[int]:
-        return [self._body_start]
+        return self._tree.part_starts[:1]
 
     def _footnotes_for(self, part: str) -> str:
         return ""

@@ -3,6 +3,7 @@
 import pytest
 
 from mdplan.markdown import parser as pulldown
+from mdplan.markdown.block_tree import parse_blocks
 from mdplan.markdown.headings import render_text
 from mdplan.markdown.html import html_attributes
 from mdplan.markdown.inline import InlineMap
@@ -32,7 +33,7 @@ def described(found: InlineNode, text: str) -> tuple[str, str, str, dict[str, st
 
 
 def inline_map(text: str, body_start: int = 0) -> InlineMap:
-    return InlineMap(text, LineIndex(text), body_start)
+    return InlineMap(parse_blocks(text, LineIndex(text), body_start))
 
 
 def whole(text: str) -> Span:

@@ -15,7 +15,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.markdown import block_tree as block_structure
 from mdplan.markdown import parser as pulldown
-from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.block_tree import is_left_open, parse_blocks
 from mdplan.markdown.blocks import ParseTimeout, check_deadline, parse_time, with_deadline
 from mdplan.markdown.inline import InlineMap
 from mdplan.markdown.lists import ListItem, MarkdownList
@@ -161,7 +161,7 @@ def ask() -> None:
 
 
 def nodes(text: str) -> object:
-    return InlineMap(text, LineIndex(text)).nodes_in(Span(0, len(text)))
+    return InlineMap(parse_blocks(text, LineIndex(text))).nodes_in(Span(0, len(text)))
 
 
 HARD = {
