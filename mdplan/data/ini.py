@@ -143,14 +143,7 @@ class IniOutline:
         )
 
     def _digest(self, section: IniSection) -> str:
-        start, end = self._bounds[section.span.start], self._bounds[section.span.end]
-        return sha256_hex(self.source.data[start:end])
-
-    @cached_property
-    def _bounds(self) -> dict[int, int]:
-        """Return the byte offset of every place at which a section starts or ends."""
-        offsets = sorted({at for section in self.sections for at in (section.span.start, section.span.end)})
-        return dict(zip(offsets, self.source.byte_offsets(offsets), strict=True))
+        return sha256_hex(self.source.bytes_of(section.span))
 
 
 def _grouped(items: Iterable[tuple[_Name, _Item]]) -> dict[_Name, tuple[_Item, ...]]:
