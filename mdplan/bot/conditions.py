@@ -169,7 +169,7 @@ def _matches(pattern: str, facts: FileFacts) -> bool:
 
 
 def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> Iterator[bool]:
-    format_, values = facts.front_matter if expected else (FrontMatterFormat.YAML, {})
+    format_, values = facts.front_matter if expected else (DocumentFormat.YAML, {})
     for key, template in expected.items():
         with placed((*path, key)):
             wanted = filled(template, facts.values) if isinstance(template, str) else template
