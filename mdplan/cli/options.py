@@ -14,7 +14,6 @@ from mdplan.cli.field_types import IndexOrNameType, LineRangeType
 from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limits import LimitOption, in_words
-from mdplan.requests.queries import FORMAT_PATTERN, FORMATS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -198,6 +197,9 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _kind_of(annotation: Any, rules: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 (any annotation)
     """The click type of a field."""
+    # Loaded with each request, and not for commands without one.
+    from mdplan.requests.queries import FORMAT_PATTERN, FORMATS
+
     kinds = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
     # Where a field takes one or several, the command line takes several.
     kind = next((each for each in kinds if get_origin(each) is tuple), kinds[0])

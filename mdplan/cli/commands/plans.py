@@ -19,10 +19,10 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport
-from mdplan.requests.batch import Batch, OnStale
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
+    from mdplan.requests.batch import OnStale
 
 
 @command("plan")
@@ -106,7 +106,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     plan: str | None,
     yes: bool,
     check: bool,
-    on_stale: OnStale | None,
+    on_stale: "OnStale | None",
     rebase: bool,
     merge: bool,
     require_approval: bool,
@@ -119,6 +119,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     in; at a terminal it is the only pending plan, which is shown before you are asked.
     """
     from mdplan.engine.plans import PlanRef, read_apply_request, with_options
+    from mdplan.requests.batch import Batch
 
     on_stale = _on_stale(on_stale, rebase=rebase, merge=merge)
     if check and on_stale == "rebase":
@@ -146,7 +147,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     return code
 
 
-def _on_stale(word: OnStale | None, *, rebase: bool, merge: bool) -> OnStale | None:
+def _on_stale(word: "OnStale | None", *, rebase: bool, merge: bool) -> "OnStale | None":
     """Return what `--on-stale` or one of its short forms says. Raises `Misuse` where they differ."""
     given: dict[OnStale, str] = {} if word is None else {word: f"--on-stale {word}"}
     if rebase:
@@ -219,7 +220,7 @@ _LAST: Final = ("last", "HEAD", "latest")
 @approval_option
 @engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
 def undo(
-    session: Session, *, transaction: str | None, dry_run: bool, on_stale: OnStale, require_approval: bool
+    session: Session, *, transaction: str | None, dry_run: bool, on_stale: "OnStale", require_approval: bool
 ) -> Exit:
     """The diff is printed as well.
 
