@@ -14,7 +14,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.reports.plan import ApplyReport, PlanComparison, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted
-from mdplan.words import Command, say
+from mdplan.words import say
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -294,6 +294,6 @@ def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
     return checked(
         Diagnostic.invalid(
             f"{len(pending)} plans are pending",
-            say("name one: {}", Command(verb, short_id(pending[0].review.plan_id))),
+            say(f"name one: {{mdplan {verb} {short_id(pending[0].review.plan_id)}}}"),
         )
     )
