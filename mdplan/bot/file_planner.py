@@ -2,10 +2,10 @@
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import local
-from typing import Any, Final
+from typing import Any
 
 from mdplan.bot.job import (
     CandidateFile,
@@ -25,14 +25,14 @@ from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents, LinkIndex
 from mdplan.documents.files import OutlineCache
-from mdplan.documents.workspace import Workspace
+from mdplan.documents.workspace import reading_once
 from mdplan.engine.plans import Planner
 from mdplan.plan import EditResult, Effect, FileChange
 from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import LinkChanges, linked_places, text_of_bytes
 from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
-from mdplan.storage.files import FileBytes, FileName
+from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
 
 # Files are examined one after the other, so that few outlines are worth keeping.
@@ -44,7 +44,7 @@ class FilePlanner:
     """Plans files of a job one by one. It is used by one thread."""
 
     def __init__(self, job: Job) -> None:
-        self.workspace = ReadOnceWorkspace.over(job.tree.open())
+        self.workspace = job.tree.open()
         settings, links = job.settings, job.loaded.manifest.links
         self.documents = Documents(
             self.workspace,
@@ -64,13 +64,11 @@ class FilePlanner:
 
     def plan(self, candidate: CandidateFile) -> FileOutcome:
         """What becomes of `candidate`, if nothing happens to other files."""
-        try:
+        with reading_once():
             digest = self._digest(candidate.path)
             if candidate.known is not None and candidate.known[0] == digest:
                 return FileOutcome(path=candidate.path, verdict=candidate.known[1], digest=digest)
             return replace(self._examined(candidate), digest=digest)
-        finally:
-            self.workspace.forget()
 
     def _examined(self, candidate: CandidateFile) -> FileOutcome:
         selected = self.selecting.select(candidate)
@@ -93,22 +91,20 @@ class FilePlanner:
 
     def open_edits(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
         """The edits that `candidate` still needs; None if it needs none."""
-        selected = self.selecting.select(candidate)
-        if not isinstance(selected, SelectedEdits):
-            return selected
-        return self._planned(selected).left
+        with reading_once():
+            selected = self.selecting.select(candidate)
+            return self._planned(selected).left if isinstance(selected, SelectedEdits) else selected
 
     def plan_batch(self, edits: Sequence[SelectedEdits]) -> PlannedBatch | Problems:
         """The plan of several files as one batch; what was read for them before is read anew."""
-        self.workspace.forget()
         first = edits[0].batch
         batch = first.model_copy(update={"files": tuple(each.batch.files[0] for each in edits)})
-        return self._planner.plan(batch)
+        with reading_once():
+            return self._planner.plan(batch)
 
     def links(self, path: str, places: ChangedPlaces) -> frozenset[str]:
         """Names of those of `places` that the file `path` may link to; it is not parsed."""
         read = self._read(path)
-        self.workspace.forget()
         if isinstance(read, Diagnostic):
             return frozenset()
         return linked_places(text_of_bytes(read.data), places)
@@ -247,39 +243,6 @@ def planner_of(packed: PackedJob) -> FilePlanner:
     planner = known[1]
     assert isinstance(planner, FilePlanner)
     return planner
-
-
-# --- A workspace that reads each file once
-
-_MOST_KEPT: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOnceWorkspace(Workspace):
-    """The roots of another workspace; what was read stays in `kept`.
-
-    So what a manifest's conditions saw is what its edits are planned on. Few files are kept at a time.
-    """
-
-    reading: Callable[[FileName, int], FileBytes | Diagnostic]
-    kept: dict[FileName, FileBytes | Diagnostic] = field(default_factory=dict, compare=False)
-
-    @classmethod
-    def over(cls, workspace: Workspace) -> "ReadOnceWorkspace":
-        """`workspace`, read once."""
-        return cls(workspace.roots, workspace.read)
-
-    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
-        """Read a file, once. Errors: those of `Workspace.read`."""
-        if name not in self.kept:
-            if len(self.kept) >= _MOST_KEPT:
-                self.kept.clear()
-            self.kept[name] = self.reading(name, max_bytes)
-        return self.kept[name]
-
-    def forget(self) -> None:
-        """Read all files anew."""
-        self.kept.clear()
 
 
 # --- Plans that wait on the disk until all files are planned

@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -23,6 +24,30 @@ _ROOT_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]+"
 _NAMED: Final = rf"({_ROOT_NAME})=(.+)"
 _GLOB_CHARACTERS: Final = frozenset("*?[")
 _ROOTS_SHOWN: Final = 10
+
+
+@dataclass(slots=True)
+class _KeptFiles:
+    """Files that were read, by their root and path, and how many bytes more of them are kept."""
+
+    room: int = 16 << 20
+    by_path: dict[tuple[int, str], files.FileBytes] = field(default_factory=dict)
+
+
+_kept: Final[ContextVar[_KeptFiles | None]] = ContextVar("kept_files", default=None)
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """Within it each file is read once, so that what is looked for and what is planned are the same bytes.
+
+    Inside another one, that one holds. Of many megabytes the first ones are kept.
+    """
+    token = _kept.set(_kept.get() or _KeptFiles())
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +141,16 @@ class Workspace:
         return not isinstance(self._split_absolute(path), Diagnostic)
 
     def read(self, name: files.FileName, max_bytes: int) -> files.FileBytes | Diagnostic:
-        """Read a file, once. Errors: those of `Root.read`."""
-        return self.root_of(name).read(name, max_bytes)
+        """Read a file, within `reading_once` only the first time. Errors: those of `Root.read`."""
+        root, kept = self.root_of(name), _kept.get()
+        known = kept.by_path.get((id(root), name.path)) if kept is not None else None
+        if known is not None and len(known.data) <= max_bytes:
+            return known
+        content = root.read(name, max_bytes)
+        if kept is not None and not isinstance(content, Diagnostic) and len(content.data) <= kept.room:
+            kept.room -= len(content.data)
+            kept.by_path[id(root), name.path] = content
+        return content
 
     def status_of(self, name: files.FileName) -> os.stat_result | Diagnostic:
         """The status of a regular file. Errors: those of `Root.status_of`."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents, Seen, expand_globs
-from mdplan.documents.workspace import Workspace
+from mdplan.documents.workspace import Workspace, reading_once
 from mdplan.engine import plans
 from mdplan.engine.approval import Approval, ApprovalGate, Feedback, no_approval, reviews_report
 from mdplan.engine.history import CallerIdentity, History
@@ -209,7 +209,7 @@ class Engine(EngineServices):
         stores: bool = True,
     ) -> PlanResult:
         """Plan of a batch with diff and document; `overrides` are fields of the batch."""
-        batch = self._read_batch(data)
+        batch = read_batch(data, self.settings.batch)
         if not isinstance(batch, Batch):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
         return self._draft(plans.with_options(batch, overrides), tick, stores=stores)
@@ -289,7 +289,10 @@ class Engine(EngineServices):
 
     def write(self, data: object) -> ApplyReport:
         """Plan and commit a batch of a caller that has guards. Errors: of planning and storage."""
-        batch = self._read_batch(data)
+        request = read_batch(data, self.settings.batch)
+        if not isinstance(request, Batch):
+            return refusal(ApplyReport, request)
+        batch = expand_globs(request, self.documents, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         try:
@@ -367,12 +370,10 @@ class Engine(EngineServices):
 
         return examine(self.workspace, self.settings)
 
-    def _read_batch(self, data: object) -> Batch | Problems:
-        batch = read_batch(data, self.settings.batch)
-        return expand_globs(batch, self.documents, self.settings.batch) if isinstance(batch, Batch) else batch
-
     def _draft(self, batch: Batch, tick: ProgressCallback, *, stores: bool = True) -> PlanResult:
-        planned = self.merging.plan(batch, tick)
+        with reading_once():
+            expanded = expand_globs(batch, self.documents, self.settings.batch)
+            planned = self.merging.plan(expanded, tick) if isinstance(expanded, Batch) else expanded
         problems = (
             planned
             if isinstance(planned, tuple)
@@ -387,11 +388,11 @@ class Engine(EngineServices):
         return PlanResult(with_interrupted(report, self.workspace), planned.diff, document, planned)
 
     def _apply_batch(self, request: Batch, tick: ProgressCallback, seen: Seen | None) -> ApplyReport:
+        if request.dry_run:
+            return as_apply_report(self._draft(request, tick).report)
         batch = expand_globs(request, self.documents, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
-        if batch.dry_run:
-            return as_apply_report(self._draft(batch, tick).report)
         return self.committer.apply_batch(batch, tick, seen)
 
     def _apply_plan(self, request: plans.PlanRef | plans.PlanDocument) -> ApplyReport:

@@ -1,20 +1,28 @@
-"""On every surface a batch is read once: each part of it is decoded once, and validated once by its model."""
+"""On every surface a batch is read once: each part of it is decoded once, and validated once by its model.
+
+So are the files that it edits: read, parsed and built once.
+"""
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.field_names import fold_names
+from mdplan.markdown.parser import parse_headings
 from mdplan.mcp.md_tools import md_tools
+from mdplan.planning.build import build_file
+from mdplan.planning.plan_document import plan_id_of
 from mdplan.requests.batch import read_batch, validated
+from mdplan.storage.root import Root
+from mdplan.text.source import Source
 from tests.surfaces.command_line import mdplan
 
 EDITS = [
@@ -25,6 +33,16 @@ DRY_RUN = {"files": [{"glob": "*.md", "edits": EDITS}, {"file": "b.txt", "edits"
 AS_TEXT = {"files": json.dumps([{"file": "a.md", "edits": json.dumps(EDITS)}]), "dryRun": True}
 MODELS = Counter(Batch=1, GlobEdits=1, FileEdits=1, AppendToFile=2, AppendToSection=1)
 FUNCTIONS = {function.__code__: function.__name__ for function in (read_batch, validated, fold_names)}
+# Of front matter the base is read, and the result; of both nothing else is decoded.
+OF_PAGES = {
+    Root.read.__code__: "read",
+    Source.decode.__code__: "decoded",
+    parse_headings.__wrapped__.__code__: "parsed",  # type: ignore[attr-defined]
+    build_file.__code__: "built",
+    plan_id_of.__code__: "named",
+}
+SET_KEY = {"op": "set_value", "key": "seen", "value": True}
+MANIFEST = f"files: [{{glob: 'p*.md', edits: [{json.dumps(SET_KEY)}]}}]"
 
 
 Apply = Callable[[dict[str, Any]], bool]
@@ -58,6 +76,22 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.md").write_text("# A\n")
     (tmp_path / "b.txt").write_text("b\n")
     monkeypatch.chdir(tmp_path)
+
+
+def counted(run: Callable[[], object], names: Mapping[CodeType, str]) -> Counter[str]:
+    """How often the functions `names` were called."""
+    counts: Counter[str] = Counter()
+
+    def hear(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code in names:
+            counts[names[frame.f_code]] += 1
+
+    sys.setprofile(hear)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return counts
 
 
 def calls_of(apply: Apply, batch: dict[str, Any]) -> tuple[Counter[str], Counter[str], Counter[str]]:
@@ -100,3 +134,22 @@ def test_json_text_in_a_batch_is_decoded_once(surface: str) -> None:
     _, _, texts = calls_of(SURFACES[surface](), AS_TEXT)
 
     assert (texts[AS_TEXT["files"]], texts[json.dumps(EDITS)]) == (1, 1)
+
+
+WAYS: dict[str, Callable[[], object]] = {
+    "python": lambda: Engine.open(["."]).plan({"files": "p*.md", "edits": [SET_KEY]}).unwrap(),
+    "mcp": lambda: over_mcp()({"files": "p*.md", "edits": [SET_KEY], "dryRun": True}),
+    "cli": lambda: mdplan("plan", stdin={"files": [{"glob": "p*.md", "edits": [SET_KEY]}]}),
+    "glob in the shell": lambda: mdplan("set", "p*.md", "seen=true", "--dry-run"),
+    "bot": lambda: mdplan("bot", "check", "bot.yml", "--jobs", "1"),
+}
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("way", WAYS)
+def test_each_page_is_read_parsed_and_built_once(way: str) -> None:
+    for number in range(3):
+        Path(f"p{number}.md").write_text(f"---\ntitle: {number}\n---\n# A\n\n- b\n")
+    Path("bot.yml").write_text(MANIFEST)
+
+    assert counted(WAYS[way], OF_PAGES) == Counter(read=3, decoded=6, parsed=3, built=3, named=1)
