@@ -232,7 +232,8 @@ class Selector:
     ) -> SelectedEdits | Problems | None:
         if not edits:
             return None
-        batch = self._read_batch(path, shape, [each.edit for each in edits])
+        file: dict[str, Any] = {"file": path, **shape, "edits": [each.edit for each in edits]}
+        batch = read_batch({"files": [file], **self.loaded.manifest.options})
         if isinstance(batch, Batch):
             conditional = frozenset(each.path for each in edits if each.only_if_changed)
             return SelectedEdits(batch, tuple(each.path for each in edits), conditional)
@@ -246,28 +247,6 @@ class Selector:
             for problem in batch
         )
         return tuple(dict.fromkeys(placed))
-
-    def _read_batch(
-        self, path: str, shape: Mapping[str, str], edits: list[Mapping[str, Any]]
-    ) -> Batch | Problems:
-        """The batch of `edits` of one file: most files get those of the file before, which are read once."""
-        key = repr((shape, edits))
-        known = self._last_batch.get(key)
-        if known is not None and path.isascii():
-            file = known.files[0].model_copy(update={"file": path})
-            if not any(edit.problem_with_path(path) for edit in file.edits):
-                return known.model_copy(update={"files": (file,)})
-        batch = read_batch(
-            {"files": [{"file": path, **shape, "edits": edits}], **self.loaded.manifest.options}
-        )
-        self._last_batch.clear()
-        if isinstance(batch, Batch):
-            self._last_batch[key] = batch
-        return batch
-
-    @cached_property
-    def _last_batch(self) -> dict[str, Batch]:
-        return {}
 
     def _of_manifest(self, misplaced: expansion.ManifestProblem, path: str) -> Diagnostic:
         """What is wrong with the manifest, found when it was filled in for the file `path`."""

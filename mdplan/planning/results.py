@@ -146,7 +146,7 @@ def plan_of(build: BuildResult, batch: Batch, *, is_part: bool = False) -> Plan:
     built_files = build.files
     warnings: list[Diagnostic] = []
     for built in built_files:
-        for find in (large_deletions, merged_lists, unbalanced_tags, broken_rows, broken_front_matter):
+        for find in _CHECKS:
             warnings += (warning.at(file=built.file.path) for warning in find(built))
         warnings += built.warnings
     return new_plan(
@@ -502,6 +502,17 @@ def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
     end = edits.map_offset(edit.span.end)
     assert end is not None, "the end of an edit is outside it"
     return edit.span, Span(end - len(edit.new_text), end)
+
+
+# What a plan warns of, and what makes each check necessary: without it there is nothing to find. Of changed
+# areas, `BuiltFile.changed_areas`, there is none with blocks where front matter alone changed.
+_CHECKS: Final = (
+    large_deletions,  # line ends in what an edit replaces
+    merged_lists,  # a block in a changed area, or one that an edit inserts
+    unbalanced_tags,  # a sign of a tag in what goes or comes
+    broken_rows,  # a pipe in what comes
+    broken_front_matter,  # an edit that begins in front matter, as it was or as it is
+)
 
 
 # --- Reports on files after a write, so that the next edit needs no new read
