@@ -248,28 +248,27 @@ def _best_line(doing: str, *, coloured: bool | None) -> Line:
 class _Bar:
     """A bar that is drawn over itself, and is gone when the work is done.
 
-    One that `is_late` is only there from half a second on.
+    One that `is_late` is only there from half a second on, and drawn ten times a second at most.
     """
 
     def __init__(self, doing: str, *, coloured: bool | None, is_late: bool) -> None:
         self._doing, self._coloured = doing, coloured
         self._drawn = ""
-        self._first = time.monotonic() + (_LATE if is_late else 0)
+        self._pause = _LATE / 5 if is_late else 0
+        self._next = time.monotonic() + (_LATE if is_late else 0)
         self._line: Line | None = None
 
     def __call__(self, event: str, facts: Mapping[str, Any]) -> None:
         done, total = facts.get("done"), facts.get("files")
-        if time.monotonic() < self._first:
-            return
-        if event == "planned" and done is not None:
-            # Loaded when something is drawn.
-            self._line = self._line or _best_line(self._doing, coloured=self._coloured)
-            self._draw(f"{self._doing} {done} files" if total is None else self._line(done, total))
-            if done == total:
-                self._draw("")
-        elif event == "committing":
-            self._draw(f"committing {total} files")
-        elif event in {"committed", "ended"}:
+        if time.monotonic() >= self._next:
+            if event == "planned" and done is not None:
+                # Loaded when something is drawn.
+                self._line = self._line or _best_line(self._doing, coloured=self._coloured)
+                self._draw(f"{self._doing} {done} files" if total is None else self._line(done, total))
+                self._next = time.monotonic() + self._pause
+            elif event == "committing":
+                self._draw(f"committing {total} files")
+        if event in {"committed", "ended"} or (event == "planned" and done == total):
             self._draw("")
 
     def _draw(self, text: str) -> None:
