@@ -112,16 +112,13 @@ class Console:
         return page(_encoded(sys.stdout, text, self.out), os.environ)
 
     def listener(self, choice: str = "auto", doing: str = "planning") -> "EventListener":
-        """What hears of the steps of long work; `choice` is one of `CHOICES`, auto is a bar on a terminal.
-
-        There rich draws the bar if it is installed.
-        """
-        draws = is_terminal(sys.stderr)
+        """What hears of the steps of long work; `choice` is one of `CHOICES`, auto is a bar on a terminal."""
         if choice == "jsonl":
             return _json_line
-        if choice == "bar" or (choice == "auto" and draws and not (self.quiet or self.as_json)):
-            is_able = draws and os.environ.get("TERM") != "dumb"
-            return _Bar(doing, coloured=self.err.on if is_able else None, is_late=choice == "auto")
+        if choice == "bar" or (
+            choice == "auto" and is_terminal(sys.stderr) and not (self.quiet or self.as_json)
+        ):
+            return _Bar(doing, is_late=choice == "auto")
         return lambda _event, _facts: None
 
     @contextmanager
@@ -220,7 +217,6 @@ def mute(stream: TextIO | None) -> None:
 
 CHOICES: Final = ("auto", "bar", "jsonl", "none")
 EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
-Line: TypeAlias = Callable[[int, int], str]
 _WIDTH: Final = 30
 _CLEAR: Final = "\r\033[K"
 _LATE: Final = 0.5
@@ -230,46 +226,37 @@ def _json_line(event: str, facts: Mapping[str, Any]) -> None:
     write_error(escaped_json(json.dumps({"event": event, **facts}, ensure_ascii=False)))
 
 
-def _best_line(doing: str, *, coloured: bool | None) -> Line:
-    """What draws the bar: with rich, `coloured` or not, if it is installed; None for a plain one."""
-    with suppress(ImportError):
-        if coloured is not None:
-            from mdplan.cli.rich_progress import rich_line
-
-            return rich_line(doing, coloured=coloured)
-
-    def plain_line(done: int, total: int) -> str:
-        filled = _WIDTH * done // max(total, 1)
-        return f"{doing} [{'#' * filled}{'-' * (_WIDTH - filled)}] {done}/{total} files"
-
-    return plain_line
-
-
 class _Bar:
-    """A bar that is drawn over itself, and is gone when the work is done.
+    """A bar that is drawn over itself, with the time that is left, and is gone when the work is done.
 
     One that `is_late` is only there from half a second on, and drawn ten times a second at most.
     """
 
-    def __init__(self, doing: str, *, coloured: bool | None, is_late: bool) -> None:
-        self._doing, self._coloured = doing, coloured
+    def __init__(self, doing: str, *, is_late: bool) -> None:
+        self._doing = doing
         self._drawn = ""
+        self._start = time.monotonic()
         self._pause = _LATE / 5 if is_late else 0
-        self._next = time.monotonic() + (_LATE if is_late else 0)
-        self._line: Line | None = None
+        self._next = self._start + (_LATE if is_late else 0)
 
     def __call__(self, event: str, facts: Mapping[str, Any]) -> None:
         done, total = facts.get("done"), facts.get("files")
         if time.monotonic() >= self._next:
-            if event == "planned" and done is not None:
-                # Loaded when something is drawn.
-                self._line = self._line or _best_line(self._doing, coloured=self._coloured)
-                self._draw(f"{self._doing} {done} files" if total is None else self._line(done, total))
+            if event == "planned" and isinstance(done, int):
+                self._draw(self._line(done, total))
                 self._next = time.monotonic() + self._pause
             elif event == "committing":
                 self._draw(f"committing {total} files")
         if event in {"committed", "ended"} or (event == "planned" and done == total):
             self._draw("")
+
+    def _line(self, done: int, total: int | None) -> str:
+        if total is None:
+            return f"{self._doing} {done} files"
+        filled = _WIDTH * done // max(total, 1)
+        left = int((time.monotonic() - self._start) * (total - done) / done) if done else None
+        about_time = "" if left is None else f", {left // 60}:{left % 60:02} left"
+        return f"{self._doing} [{'#' * filled}{'-' * (_WIDTH - filled)}] {done}/{total} files{about_time}"
 
     def _draw(self, text: str) -> None:
         if text == self._drawn or sys.stderr is None:

@@ -92,6 +92,6 @@ def test_metadata_names_version_and_extras(distributions: Distributions) -> None
     about = metadata(distributions.wheel)
 
     assert about["Version"] == __version__
-    assert about.get_all("Provides-Extra") == ["dask", "mdformat", "rich"]
+    assert about.get_all("Provides-Extra") == ["dask", "mdformat"]
     assert about["Requires-Python"] == ">=3.11"
     assert about["License-Expression"] == "MIT"

@@ -32,7 +32,7 @@ def test_environment_has_its_own_mdplan_and_no_extras(installed: Installed, fore
 
     assert installed.run("python", "-c", where, cwd=foreign).stdout.startswith(str(installed.folder))
     assert "mdplan" in others
-    assert others & {"pytest", "mdformat", "distributed", "rich"} == set()
+    assert others & {"pytest", "mdformat", "distributed"} == set()
     assert subprocess.run(check, check=False, capture_output=True).returncode == 0
 
 
