@@ -79,12 +79,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def counted(run: Callable[[], object], names: Mapping[CodeType, str]) -> Counter[str]:
-    """How often the functions `names` were called."""
+    """How often the functions `names` were called; of reading that of a page counts, not of a manifest."""
     counts: Counter[str] = Counter()
 
     def hear(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code in names:
-            counts[names[frame.f_code]] += 1
+        name = names.get(frame.f_code) if event == "call" else None
+        if name is not None and (name != "read" or frame.f_locals["name"].path.endswith(".md")):
+            counts[name] += 1
 
     sys.setprofile(hear)
     try:
