@@ -93,6 +93,17 @@ def test_same_edit_goes_to_every_file_and_files_without_a_match_stay(folder: Pat
     assert (folder / "other.md").read_text(encoding="utf-8") == "# Other\n"
 
 
+def test_plan_has_the_files_with_a_match_and_names_those_that_are_no_text(folder: Path) -> None:
+    (folder / "other.md").write_text("No such word.\n")
+    (folder / "image.md").write_bytes(b"\0")
+
+    planned = mdplan("replace", "nightly", "x", "page.md", "other.md", "--dry-run", "--json").json
+    refused = mdplan("replace", "nightly", "x", "page.md", "image.md", "--dry-run", "--json").json
+
+    assert [file["file"] for file in planned["files"]] == ["page.md"]
+    assert refused["error"]["code"] == "NOT_A_TEXT_FILE"
+
+
 def test_no_match_in_any_of_several_files_is_an_error(folder: Path) -> None:
     (folder / "other.md").write_text("# Other\n", encoding="utf-8")
     run = mdplan("replace", "absent", "x", "page.md", "other.md", "--yes")
