@@ -28,10 +28,13 @@ _ROOTS_SHOWN: Final = 10
 
 @dataclass(slots=True)
 class _KeptFiles:
-    """Files that were read, by their root and path, and how many bytes more of them are kept."""
+    """Files that were read, by the identity of their root, which is kept too, and their path.
+
+    There is `room` for so many bytes more.
+    """
 
     room: int = 16 << 20
-    by_path: dict[tuple[int, str], files.FileBytes] = field(default_factory=dict)
+    by_path: dict[tuple[int, str], tuple[Root, files.FileBytes]] = field(default_factory=dict)
 
 
 _kept: Final[ContextVar[_KeptFiles | None]] = ContextVar("kept_files", default=None)
@@ -144,12 +147,12 @@ class Workspace:
         """Read a file, within `reading_once` only the first time. Errors: those of `Root.read`."""
         root, kept = self.root_of(name), _kept.get()
         known = kept.by_path.get((id(root), name.path)) if kept is not None else None
-        if known is not None and len(known.data) <= max_bytes:
-            return known
+        if known is not None and len(known[1].data) <= max_bytes:
+            return known[1]
         content = root.read(name, max_bytes)
         if kept is not None and not isinstance(content, Diagnostic) and len(content.data) <= kept.room:
             kept.room -= len(content.data)
-            kept.by_path[id(root), name.path] = content
+            kept.by_path[id(root), name.path] = root, content
         return content
 
     def status_of(self, name: files.FileName) -> os.stat_result | Diagnostic:
