@@ -95,7 +95,9 @@ class Committer:
                 current = planned if is_current else make_plan()
                 if isinstance(current, Plan):
                     return self._report_already_applied(current)
-                return self._commit_planned(lock, current, rebased=current.rebased)
+                return self._publish(
+                    lock, current.plan, current.bases, replayed=current.replayed(), rebased=current.rebased
+                )
 
             root = self.library.root_of(planned if isinstance(planned, Plan) else planned.plan)
             return self._locked(root, commit)
@@ -169,7 +171,7 @@ class Committer:
             return self._report_already_applied(plan)
         stale = self.documents.stale(plan, current_files)
         if not stale:
-            return self._commit(lock, plan, bases_of(plan, current_files), with_diff=with_diff)
+            return self._publish(lock, plan, bases_of(plan, current_files), with_diff=with_diff)
         if on_stale != "refuse" and plan.undoes is not None:
             return self._commit_undo(lock, plan.undoes, on_stale)
         if on_stale == "merge":
@@ -178,14 +180,14 @@ class Committer:
             planned = self.merging.on_new_base(plan) if on_stale == "rebase" else ()
             rebased = granted((*stale, *planned) if isinstance(planned, tuple) else planned)
         self.library.save(rebased, origin=plan)
-        return self._commit_planned(lock, rebased, rebased=True)
+        return self._publish(lock, rebased.plan, rebased.bases, replayed=rebased.replayed(), rebased=True)
 
     def _commit_undo(self, lock: RootLock, transaction: str, on_stale: OnStale) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""
         planned = self.undoing.plan(granted(self.undoing.find(transaction)), on_stale)
         if planned.is_applied:
             return self._report_already_applied(planned.plan)
-        return self._commit(lock, planned.plan, planned.bases, rebased=planned.rebased)
+        return self._publish(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
     def _report_already_applied(self, plan: Plan) -> ApplyReport:
         """Report a committed `plan` with its receipt; the result is in place."""
@@ -195,11 +197,7 @@ class Committer:
             ok=True, applied=True, already_applied=True, receipt=receipt, **report_fields(plan, None)
         )
 
-    def _commit_planned(self, lock: RootLock, planned: PlannedBatch, *, rebased: bool | None) -> ApplyReport:
-        """Commit what was just planned, without making its results again."""
-        return self._commit(lock, planned.plan, planned.bases, replayed=planned.replayed(), rebased=rebased)
-
-    def _commit(
+    def _publish(
         self,
         lock: RootLock,
         plan: Plan,
