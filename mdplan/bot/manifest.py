@@ -261,7 +261,7 @@ class EditChecks:
         for index, edit in enumerate(edits):
             here = (*path, index)
             if not isinstance(edit, Mapping):
-                yield _misplaced("the edit is not a map", 'write {"op": …}', here)
+                yield expansion.ManifestProblem.of("the edit is not a map", 'write {"op": …}', here)
             elif expansion.is_edit_loop(edit):
                 yield from self._loop(edit, expansion.EDIT_LOOP, here, inside)
                 inner = inside | {str(edit.get("as", expansion.DEFAULT_NAME))}
@@ -296,9 +296,11 @@ class EditChecks:
         self, edit: Mapping[str, Any], path: expansion.Path, inside: frozenset[str]
     ) -> Iterator[expansion.ManifestProblem]:
         if not isinstance(edit.get(expansion.ONLY_IF_CHANGED, False), bool):
-            yield _misplaced("onlyIfChanged is not true or false", "write `onlyIfChanged: true`", path)
+            yield expansion.ManifestProblem.of(
+                "onlyIfChanged is not true or false", "write `onlyIfChanged: true`", path
+            )
         if expansion.AT in edit and edit[expansion.AT] not in set(expansion.PagePlace):
-            yield _misplaced(
+            yield expansion.ManifestProblem.of(
                 f"`at` is not one of: {', '.join(expansion.PagePlace)}", "write `at: first H1`", path
             )
         given = {name: value for name, value in edit.items() if name not in expansion.ABOUT_EDITS}
@@ -320,11 +322,11 @@ class EditChecks:
     ) -> Iterator[expansion.ManifestProblem]:
         for name in loop:
             if name not in known:
-                yield _misplaced(
+                yield expansion.ManifestProblem.of(
                     f"a loop has no field `{name[:60]}`", f"it has {', '.join(sorted(known))}", (*path, name)
                 )
         if not isinstance(loop[expansion.LOOP], str):
-            yield _misplaced(
+            yield expansion.ManifestProblem.of(
                 "forEach is not a name",
                 "name a list, as in a placeholder: data.rows",
                 (*path, expansion.LOOP),
@@ -332,9 +334,11 @@ class EditChecks:
         elif problem := self._misuse(expansion.VariableName(loop[expansion.LOOP]), inside):
             yield expansion.ManifestProblem(problem, (*path, expansion.LOOP))
         if not isinstance(loop.get("as", ""), str):
-            yield _misplaced("as is not a name", "name the entry: as: row", (*path, "as"))
+            yield expansion.ManifestProblem.of("as is not a name", "name the entry: as: row", (*path, "as"))
         if "edits" in loop and not isinstance(loop["edits"], list):
-            yield _misplaced("edits is not a list", "write the edits of the loop as a list", (*path, "edits"))
+            yield expansion.ManifestProblem.of(
+                "edits is not a list", "write the edits of the loop as a list", (*path, "edits")
+            )
 
     def _placeholders(
         self, text: str, path: expansion.Path, inside: frozenset[str]
@@ -391,9 +395,8 @@ def _all_checks(
         yield from checks.edits(rule.edits, (*path, "edits"), frozenset())
     if not any(has_unconditional(rule.edits) for rule in manifest.files):
         reason = "every edit has `onlyIfChanged`, so that none can be the first to change a file"
-        yield expansion.ManifestProblem(
-            Diagnostic.invalid(reason, "leave it off the edit that the others follow"), ("files",)
-        )
+        hint = "leave it off the edit that the others follow"
+        yield expansion.ManifestProblem.of(reason, hint, ("files",))
 
 
 def _condition_checks(
@@ -403,9 +406,8 @@ def _condition_checks(
         {name: value for name, value in data.items() if name != "comment"}, path, frozenset()
     )
     if not condition.model_fields_set - {"comment"}:
-        yield expansion.ManifestProblem(
-            Diagnostic.invalid("the condition is empty", "name what must be true, or remove `when`"), path
-        )
+        hint = "name what must be true, or remove `when`"
+        yield expansion.ManifestProblem.of("the condition is empty", hint, path)
 
 
 def _placed(name: str, located: expansion.SourceMap, misplaced: expansion.ManifestProblem) -> Diagnostic:
@@ -426,7 +428,7 @@ def repeating_edits(edits: Sequence[Any], path: expansion.Path) -> Iterator[expa
         op = op_of(edit) if isinstance(edit, Mapping) else None
         if isinstance(op, str) and op in OPERATIONS and OPERATIONS[op].repeats and not _is_conditional(edit):
             condition = OPERATIONS[op].once_condition
-            yield _misplaced(
+            yield expansion.ManifestProblem.of(
                 f"`{op}` would change the file again in every run",
                 f"add a condition to the rule: `when: {{not: {{{condition}}}}}`",
                 (*path, index),
@@ -466,10 +468,6 @@ def _plain_fields(edit: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
-
-
-def _misplaced(reason: str, hint: str, path: expansion.Path) -> expansion.ManifestProblem:
-    return expansion.ManifestProblem(Diagnostic.invalid(reason, hint), path)
 
 
 # --- JSON Schema of a manifest, for editors
