@@ -1,8 +1,9 @@
 """Diagnostics: problems as values with a code, a message with its place, and a hint at the next step."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
-from typing import Final, Self, TypedDict, Unpack
+from typing import Any, Final, Self, TypedDict, TypeVar, Unpack
 
 from mdplan.text.lines import NearMiss, Position
 from mdplan.words import PythonWords, say
@@ -64,6 +65,10 @@ class Code(StrEnum):
     def problem(self, message: str, hint: str = "", **where: Unpack[Where]) -> "Diagnostic":
         """Make the error with this code."""
         return Diagnostic(code=self, message=message, hint=hint, **where)
+
+    def refused(self, message: str, hint: str = "", **where: Unpack[Where]) -> "Refused":
+        """Make the exception that carries the error with this code."""
+        return Refused(Diagnostic(code=self, message=message, hint=hint, **where))
 
     def warning(self, message: str, hint: str = "", **where: Unpack[Where]) -> "Diagnostic":
         """Make the warning with this code, which does not stop the plan."""
@@ -407,6 +412,7 @@ class Diagnostic:
 Problems = tuple[Diagnostic, ...]
 
 
+# It also carries the problems of one edit from where they are found to where the edit is resolved.
 class Refused(Exception):  # noqa: N818 (it is no error of the program)
     """The exception of `Report.unwrap` for a report that is not `ok`; `diagnostics` has all problems.
 
@@ -420,12 +426,52 @@ class Refused(Exception):  # noqa: N818 (it is no error of the program)
     SECTION_NOT_FOUND
     """
 
-    def __init__(self, diagnostics: Problems) -> None:
+    def __init__(self, *diagnostics: Diagnostic) -> None:
         self.diagnostics = diagnostics
-        super().__init__(diagnostics)
+        super().__init__(*diagnostics)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.diagnostics))
+
+
+_Found = TypeVar("_Found")
+_Other = TypeVar("_Other")
+
+
+def or_problem(find: Callable[..., _Found], *args: Any, **options: Any) -> _Found | Diagnostic:  # noqa: ANN401
+    """Return what `find` gives for `args`, or the problem with which it refuses them."""
+    try:
+        return find(*args, **options)
+    except Refused as refused:
+        return refused.diagnostics[0]
+
+
+def or_problems(make: Callable[..., _Found], *args: Any) -> _Found | Problems:  # noqa: ANN401
+    """Return what `make` gives for `args`, or all problems with which it refuses them."""
+    try:
+        return make(*args)
+    except Refused as refused:
+        return refused.diagnostics
+
+
+def refuse_if(problems: Iterable[Diagnostic]) -> None:
+    """Refuse with all `problems`, if there are any."""
+    problems = tuple(problems)
+    if problems:
+        raise Refused(*problems)
+
+
+def both(first: Callable[[], _Found], second: Callable[[], _Other]) -> tuple[_Found, _Other]:
+    """Return what `first` and `second` give. Where either refuses, the problems of both are told together."""
+    try:
+        found = first()
+    except Refused as refused:
+        try:
+            second()
+        except Refused as also:
+            raise Refused(*refused.diagnostics, *also.diagnostics) from None
+        raise
+    return found, second()
 
 
 # No one reads more than these, and finding the nearest names for each takes time.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from mdplan import edits
 from mdplan.data.content import as_json
-from mdplan.diagnostics import Diagnostic, Problems, Refused
+from mdplan.diagnostics import Diagnostic, Problems, Refused, or_problem
 from mdplan.edits import Edit
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.destinations import TargetKind
@@ -145,7 +145,7 @@ class DocumentSection:
     @property
     def address(self) -> edits.Section:
         """What names it in an edit: its headings, or its ID where others have the same headings."""
-        by_path = find_by_path(self.outline, self.path)
+        by_path = or_problem(find_by_path, self.outline, self.path)
         return edits.Section(*self.path) if by_path is self.found else edits.Section(id=self.id)
 
     def __repr__(self) -> str:
@@ -176,7 +176,7 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
         """
         content = outline.front_matter_content
         if isinstance(content, Unreadable):
-            raise Refused((unreadable(outline, content).at(file=name),))
+            raise Refused(unreadable(outline, content).at(file=name))
         values: Any = {} if content is None else as_json(content.values)
         self._base: dict[str, Any] = values
         self._values = deepcopy(values)
@@ -283,7 +283,7 @@ class Document:
         except UnicodeEncodeError as error:
             hint = "replace it, for example with text.encode(errors='replace').decode()"
             problem = Diagnostic.invalid(f"the text has a lone surrogate at index {error.start}", hint)
-            raise Refused((problem,)) from None
+            raise Refused(problem) from None
         return cls.from_bytes(data, format, name=name)
 
     @classmethod
@@ -309,7 +309,7 @@ class Document:
         called = name or _NAMES[format or "markdown"]
         source = decode_document(called, data, encoding, _NO_LINE_LIMIT)
         if isinstance(source, Diagnostic):
-            raise Refused(_for_caller(source))
+            raise Refused(*_for_caller(source))
         return cls(source, called, format, encoding)
 
     @property
@@ -351,14 +351,16 @@ class Document:
         """
         if sum(map(bool, (headings, id, anchor))) != 1:
             raise TypeError("section() takes headings, id or anchor, and one of them alone")
-        if id:
-            section = find_by_id(self._outline, id)
-        elif anchor:
-            section = find_by_anchor(self._outline, anchor)
-        else:
-            section = find_by_path(self._outline, headings, occurrence)
-        if isinstance(section, Diagnostic):
-            raise Refused(_for_caller(section.at(file=self.name)))
+        try:
+            if id:
+                section = find_by_id(self._outline, id)
+            elif anchor:
+                section = find_by_anchor(self._outline, anchor)
+            else:
+                section = find_by_path(self._outline, headings, occurrence)
+        except Refused as refused:
+            problems = (problem.at(file=self.name) for problem in refused.diagnostics)
+            raise Refused(*_for_caller(*problems)) from None
         return self._section(section)
 
     @cached_property

@@ -15,7 +15,7 @@ from typing import Any, Final
 from mdplan.bot.expansion import ManifestProblem, Path, Values, filled, filled_text, placed
 from mdplan.bot.manifest import Condition
 from mdplan.data.content import DataContent, value_matches
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, or_problem
 from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.front_matter_edits import data_content, unreadable
@@ -179,7 +179,7 @@ def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> Iterator[
 
 def _has_section(heading_path: Sequence[str], facts: FileFacts) -> bool:
     titles = [filled_text(title, facts.values) for title in heading_path]
-    section = find_by_path(facts.outline, titles)
+    section = or_problem(find_by_path, facts.outline, titles)
     if not isinstance(section, Diagnostic) or section.code is Code.AMBIGUOUS_HEADING:
         return True
     if section.code is not Code.SECTION_NOT_FOUND:

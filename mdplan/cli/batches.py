@@ -37,7 +37,7 @@ class BadInput(Refused):
     """
 
     def __init__(self, message: str, hint: str, place: Position | None = None, text: str = "") -> None:
-        super().__init__((Diagnostic.invalid(message, hint, place=place),))
+        super().__init__(Diagnostic.invalid(message, hint, place=place))
         self.excerpt = marked(text, place) if place is not None else ""
 
 

@@ -191,7 +191,7 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     if any(map(value_has_surrogate, given.values())):
         hint = "write it in the encoding of the terminal"
-        raise Refused((Diagnostic.invalid("an option contains bytes that are not text", hint),))
+        raise Refused(Diagnostic.invalid("an option contains bytes that are not text", hint))
     return given
 
 

@@ -147,7 +147,7 @@ def checked(value: Value | Diagnostic | Problems) -> Value:
     """Return `value`, or raise `Refused`, which `engine_command` reports, if it is what is wrong."""
     problems = (value,) if isinstance(value, Diagnostic) else value
     if isinstance(problems, tuple) and problems and all(isinstance(each, Diagnostic) for each in problems):
-        raise Refused(problems)
+        raise Refused(*cast("Problems", problems))
     return cast("Value", value)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.data.tree import Element, Path, Unnamed, value_at
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, Refused
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
@@ -61,7 +61,7 @@ def steps_of(given: GivenKey) -> tuple[Step, ...]:
     return tuple(_dotted(given)) if given else ()
 
 
-def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found | Diagnostic:  # noqa: ANN401
+def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found:  # noqa: ANN401
     """Find what `given` names in `values`, as far as it exists.
 
     Errors: INVALID_ARGUMENT if it names several things, or if a name that `is_new` could be read in several
@@ -71,13 +71,13 @@ def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found | Diagn
     joins = isinstance(given, str) and not given.startswith("/")
     paths = list(_readings(values, steps, (), joins=joins))
     if len(paths) > 1:
-        return _ambiguous(paths)
+        raise Refused(_ambiguous(paths))
     found = Found(paths[0]) if paths else _as_far_as(values, steps)
-    if is_new and joins and isinstance(found, Found) and len(found.missing) > 1:
+    if is_new and joins and len(found.missing) > 1:
         around, first = value_at(values, found.path), found.missing[0]
         # Other names here contain a dot, so the dots of the new one could be part of its name.
         if isinstance(around, dict) and any(str(name).startswith(f"{first}.") for name in around):
-            return _ambiguous([(*found.path, ".".join(found.missing)), found.whole])
+            raise Refused(_ambiguous([(*found.path, ".".join(found.missing)), found.whole]))
     return found
 
 
@@ -86,8 +86,9 @@ def counted_paths(values: Any, given: GivenKey) -> Sequence[Path]:  # noqa: ANN4
 
     None where it counts no items. A name that is missing may follow.
     """
-    found = find(values, given, is_new=True)
-    if isinstance(found, Diagnostic):
+    try:
+        found = find(values, given, is_new=True)
+    except Refused:
         return ()
     steps = steps_of(given)
     steps = steps[: len(steps) - len(found.missing)]
@@ -260,7 +261,7 @@ def _is_same(value: object, wanted: object) -> bool:
     return value == wanted or (not isinstance(value, dict | list) and str(value) == wanted)
 
 
-def _as_far_as(values: Any, steps: Sequence[Step]) -> Found | Diagnostic:  # noqa: ANN401 (any value)
+def _as_far_as(values: Any, steps: Sequence[Step]) -> Found:  # noqa: ANN401 (any value)
     """Follow `steps`, which lead nowhere, as far as values exist; the rest must be names."""
     path: Path = ()
     rest = steps
@@ -270,7 +271,9 @@ def _as_far_as(values: Any, steps: Sequence[Step]) -> Found | Diagnostic:  # noq
             break
         path, rest = paths[0], steps[count:]
     names = tuple(each for each in rest if isinstance(each, str))
-    return Found(path, names) if len(names) == len(rest) else _item_missing(value_at(values, path), path)
+    if len(names) < len(rest):
+        raise Refused(_item_missing(value_at(values, path), path))
+    return Found(path, names)
 
 
 def _item_missing(values: object, path: Path) -> Diagnostic:

@@ -22,7 +22,7 @@ from mdplan.data.ini import (
     usual_separator,
     value_fault,
 )
-from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.diagnostics import Candidate, Code
 from mdplan.text.diff import delete_lines, insert_lines, replace_lines
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Span, text_range, to_lf
@@ -115,7 +115,7 @@ class IniAddress:
     occurrence: int | None = None
 
 
-def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Found | Diagnostic:
+def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Found:
     """Find what `address` names; with `is_new` a key may be missing in its section, or with its section.
 
     A section is named by the letter, in brackets or not, and a key by the letter or else in any case.
@@ -129,14 +129,16 @@ def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Foun
         assert given is not None, "a section or a key is named"
         names = [step for step in steps_of(given) if isinstance(step, str)]
         if len(names) < len(steps_of(given)):
-            return Diagnostic.invalid("an INI file has no lists", "name a key as in `section.key`")
+            raise Code.INVALID_ARGUMENT.refused("an INI file has no lists", "name a key as in `section.key`")
         if not names:
             return Found(())
         readings = list(_readings(ini, names, is_dotted=isinstance(given, str) and given[:1] != "/"))
     there = [each for each in readings if _is_there(ini, *each)]
     if len(there) > 1:
         spelled = " or ".join(f"`{shown([name for name in each if name is not None])}`" for each in there)
-        return Diagnostic.invalid(f"the key could mean {spelled}", "send an array of section and key")
+        raise Code.INVALID_ARGUMENT.refused(
+            f"the key could mean {spelled}", "send an array of section and key"
+        )
     name, key = there[0] if there else _missing(ini, readings)
     missing = (key,) if key is not None and is_new and not there else ()
     if missing and name is not None and not ini.sections_named(name) and occurrence in {None, 1}:
@@ -146,7 +148,7 @@ def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Foun
         if missing or key is None
         else find_ini_key(ini, name, key, occurrence)
     )
-    return place if isinstance(place, Diagnostic) else Found(places.path_of(place), missing)
+    return Found(places.path_of(place), missing)
 
 
 def _readings(ini: IniOutline, names: Sequence[str], *, is_dotted: bool) -> Iterator[_Reading]:
@@ -430,7 +432,7 @@ def section_name(ini: IniOutline, given: str | None) -> str | None:
 _SEE_SECTIONS: Final = say("see the sections in {step stat}")
 
 
-def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection | Diagnostic:
+def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection:
     """Find the section `name`; None names what is before the first header.
 
     Of several `occurrence` (1-based) picks one. Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
@@ -438,7 +440,7 @@ def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> I
     sections = ini.sections_named(name)
     if not sections:
         near = nearest_names(name or "", filter(None, ini.section_names))
-        return Code.SECTION_NOT_FOUND.problem(
+        raise Code.SECTION_NOT_FOUND.refused(
             f"no section has the name {_quoted(name)}", f"nearest: {_listed(near)}" if near else _SEE_SECTIONS
         )
     candidates = [
@@ -448,9 +450,7 @@ def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> I
     return _pick(sections, occurrence, Code.SECTION_NOT_FOUND, f"section {_quoted(name)}", candidates)
 
 
-def find_ini_key(
-    ini: IniOutline, section: str | None, key: str, occurrence: int | None
-) -> IniKey | Diagnostic:
+def find_ini_key(ini: IniOutline, section: str | None, key: str, occurrence: int | None) -> IniKey:
     """Find the key `key` in the sections `section`, by the exact name or else in any case.
 
     Of several `occurrence` (1-based) picks one. Errors: KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
@@ -468,11 +468,9 @@ def find_ini_key(
         ]
         return _pick(keys, occurrence, Code.KEY_NOT_FOUND, description, candidates)
     if not ini.sections_named(section):
-        absent = find_section(ini, section, None)
-        assert isinstance(absent, Diagnostic)
-        return absent
+        find_section(ini, section, None)
     near = nearest_names(key, ini.key_names(section))
-    return Code.KEY_NOT_FOUND.problem(
+    raise Code.KEY_NOT_FOUND.refused(
         f"there is no {description}", f"nearest: {_listed(near)}" if near else _SEE_SECTIONS
     )
 
@@ -483,7 +481,7 @@ def _pick(
     absent: Code,
     description: str,
     candidates: Sequence[Candidate],
-) -> _Match | Diagnostic:
+) -> _Match:
     """Return the one of `matches` that `occurrence` picks, or the only one."""
     count = len(matches)
     if occurrence is None and count == 1:
@@ -493,7 +491,7 @@ def _pick(
     lines = ", ".join(str(match.first_line) for match in matches[:_MOST_CANDIDATES])
     lines += ", …" if count > _MOST_CANDIDATES else ""
     times = "once, at line" if count == 1 else f"{count} times, at lines"
-    return (Code.AMBIGUOUS_HEADING if occurrence is None else absent).problem(
+    raise (Code.AMBIGUOUS_HEADING if occurrence is None else absent).refused(
         f"the {description} is {times} {lines}",
         say("give {occurrence} (1-based), from 1 to {}", count)
         if count > 1

@@ -473,7 +473,7 @@ def _has_match(file: FileEdits, documents: OutlinedFiles) -> bool:
 def _finds_nothing(edit: Operation, outline: Outline) -> bool:
     from mdplan.operations.matches import ReplaceMatch
 
-    problems = edit.resolve(outline) if isinstance(edit, ReplaceMatch) else None
+    problems = edit.resolved(outline) if isinstance(edit, ReplaceMatch) else None
     return isinstance(problems, tuple) and all(
         edit.already_satisfied(problem, outline)
         or (problem.code is Code.SECTION_NOT_FOUND and not problem.candidates)

@@ -186,7 +186,7 @@ def _fields(kind: type[Value], given: Mapping[str, object]) -> dict[str, Any]:
             fields[camel_case(name)] = _json(value)
     found = _read(kind, fields)
     if isinstance(found, tuple):
-        raise Refused(found)
+        raise Refused(*found)
     return fields
 
 

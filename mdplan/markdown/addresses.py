@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.diagnostics import Candidate, Code, Diagnostic, Refused, or_problem
 from mdplan.markdown.headings import canonical_heading, canonical_names, heading_title, section_id_digits
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import without_attributes
@@ -21,9 +21,7 @@ _SEPARATORS: Final = (" > ", ">", " / ", "/", " » ", " → ", "::")
 _MOST_CANDIDATES: Final = 10
 
 
-def find_by_path(
-    outline: Outline, path: Sequence[str], occurrence: int | None = None
-) -> Section | Diagnostic:
+def find_by_path(outline: Outline, path: Sequence[str], occurrence: int | None = None) -> Section:
     """Find the section whose full path ends in `path`, element by element.
 
     Tiers, the first that matches wins: exact full path, exact suffix, canonical full path, canonical
@@ -33,23 +31,23 @@ def find_by_path(
 
     Errors: INVALID_HEADING_PATH, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
     """
-    problem = _invalid(path)
-    if problem is not None:
-        return problem
+    _check(path)
     if not path:
         return outline.sections[0]
     named = outline.derived(_named, tuple(path))
-    return _pick(named, path, occurrence) if named else _not_found(outline, path)
+    if not named:
+        raise Refused(_not_found(outline, path))
+    return _pick(named, path, occurrence)
 
 
-def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
+def find_by_id(outline: Outline, reference: str) -> Section:
     """Find the section whose ID starts with `reference` (8 hex digits or more, ``sha256-`` optional).
 
     Errors: INVALID_ARGUMENT, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
     """
     digits = section_id_digits(reference)
     if digits is None:
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             say("{sectionId} is not `sha256-` and at least 8 hex digits"),
             say("copy a {sectionId} from {step ids}"),
         )
@@ -57,16 +55,16 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
     if len(sections) == 1:
         return sections[0]
     if sections:
-        return _ambiguous(
-            sections, f"section ID prefix `{digits}`", say("give more digits of the {sectionId}")
+        raise Refused(
+            _ambiguous(sections, f"section ID prefix `{digits}`", say("give more digits of the {sectionId}"))
         )
-    return Code.SECTION_NOT_FOUND.problem(
+    raise Code.SECTION_NOT_FOUND.refused(
         f"no section has the ID `{digits}`",
         say("an ID changes when its heading or one above it is renamed: take a current one from {step ids}"),
     )
 
 
-def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
+def find_by_anchor(outline: Outline, anchor: str) -> Section:
     """Find the section whose heading has `anchor`: its own, one of lines above it, or GitHub's.
 
     A leading ``#`` is ignored, and so is whether characters are composed.
@@ -78,7 +76,7 @@ def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
     if section is not None:
         return section
     nearest = nearest_names(name, outline.anchors)
-    return Code.ANCHOR_NOT_FOUND.problem(
+    raise Code.ANCHOR_NOT_FOUND.refused(
         "no heading has that anchor",
         f"nearest: {', '.join(f'`{anchor}`' for anchor in nearest)}"
         if nearest
@@ -172,21 +170,25 @@ def _matches(
     return not full or here is None or here.is_root
 
 
-def _pick(sections: Sequence[Section], path: Sequence[str], occurrence: int | None) -> Section | Diagnostic:
+def _pick(sections: Sequence[Section], path: Sequence[str], occurrence: int | None) -> Section:
     if occurrence is not None and 1 <= occurrence <= len(sections):
         return sections[occurrence - 1]
     if occurrence is not None:
-        return _ambiguous(
-            sections,
-            _path_text(path),
-            say("{occurrence} goes from 1 to {}, not {}", len(sections), occurrence),
+        raise Refused(
+            _ambiguous(
+                sections,
+                _path_text(path),
+                say("{occurrence} goes from 1 to {}, not {}", len(sections), occurrence),
+            )
         )
     if len(sections) == 1:
         return sections[0]
-    return _ambiguous(
-        sections,
-        _path_text(path),
-        say("give the {sectionId} of one of them, a longer {headingPath}, or {occurrence} (1-based)"),
+    raise Refused(
+        _ambiguous(
+            sections,
+            _path_text(path),
+            say("give the {sectionId} of one of them, a longer {headingPath}, or {occurrence} (1-based)"),
+        )
     )
 
 
@@ -201,15 +203,16 @@ def _ambiguous(sections: Sequence[Section], address: str, hint: str) -> Diagnost
     )
 
 
-def _invalid(path: Sequence[str]) -> Diagnostic | None:
+def _check(path: Sequence[str]) -> None:
+    """Refuse what cannot be a heading path. Errors: INVALID_HEADING_PATH."""
     # A nested heading can be one more.
     if len(path) > MAX_LEVEL + 1:
         problem = f"it has {len(path)} elements, and headings go {MAX_LEVEL} levels deep"
     elif any("\n" in element or "\r" in element for element in path):
         problem = "an element has a line break"
     else:
-        return None
-    return Code.INVALID_HEADING_PATH.problem(
+        return
+    raise Code.INVALID_HEADING_PATH.refused(
         say("{headingPath} cannot name a section: {}", problem),
         'give the headings from outer to inner, as in ["Guide", "Install"]',
     )
@@ -249,7 +252,7 @@ def _as_several(outline: Outline, path: Sequence[str]) -> Section | None:
     for separator in _SEPARATORS:
         elements = [element.strip() for element in path[0].split(separator)]
         if 1 < len(elements) <= MAX_LEVEL and all(elements):
-            section = find_by_path(outline, elements)
+            section = or_problem(find_by_path, outline, elements)
             if isinstance(section, Section):
                 return section
     return None

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, Refused
 from mdplan.markdown.block_tree import parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import has_site_syntax
@@ -194,7 +194,7 @@ class _OurExtension:
 # --- Edits that format whole lines of a document, if they keep what it shows
 
 
-def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnostic:
+def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...]:
     """Return edits that format the whole lines of `span`, whole root blocks; blank ones at its end stay.
 
     Errors: FORMATTER_FAILED where mdformat is not installed, or stops, or the HTML would be another one.
@@ -202,17 +202,17 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
     line = outline.source.lines.line_at(span.start)
     text, definitions = to_lf(outline.text_of(span)), outline.inline.definitions
     if outline.tree.nesting_limit:
-        return _failed(line, "the file is nested deeper than the parser goes")
+        raise Refused(_failed(line, "the file is nested deeper than the parser goes"))
     of_site = outline.slugs.is_counted_up or has_site_syntax(outline)
     blocks = format_blocks(text, definitions, of_site=of_site)
     if isinstance(blocks, str):
-        return _NOT_INSTALLED if blocks == NOT_INSTALLED else _failed(line, blocks)
+        raise Refused(_NOT_INSTALLED if blocks == NOT_INSTALLED else _failed(line, blocks))
     edits = EditList.of(_edits(outline.source, line - 1, blocks, of_site=of_site))
     assert isinstance(edits, EditList), "blocks do not overlap"
     body = outline.body_start
     before, after = (to_lf(text[body:]) for text in (outline.source.text, edits.apply(outline.source.text)))
     if _headings(before) != _headings(after):
-        return _failed(line, "its headings would not be the same")
+        raise Refused(_failed(line, "its headings would not be the same"))
     try:
         # Footnotes, and an item before what follows it, look at text that is far away.
         is_same = rendered_html(before, {}) == rendered_html(after, {})
@@ -220,7 +220,7 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
     except RecursionError:
         other = 1
     if other is not None:
-        return _failed(line + other - 1, "it would not be rendered as it is now")
+        raise Refused(_failed(line + other - 1, "it would not be rendered as it is now"))
     return edits.edits
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Refused
 from mdplan.markdown.block_tree import is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind, task_mark
 from mdplan.markdown.headings import heading_title
@@ -81,7 +81,7 @@ class ItemText:
 
 def insert_item(
     outline: Outline, listing: MarkdownList, position: int, item: ItemText, *, follows: bool = True
-) -> ItemInsertion | Diagnostic:
+) -> ItemInsertion:
     """Return the insertion of `item` so that it gets the 0-based `position` in `listing`.
 
     Where marks of what is around the list are at that place, it goes before them if it `follows` on an item.
@@ -94,21 +94,19 @@ def insert_item(
     neighbour = max(position - 1, 0)
     marker = outline.lists.marker(listing, neighbour)
     if marker is None:
-        return _unverified(listing.items[neighbour].first_line)
+        raise _unverified(listing.items[neighbour].first_line)
     if listing.is_ordered and position:
         number = marker.number + (0 if _repeats_one_number(outline, listing) else 1)
         digits = str(min(number, _HIGHEST_NUMBER))
         width = len(marker.text) - 1 if marker.text.startswith("0") else 0
         marker = replace(marker, text=digits.zfill(width) + listing.block.markup)
-    problem = _check_item(item, marker)
-    if problem is not None:
-        return problem
+    _check_item(item, marker)
     item_lines = item.written(marker, _inner_indentation(outline, listing, marker))
     blank = [marker.prefix.rstrip(" \t")] if listing.is_spaced else []
     if position == len(listing.items):
         taken = _taken_line(outline, listing.containers, marker, listing.last_line + 1)
         if taken is not None:
-            return _would_belong(taken, "the new item")
+            raise _would_belong(taken, "the new item")
     if position == len(listing.items) or (position and follows and _mark_behind(outline, listing, neighbour)):
         last_line = _last_shown_line(listing.items[neighbour])
         return ItemInsertion(_insert_after(outline, last_line, [*blank, *item_lines], marker.prefix))
@@ -134,7 +132,7 @@ def _last_shown_line(item: ListItem) -> int:
     return shown[-1].last_line if is_paragraph else item.last_line
 
 
-def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInsertion | Diagnostic:
+def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInsertion:
     """Return the insertion of `item` as the only one of a new list at the end of another item.
 
     Its marker is of the kind of that item's; numbers start at 1. Errors: INVALID_ARGUMENT; OUTLINE_CHANGED.
@@ -142,16 +140,14 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
     parent, listing = placed.item, placed.listing
     outer = outline.lists.marker(listing, placed.position)
     if outer is None:
-        return _unverified(parent.first_line)
+        raise _unverified(parent.first_line)
     text = f"1{listing.block.markup}" if listing.is_ordered else listing.block.markup
     inner = _inner_indentation(outline, listing, outer)
     marker = replace(outer, text=text, prefix=outer.prefix + inner, spacing=" ")
-    problem = _check_item(item, marker)
-    if problem is not None:
-        return problem
+    _check_item(item, marker)
     last = parent.children[-1] if parent.children else None
     if last is not None and is_left_open(last, outline.source.text):
-        return Code.OUTLINE_CHANGED.problem(
+        raise Code.OUTLINE_CHANGED.refused(
             f"the {last.kind} at line {last.first_line} is not closed, and would swallow the item",
             "close it first, in a separate edit",
         )
@@ -192,7 +188,7 @@ def _inner_indentations(outline: Outline) -> Mapping[int | None, dict[str, None]
     return written
 
 
-def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
+def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval:
     """Return the removal of an item with all that is nested in it, and of the blank lines around it.
 
     If the first item of an ordered list goes, the next one takes its number, so that the list starts as
@@ -201,7 +197,7 @@ def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnosti
     """
     removal = _remove(outline, placed)
     loosened = _item_to_loosen(outline, placed)
-    if isinstance(removal, Diagnostic) or loosened is None:
+    if loosened is None:
         return removal
     lines = outline.source.lines
     start = lines.start(loosened.first_line)
@@ -210,7 +206,7 @@ def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnosti
     return replace(removal, edits=(*removal.edits, blank))
 
 
-def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
+def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval:
     listing, position = placed.listing, placed.position
     if len(listing.items) == 1:
         return _remove_list(outline, listing)
@@ -219,9 +215,7 @@ def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
         before: PlacedItem | None = PlacedItem(listing, position - 1)
     else:
         before = _open_item_before(outline, listing.block, containers)
-    problem = _swallowed(outline, containers, before, last + 1)
-    if problem is not None:
-        return problem
+    _check_swallowed(outline, containers, before, last + 1)
     claimed = lines.span(placed.item.first_line, last)
     if position < len(listing.items) - 1:
         return _remove_before_another(outline, placed, claimed)
@@ -242,15 +236,12 @@ def _open_item_before(outline: Outline, block: Block, containers: Containers) ->
     return None if _is_blank(outline, containers, before.item.first_line + 1) else before
 
 
-def _swallowed(
-    outline: Outline, containers: Containers, before: PlacedItem | None, line: int
-) -> Diagnostic | None:
-    """Return OUTLINE_CHANGED if the item `before` would take in the text from `line` on."""
+def _check_swallowed(outline: Outline, containers: Containers, before: PlacedItem | None, line: int) -> None:
+    """Refuse with OUTLINE_CHANGED if the item `before` would take in the text from `line` on."""
     marker = outline.lists.marker(before.listing, before.position) if before is not None else None
     taken = _taken_line(outline, containers, marker, line) if marker is not None else None
-    if before is None or taken is None:
-        return None
-    return _would_belong(taken, f"the item at line {before.item.first_line}")
+    if before is not None and taken is not None:
+        raise _would_belong(taken, f"the item at line {before.item.first_line}")
 
 
 def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, line: int) -> int | None:
@@ -266,19 +257,19 @@ def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, li
     return line if is_taken else None
 
 
-def _would_belong(line: int, item: str) -> Diagnostic:
-    return Code.OUTLINE_CHANGED.problem(
+def _would_belong(line: int, item: str) -> Refused:
+    return Code.OUTLINE_CHANGED.refused(
         f"the text at line {line} would become a part of {item}",
         say("indent it less first, or use {replace_lines}"),
     )
 
 
-def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) -> ItemRemoval | Diagnostic:
+def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) -> ItemRemoval:
     listing, position, lines = placed.listing, placed.position, outline.source.lines
     item, following = placed.item, listing.items[position + 1]
     own, other = (outline.lists.marker(listing, at) for at in (position, position + 1))
     if own is None or other is None:
-        return _unverified(item.first_line)
+        raise _unverified(item.first_line)
     mark_line = _mark_behind(outline, listing, position)
     own_lines = Span(claimed.start, lines.start(mark_line or following.first_line))
     takes_number = (
@@ -288,7 +279,7 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
     )
     is_behind_marker = listing.containers.share_line(item.first_line)
     if mark_line is not None and is_behind_marker:
-        return _in_the_way(mark_line, "remove the item")
+        raise _in_the_way(mark_line, "remove the item")
     if takes_number and not is_behind_marker and (mark_line is not None or own.prefix != other.prefix):
         # It stays where it is: what is nested in it is indented by that.
         number = TextEdit(other.span, own.text)
@@ -305,14 +296,14 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
     return ItemRemoval(claimed=claimed, deletions=(own_lines,))
 
 
-def _in_the_way(line: int, what: str) -> Diagnostic:
-    return Code.OUTLINE_CHANGED.problem(
+def _in_the_way(line: int, what: str) -> Refused:
+    return Code.OUTLINE_CHANGED.refused(
         f"line {line}, between two items, closes or opens what is around one of them",
         say("{} with {replace_lines}", what),
     )
 
 
-def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagnostic:
+def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval:
     """Return the removal of a list of one item, and of quotes that hold nothing else."""
     lines, containers, block = outline.source.lines, listing.containers, listing.block
     first, last = block.first_line, _last_line_with_attributes(outline, listing)
@@ -322,11 +313,9 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
             break
         first, last = quote.first_line, quote.last_line
         block, containers = quote, containers.outer or Containers()
-    problem = _swallowed(outline, containers, _open_item_before(outline, block, containers), last + 1)
-    if problem is not None:
-        return problem
+    _check_swallowed(outline, containers, _open_item_before(outline, block, containers), last + 1)
     if containers.share_line(first):
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             f"the item at line {first} is all that the item around it begins with",
             say("remove the outer item, or give it other text with {replace_match} or {replace_lines}"),
         )
@@ -401,7 +390,7 @@ def _insert_after(outline: Outline, line: int, new_lines: list[str], prefix: str
 
 def _insert_before(
     outline: Outline, listing: MarkdownList, position: int, new_lines: list[str], prefix: str
-) -> ItemInsertion | Diagnostic:
+) -> ItemInsertion:
     """Insert whole lines before the item at `position`, which may be after an outer marker."""
     lines = outline.source.lines
     first = listing.items[position].first_line
@@ -411,7 +400,7 @@ def _insert_before(
         return ItemInsertion(TextEdit.insert(lines.start(first), text), leads=True)
     marker = outline.lists.marker(listing, position)
     if marker is None:
-        return _unverified(first)
+        raise _unverified(first)
     return ItemInsertion(TextEdit.insert(marker.span.start, text.removeprefix(prefix) + prefix), leads=True)
 
 
@@ -451,15 +440,15 @@ def _interrupts(outline: Outline, block: Block) -> bool:
     return block.kind in _INTERRUPTING
 
 
-def _unverified(line: int) -> Diagnostic:
+def _unverified(line: int) -> Refused:
     """Return INVALID_ARGUMENT for the item at `line`, whose marker the source does not show."""
-    return Diagnostic.invalid(
+    return Code.INVALID_ARGUMENT.refused(
         f"the marker of the item at line {line} could not be found in the source",
         say("use {replace_lines} or {insert_lines} there"),
     )
 
 
-def read_item(markdown: str) -> ItemText | Diagnostic:
+def read_item(markdown: str) -> ItemText:
     """Read `markdown` as one item, without the marker that it starts with and its indentation.
 
     Errors: EMPTY_CONTENT; INVALID_ARGUMENT for more than one item.
@@ -469,17 +458,15 @@ def read_item(markdown: str) -> ItemText | Diagnostic:
     blocks = parse_blocks(text, LineIndex(text)).roots
     if blocks and blocks[0].kind is BlockKind.LIST:
         inner = _without_marker(text)
-        if isinstance(inner, Diagnostic):
-            return inner
         text, blocks = inner, parse_blocks(inner, LineIndex(inner)).roots
     if payload.is_blank or not text.strip(" \t\n"):
-        return Code.EMPTY_CONTENT.problem(say("{item} is empty"), "give the text of the item")
+        raise Code.EMPTY_CONTENT.refused(say("{item} is empty"), "give the text of the item")
     lines = tuple(line if line.strip(" \t") else "" for line in text.split("\n"))
     return ItemText(lines, text_without_box(blocks[0], task_mark(blocks[0], text)) if blocks else "")
 
 
-def _check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
-    """Return a problem if `item` after `marker` would not be one item, or would swallow what follows it.
+def _check_item(item: ItemText, marker: ItemMarker) -> None:
+    """Refuse if `item` after `marker` would not be one item, or would swallow what follows it.
 
     Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
     """
@@ -489,20 +476,19 @@ def _check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
     lists = Lists(tree, lines).all
     is_one = len(tree.roots) == 1 and len(lists) > 0 and len(lists[0].items) == 1
     if not is_one or lists[0].block.markup != marker.text[-1] or lists[0].last_line != lines.count:
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             f"after the marker `{marker.text}` this text would not be one item",
             "put a backslash before the character that makes it another block",
         )
     left_open = next((block for block in lists[0].items[0].children if is_left_open(block, text)), None)
-    if left_open is None:
-        return None
-    return Code.OUTLINE_CHANGED.problem(
-        f"item leaves the {left_open.kind} of its line {left_open.first_line} open",
-        "close the fence, comment or tag in the item",
-    )
+    if left_open is not None:
+        raise Code.OUTLINE_CHANGED.refused(
+            f"item leaves the {left_open.kind} of its line {left_open.first_line} open",
+            "close the fence, comment or tag in the item",
+        )
 
 
-def _without_marker(text: str) -> str | Diagnostic:
+def _without_marker(text: str) -> str:
     """Return the content of the one item that `text` is. Errors: INVALID_ARGUMENT."""
     lines = LineIndex(text)
     tree = parse_blocks(text, lines)
@@ -510,7 +496,7 @@ def _without_marker(text: str) -> str | Diagnostic:
     listing: MarkdownList = lists.all[0]
     marker = lists.marker(listing, 0)
     if len(tree.roots) > 1 or len(listing.items) > 1 or marker is None:
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             say("{item} is a list; it must be the text of one item"),
             "send one edit for each item, with the text after its marker",
         )
@@ -536,7 +522,7 @@ _MOST_DIGITS: Final = 9
 
 def shifted_numbers(
     outline: Outline, listing: MarkdownList, position: int, shift: int
-) -> tuple[TextEdit, ...] | Diagnostic:
+) -> tuple[TextEdit, ...]:
     """Return edits that add `shift` to the numbers of the items from the 0-based `position` on.
 
     A list of bullets, or of items that repeat one number, has no edits. Errors: INVALID_ARGUMENT for an item
@@ -555,7 +541,7 @@ def shifted_numbers(
         text = digits + listing.block.markup
         is_wider = marker is None or len(text) != len(marker.text)
         if marker is None or len(digits) > _MOST_DIGITS or (is_wider and item.first_line != item.last_line):
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 f"the item at line {item.first_line} cannot get the number `{digits}`: its other lines are "
                 "indented by the width of the old one",
                 say("leave renumber out, or give the items their numbers with {replace_lines}"),
@@ -570,7 +556,7 @@ _BY_HAND: Final = say("{} with {replace_lines}", _SORT)
 
 def sort_items(
     outline: Outline, listing: MarkdownList, key: Callable[[ListItem], str], *, descending: bool
-) -> tuple[TextEdit, ...] | Diagnostic:
+) -> tuple[TextEdit, ...]:
     """Return edits that sort the items of `listing` by their keys; equal keys keep their order.
 
     An item keeps its bytes, nested blocks included. Numbers and blank lines between items stay where they
@@ -584,41 +570,37 @@ def sort_items(
     marks = (_mark_behind(outline, listing, position) for position in range(len(items) - 1))
     mark_line = next(filter(None, marks), None)
     if mark_line is not None:
-        return _in_the_way(mark_line, _SORT)
+        raise _in_the_way(mark_line, _SORT)
     markers: list[ItemMarker] = []
     for position, item in enumerate(items):
         marker = outline.lists.marker(listing, position)
         if marker is None:
-            return _unverified(item.first_line)
+            raise _unverified(item.first_line)
         markers.append(marker)
     edits: list[TextEdit] = []
     for position, moved in enumerate(order):
         if position == moved:
             continue
-        problem = _cannot_move(items[moved], markers[moved], markers[position], listing)
-        if problem is not None:
-            return problem
+        _check_move(items[moved], markers[moved], markers[position], listing)
         text = markers[position].text + outline.text_of(_content_span(outline, items[moved], markers[moved]))
         old = _content_span(outline, items[position], markers[position])
         edits.append(TextEdit(Span(markers[position].span.start, old.end), text))
-    return _changed_blocks(outline, listing, order, edits) or tuple(edits)
+    _check_blocks(outline, listing, order, edits)
+    return tuple(edits)
 
 
-def _cannot_move(
-    item: ListItem, own: ItemMarker, other: ItemMarker, listing: MarkdownList
-) -> Diagnostic | None:
-    """Return INVALID_ARGUMENT if the lines of `item` would not belong to it after the marker `other`."""
+def _check_move(item: ListItem, own: ItemMarker, other: ItemMarker, listing: MarkdownList) -> None:
+    """Refuse with INVALID_ARGUMENT if the lines of `item` would not belong to it after the marker `other`."""
     if own.prefix != other.prefix or listing.containers.share_line(item.first_line):
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             f"the item at line {item.first_line} is not indented like the item whose place it takes",
             "indent all items of the list alike first",
         )
     if item.last_line > item.first_line and len(own.text) != len(other.text):
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             f"the item at line {item.first_line} has several lines, and its number would get another width",
             _BY_HAND,
         )
-    return None
 
 
 def _content_span(outline: Outline, item: ListItem, marker: ItemMarker) -> Span:
@@ -626,25 +608,25 @@ def _content_span(outline: Outline, item: ListItem, marker: ItemMarker) -> Span:
     return Span(marker.span.end, outline.source.lines.content_end(_last_shown_line(item)))
 
 
-def _changed_blocks(
+def _check_blocks(
     outline: Outline, listing: MarkdownList, order: Sequence[int], edits: Sequence[TextEdit]
-) -> Diagnostic | None:
-    """Return OUTLINE_CHANGED unless the result of `edits` parses as the same items in the new `order`."""
+) -> None:
+    """Refuse `edits` whose result does not parse as the same items in the new `order`."""
     edit_list = EditList(tuple(edits))
     result = outline.edited(edit_list, Source.from_text(edit_list.apply(outline.source.text)))
     start = listing.block.span.start
     sorted_list = next((other for other in result.lists.all if other.block.span.start == start), None)
     if (
-        sorted_list is not None
-        and sorted_list.last_line == listing.last_line
-        and [_shape(item) for item in sorted_list.items]
-        == [_shape(listing.items[position]) for position in order]
-        and len(result.lists.all) == len(outline.lists.all)
+        sorted_list is None
+        or sorted_list.last_line != listing.last_line
+        or [_shape(item) for item in sorted_list.items]
+        != [_shape(listing.items[position]) for position in order]
+        or len(result.lists.all) != len(outline.lists.all)
     ):
-        return None
-    return Code.OUTLINE_CHANGED.problem(
-        f"in the new order the list at line {listing.block.first_line} would parse as other blocks", _BY_HAND
-    )
+        raise Code.OUTLINE_CHANGED.refused(
+            f"in the new order the list at line {listing.block.first_line} would parse as other blocks",
+            _BY_HAND,
+        )
 
 
 def _shape(item: ListItem) -> object:

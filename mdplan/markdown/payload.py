@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from mdplan.diagnostics import Code
 from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.block_tree import BlockTree, is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
@@ -16,6 +17,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_edges, line_end_around, to_lf, with_line_ends
 from mdplan.text.source import Source
+from mdplan.words import say
 
 _BLANK: Final = " \t\n"
 
@@ -74,34 +76,32 @@ def _parsed(text: str) -> Payload:
     return Payload(text, parse_blocks(text, LineIndex(text)))
 
 
-def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = None) -> Payload | int:
+def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = None) -> Payload:
     """Add one number to the levels of all headings of `payload`.
 
     Headings are never lifted. The number is just enough that the shallowest of them is at level
     `shallowest` or deeper. With `own_level` the first heading is brought to that level, and is not part of
-    this. Where a heading would go below level 6, the level that it would have is returned. A setext heading
-    that goes below level 2 becomes ATX.
+    this. A setext heading that goes below level 2 becomes ATX. Errors: HEADING_LEVEL_OVERFLOW.
     """
     levels = [block.level for block in payload.headings]
     own = [own_level] if own_level is not None else []
     shift = max(0, shallowest - min(levels[len(own) :], default=shallowest))
-    return _with_levels(payload, [*own, *(level + shift for level in levels[len(own) :])])
-
-
-def _with_levels(payload: Payload, levels: Sequence[int]) -> Payload | int:
-    """Return `payload` with its headings at `levels`; the deepest of these if it is below level 6."""
+    levels = [*own, *(level + shift for level in levels[len(own) :])]
     deepest = max(levels, default=0)
     if deepest > MAX_LEVEL:
-        return deepest
+        raise Code.HEADING_LEVEL_OVERFLOW.refused(
+            f"a heading would be at level {deepest}; the maximum is {MAX_LEVEL}",
+            say('use fewer heading levels, or {levels="verbatim"}'),
+        )
     source = Source.from_text(payload.text)
     edits: list[TextEdit] = []
     for block, level in zip(payload.headings, levels, strict=True):
         title = " ".join(line.strip() for line in block.content.split("\n"))
-        own = with_level(source, block, level)
+        levelled = with_level(source, block, level)
         # A heading of several lines becomes one of one line.
         whole = Span(block.span.start, source.lines.content_end(block.last_line))
         as_atx = atx_heading(level, title) or f"{'#' * level} {title}"
-        edits += (TextEdit(whole, as_atx),) if own is None else own
+        edits += (TextEdit(whole, as_atx),) if levelled is None else levelled
     return read_payload(EditList(tuple(edits)).apply(payload.text)) if edits else payload
 
 

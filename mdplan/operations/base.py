@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic.alias_generators import to_camel
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, Refused, or_problem, or_problems
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
@@ -19,7 +19,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
-from mdplan.words import Argument, Arguments, say
+from mdplan.words import Argument, Arguments, either, say
 
 if TYPE_CHECKING:
     from mdplan.data.tree import Change
@@ -285,7 +285,7 @@ class Operation(WireModel, ABC):
         del path
         return None
 
-    def located(self, outline: Outline) -> "Operation | Diagnostic":
+    def located(self, outline: Outline) -> Self:
         """The same edit with line numbers instead of hashes of lines. Errors: TEXT_MISMATCH."""
         del outline
         return self
@@ -326,8 +326,8 @@ class Operation(WireModel, ABC):
 
         Lines whose hashes no other lines of `outline` have are found again.
         """
-        located = self.located(outline)
-        is_found = isinstance(located, Operation) and located.is_located
+        located = or_problem(self.located, outline)
+        is_found = not isinstance(located, Diagnostic) and located.is_located
         return tuple(
             str(field.alias)
             for name, field in type(self).model_fields.items()
@@ -342,18 +342,22 @@ class Operation(WireModel, ABC):
         del base, current
         return {}
 
-    @abstractmethod
-    def resolve(self, outline: Outline) -> Resolution | Problems:
-        """Text edits against the base `outline`, or all that is wrong with this edit."""
+    def resolved(self, outline: Outline) -> Resolution | Problems:
+        """What the edit does where hashes of lines say that its lines are, or all that is wrong with it."""
+        return or_problems(lambda: self.located(outline).resolve(outline))
 
-    def resolve_second_pass(self, outline: Outline) -> Resolution | Problems:
+    @abstractmethod
+    def resolve(self, outline: Outline) -> Resolution:
+        """Text edits against the base `outline`. Raises `Refused` with all that is wrong with this edit."""
+
+    def resolve_second_pass(self, outline: Outline) -> Resolution:
         """Text edits against `outline`, the result of all other edits; for those that are made last.
 
         Two with the same claims make the same text.
         """
         raise NotImplementedError
 
-    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution | Problems:
+    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution:
         """Text edits against the base `outline` of `other_file`, to which the blocks `exported` go."""
         raise NotImplementedError
 
@@ -368,6 +372,12 @@ def _counts(name: str, value: object) -> bool:
         return value not in (None, "all")
     is_index = isinstance(value, WireModel) and getattr(value, "index", None) is not None
     return is_index or (name in _COUNTED and value is not None)
+
+
+def with_way_to_create(problem: Diagnostic, made: str = "it") -> Diagnostic:
+    """`problem` of what is missing, with the field that would have it made."""
+    hint = either(say("{createIfMissing=true} would make {}", made), problem.hint, joint="; ")
+    return replace(problem, hint=hint)
 
 
 def occurs_once(text: str, wanted: str) -> bool:
@@ -423,30 +433,32 @@ class SectionTargeted(Operation):
     def _given_targets(self) -> list[str]:
         return [name for name in _SECTION_TARGETS if getattr(self, name) is not None]
 
-    def find_section(self, outline: Outline) -> Section | Diagnostic:
+    def named_section(self, outline: Outline) -> Section | None:
+        """The section that `find_section` finds; None where the edit names none."""
+        return self.find_section(outline) if self._given_targets() else None
+
+    def find_section(self, outline: Outline) -> Section:
         """The target section, after the guards on it.
 
         Errors: those of `find_by_path`, `find_by_id` and `find_by_anchor`; INVALID_ARGUMENT for a preamble
         or nested heading that the operation does not accept; SECTION_CHANGED.
         """
         section = self._find(outline)
-        if isinstance(section, Diagnostic):
-            return section
         if section.is_root and not self.accepts_root:
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 f"{self.op} needs a heading, and the preamble has none", "name a section that has a heading"
             )
         if section.nested and not self.accepts_nested:
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 f"the heading at line {section.heading_line} is in a quote or list: it has no section",
                 say("nested headings can be renamed; for other text use {replace_match} or {replace_range}"),
             )
         if self.section_sha256 and outline.hashed_part(section, self.section_sha256) is None:
             now = outline.section_sha256(section)
-            return Code.SECTION_CHANGED.of(first=section.first_line, last=section.last_line, now=now)
+            raise Refused(Code.SECTION_CHANGED.of(first=section.first_line, last=section.last_line, now=now))
         return section
 
-    def _find(self, outline: Outline) -> Section | Diagnostic:
+    def _find(self, outline: Outline) -> Section:
         if self.section_id is not None:
             return find_by_id(outline, self.section_id)
         if self.anchor is not None:
@@ -583,7 +595,7 @@ class Proof(Enum):
     ALL = 2
 
 
-def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, Proof] | Diagnostic:
+def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, Proof]:
     """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
 
     What moved is found again where no other lines have these hashes. They prove the text where each
@@ -601,7 +613,7 @@ def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, Proo
         return LinesField(start=places[0], end=places[0] + lines.end - lines.start), proof
     named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
     listed = ", ".join(map(str, places[:_MOST_LISTED]))
-    return Code.TEXT_MISMATCH.problem(
+    raise Code.TEXT_MISMATCH.refused(
         f"`{named}` is another text now"
         if not places
         else f"`{named}` is another text now, and {len(places)} places have those hashes (lines {listed})",
@@ -685,7 +697,7 @@ class _ContradictionError(Exception):
     """Two forms of one option disagree; the text names them."""
 
 
-def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:
+def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any]:
     """`fields` of a match operation in their flat form.
 
     Folded: `expectedMatches`; `expectedMatchCount: {min, max}`; `matchSelection` as a number,
@@ -700,9 +712,11 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic
         _fold_exclusions(folded)
         _fold_scope(folded)
     except _ContradictionError as contradiction:
-        return Diagnostic.invalid(str(contradiction), "give each option once, in its flat form")
+        raise Code.INVALID_ARGUMENT.refused(
+            str(contradiction), "give each option once, in its flat form"
+        ) from None
     if folded.get("occurrence") is not None and not {"heading", "headingPath"} & folded.keys():
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             say("{occurrence} picks one of several equal headings, not a match"),
             say("use {} for the match", Argument("matchSelection", str(folded["occurrence"]))),
         )

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused, both
 from mdplan.markdown import region_edits
 from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.blocks import Block
@@ -51,28 +51,20 @@ class ReplaceRegion(Operation):
         default=None, description="The text of the region as it is now; blank lines around it do not count."
     )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One replacement.
 
         Errors: REGION_NOT_FOUND, TEXT_MISMATCH; OUTLINE_CHANGED for a payload that leaves a fence or comment
         open; INVALID_ARGUMENT for markers in it that make pairs with those of the file, and for several lines
         where the region is inside a line.
         """
-        old = find_region(outline, self.region)
-        payload = self._payload()
-        problems = [each for each in (old, payload) if isinstance(each, Diagnostic)]
-        if isinstance(old, region_edits.RegionText):
-            problems += self._mismatch(outline, old)
-        if problems or isinstance(old, Diagnostic) or isinstance(payload, Diagnostic):
-            return tuple(problems)
+        old, payload = both(lambda: self._old(outline), self._payload)
         if old.lines is None and old.region.start.line == old.region.end.line and not old.is_alone:
             text = text_in_line(outline, old.region.inside, payload.text.strip(" \t\n"))
-            if isinstance(text, Diagnostic):
-                return (text,)
             payload = payload if text in payload.text else read_payload(text)
         edit = region_edits.replace_region_text(outline, old, payload)
         if edit is None:
-            return (inside_of_a_line(old.region, say("{markdown} has several lines"), "give one line"),)
+            raise Refused(inside_of_a_line(old.region, say("{markdown} has several lines"), "give one line"))
         claim = claim_of_region(outline, old.region)
         return Resolution(
             claims=(claim,),
@@ -81,10 +73,10 @@ class ReplaceRegion(Operation):
             is_evidence=self.expected_text is not None,
         )
 
-    def _payload(self) -> Payload | Diagnostic:
+    def _payload(self) -> Payload:
         payload = read_payload(self.markdown)
         if payload.left_open:
-            return Code.OUTLINE_CHANGED.problem(
+            raise Code.OUTLINE_CHANGED.refused(
                 f"markdown leaves the {payload.left_open.kind} of its line "
                 f"{payload.left_open.first_line} open, which would swallow the end marker",
                 "close the fence, comment or tag in the payload",
@@ -93,26 +85,28 @@ class ReplaceRegion(Operation):
             return payload
         markers = find_regions(Outline(Source.from_text(payload.text)))
         if self.region in markers.by_name or markers.unpaired:
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 "markdown contains markers of the region itself, or markers without their other half",
                 "leave the marker comments out: those of the file stay",
             )
         return payload
 
-    def _mismatch(self, outline: Outline, old: region_edits.RegionText) -> list[Diagnostic]:
+    def _old(self, outline: Outline) -> region_edits.RegionText:
+        """The region, after the guard on its text."""
+        old = find_region(outline, self.region)
         if self.expected_text is None:
-            return []
+            return old
         expected = read_payload(self.expected_text).text
         if old.lines is None:
             expected = expected.strip(" \t")
         if expected == old.content:
-            return []
+            return old
         problem = Code.TEXT_MISMATCH.problem(
             say("the text of `{}` at {} is not {expectedText}", self.region, lines_of_region(old.region)),
             say("read the region again; {expectedText} is the text between its markers"),
             place=outline.source.lines.position(old.region.start.span.start),
         )
-        return [with_nearest_lines(outline, problem, self.expected_text, old.region.inside)]
+        raise Refused(with_nearest_lines(outline, problem, self.expected_text, old.region.inside))
 
 
 _Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
@@ -156,27 +150,23 @@ class UpdateToc(Operation):
             raise ValueError(say("{maxLevel} is less than {minLevel}"))
         return self
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """The claim on the region. Errors: REGION_NOT_FOUND."""
         found = find_region(outline, self.region)
-        if isinstance(found, Diagnostic):
-            return (found,)
         claim = claim_of_region(outline, found.region)
         return Resolution(claims=(claim,), section=outline.section_at(claim.span.start), is_evidence=True)
 
-    def resolve_second_pass(self, outline: Outline) -> Resolution | Problems:
+    def resolve_second_pass(self, outline: Outline) -> Resolution:
         """One replacement in the result; the claim on the region shows which one it is.
 
         Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region is inside a line of text.
         """
         found = find_region(outline, self.region)
-        if isinstance(found, Diagnostic):
-            return (found,)
         has_lines = found.lines is not None or found.is_alone
         contents = read_payload(self._contents(outline, found))
         edit = region_edits.replace_region_text(outline, found, contents) if has_lines else None
         if edit is None:
-            return (inside_of_a_line(found.region, "a list needs separate lines", "use another region"),)
+            raise Refused(inside_of_a_line(found.region, "a list needs separate lines", "use another region"))
         is_new = edit.new_text != outline.text_of(edit.span)
         return Resolution(claims=(claim_of_region(outline, found.region),), edits=(edit,) if is_new else ())
 
@@ -241,23 +231,16 @@ class ReplaceCodeBlock(SectionTargeted):
         default=None, description="The code as it is now; the last line end is optional."
     )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """Edits of code and fences.
 
         Errors: those of the target; CODE_BLOCK_NOT_FOUND, OUTLINE_CHANGED, TEXT_MISMATCH; INVALID_ARGUMENT
         for code with its fences.
         """
-        section = self.find_section(outline) if self._given_targets() else None
-        if isinstance(section, Diagnostic):
-            return (section,)
+        section = self.named_section(outline)
         fence = self._fence(outline, section)
-        problem = (
-            fence
-            if isinstance(fence, Diagnostic)
-            else self._fences(outline, fence) or self._mismatch(outline, fence)
-        )
-        if isinstance(problem, Diagnostic) or isinstance(fence, Diagnostic):
-            return (problem,) if problem else ()
+        self._check_fences(outline, fence)
+        self._check_code(outline, fence)
         span = fence.block.span
         return Resolution(
             claims=(Claim(span=span, owner=outline.section_at(span.start).index),),
@@ -273,7 +256,7 @@ class ReplaceCodeBlock(SectionTargeted):
         fences = (read_fence(outline, block) for block in outline.tree.fences)
         return sum(each is not None and each.code == fence.code for each in fences) == 1
 
-    def _fence(self, outline: Outline, section: Section | None) -> FencedCode | Diagnostic:
+    def _fence(self, outline: Outline, section: Section | None) -> FencedCode:
         scope = outline.tree.fences if section is None else outline.tree.fences_in(section.span)
         wanted = self.code_block
         if wanted.language is not None:
@@ -286,9 +269,11 @@ class ReplaceCodeBlock(SectionTargeted):
         else:
             found = [wanted.index] if wanted.index is not None and wanted.index < len(scope) else []
         if len(found) != 1:
-            return self._not_found(scope, found)
+            raise Refused(self._not_found(scope, found))
         fence = read_fence(outline, scope[found[0]])
-        return _left_open(outline, scope[found[0]]) if fence is None else fence
+        if fence is None:
+            raise Refused(_left_open(outline, scope[found[0]]))
+        return fence
 
     def _not_found(self, scope: Sequence[Block], found: Sequence[int]) -> Diagnostic:
         place = "the section" if self._given_targets() else "the file"
@@ -302,22 +287,22 @@ class ReplaceCodeBlock(SectionTargeted):
             hint = f"it has {_listed(scope, range(len(scope)))}" if scope else "it has no fenced code blocks"
         return Code.CODE_BLOCK_NOT_FOUND.problem(message, hint)
 
-    def _fences(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
-        """INVALID_ARGUMENT for a whole code block as the new code, unless the block shows Markdown."""
+    def _check_fences(self, outline: Outline, fence: FencedCode) -> None:
+        """Refuse a whole code block as the new code, unless the block shows Markdown."""
         new = to_lf(self.markdown).strip("\n").split("\n")
         own = outline.text_of(fence.opening)[0]
         is_block = len(new) > 1 and new[0].startswith(3 * own) and set(new[-1].rstrip()) == {own}
         language = (fence_language(fence.block) or "").lower()
-        if not is_block or language in _MARKDOWN or any(map(_FENCE.match, fence.code)):
-            return None
-        return Diagnostic.invalid(
-            say("{markdown} has fences, and the block has its own"), "send the code alone, without fences"
-        )
+        if is_block and language not in _MARKDOWN and not any(map(_FENCE.match, fence.code)):
+            raise Code.INVALID_ARGUMENT.refused(
+                say("{markdown} has fences, and the block has its own"), "send the code alone, without fences"
+            )
 
-    def _mismatch(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
+    def _check_code(self, outline: Outline, fence: FencedCode) -> None:
+        """Refuse code that is not the expected one."""
         expected = self.expected_text
         if expected is None or lines_of(to_lf(expected)) == fence.code:
-            return None
+            return
         lines, block = outline.source.lines, fence.block
         start = lines.start(block.first_line + 1)
         problem = Code.TEXT_MISMATCH.problem(
@@ -326,7 +311,7 @@ class ReplaceCodeBlock(SectionTargeted):
             place=lines.position(start),
         )
         span = Span(start, lines.start(block.last_line))
-        return with_nearest_lines(outline, problem, expected, span)
+        raise Refused(with_nearest_lines(outline, problem, expected, span))
 
 
 def _listed(scope: Sequence[Block], indexes: Sequence[int]) -> str:
@@ -348,17 +333,19 @@ def _left_open(outline: Outline, block: Block) -> Diagnostic:
     )
 
 
-def find_region(outline: Outline, name: str) -> region_edits.RegionText | Diagnostic:
+def find_region(outline: Outline, name: str) -> region_edits.RegionText:
     """The one region of that name, and its text. Errors: REGION_NOT_FOUND."""
     regions = find_regions(outline)
     named = regions.by_name.get(name, ())
     if len(named) != 1:
-        return _not_found(name, regions, named)
+        raise Refused(_not_found(name, regions, named))
     found = region_edits.read_region(outline, named[0])
-    return found or Code.REGION_NOT_FOUND.problem(
-        f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same quote or list item",
-        "put both on separate lines in one of them",
-    )
+    if found is None:
+        raise Code.REGION_NOT_FOUND.refused(
+            f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same quote or list item",
+            "put both on separate lines in one of them",
+        )
+    return found
 
 
 def claim_of_region(outline: Outline, region: Region) -> Claim:

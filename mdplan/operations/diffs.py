@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
+from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Refused
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim, Operation, Resolution
@@ -59,21 +59,19 @@ class ApplyDiff(Operation):
             "leave the header out if the hunks are of this file",
         )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One text edit for each run of changed lines.
 
         Errors: INVALID_ARGUMENT for what is not a diff of the text of one file; DIFF_DOES_NOT_APPLY for every
         hunk that does not match the file.
         """
         file = self._file()
-        if isinstance(file, Diagnostic):
-            return (file,)
         hunks = [_without_bom(hunk) if outline.source.bom else hunk for hunk in file.hunks]
         found = unified_diff.HunkPlaces(outline.source.text, outline.source.lines, outline.view).place(hunks)
         misplaced = [each for each in found if isinstance(each, unified_diff.MisplacedHunk)]
         if misplaced:
             problems = tuple(_problem(outline, each) for each in misplaced[:MOST_PROBLEMS])
-            return problems if len(misplaced) <= MOST_PROBLEMS else (*problems, AND_MORE)
+            raise Refused(*problems, *([] if len(misplaced) <= MOST_PROBLEMS else [AND_MORE]))
         placed = [each for each in found if isinstance(each, unified_diff.PlacedHunk)]
         changes = [(_claim(outline, edit.span), edit) for hunk in placed for edit in _edits(outline, hunk)]
         return Resolution(
@@ -84,20 +82,20 @@ class ApplyDiff(Operation):
             is_evidence=all(hunk.hunk.old.strip() or not outline.source.text for hunk in placed),
         )
 
-    def _file(self) -> unified_diff.FileDiff | Diagnostic:
+    def _file(self) -> unified_diff.FileDiff:
         """The one file of the diff, if it changes nothing but its text."""
         if isinstance(self.files, unified_diff.NotADiff):
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 say("{diff} is not a unified diff: {}", self.files.reason), self.files.hint
             )
         if len(self.files) > 1:
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 say("{diff} changes {} files, and this edit is of one", len(self.files)),
                 say("send it as {diff} with or instead of {files}, which makes one edit of each file"),
             )
         file = self.files[0]
         if file.obstacle is not None:
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 f"diff {file.obstacle}, and only text can be edited", "leave that out of it"
             )
         for is_asked, what, operation in (
@@ -106,7 +104,7 @@ class ApplyDiff(Operation):
             (file.renames, "renames", "rename_file"),
         ):
             if is_asked:
-                return Diagnostic.invalid(
+                raise Code.INVALID_ARGUMENT.refused(
                     f"diff {what} its file, and this edit is of one that stays",
                     say("use {}, or send it as {diff} instead of {files}", operation),
                 )

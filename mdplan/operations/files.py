@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused
 from mdplan.markdown.block_tree import is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block
 from mdplan.markdown.outline import Outline
@@ -39,7 +39,7 @@ class NewFileOperation(Operation):
         except (LookupError, UnicodeEncodeError):
             return False
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One insertion into the empty text."""
         edits = (TextEdit.insert(0, self.markdown),) if self.markdown else ()
         claim = Claim(span=Span(0, 0), owner=outline.sections[0].index)
@@ -141,13 +141,13 @@ class AppendToFile(Operation):
     op: Literal["append_to_file"]
     markdown: str = Field(description="Lines to add.")
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One insertion at the end of the text. Errors: EMPTY_CONTENT, OUTLINE_CHANGED."""
         if not self.markdown:
-            return (_EMPTY,)
+            raise Refused(_EMPTY)
         last, source = outline.tree.last_root, outline.source
         if last is not None and is_left_open(last, source.text) and not self._closes(outline, last):
-            return (_swallowing(last),)
+            raise Refused(_swallowing(last))
         end = len(source.text)
         text = as_lines(outline, end, self.markdown)
         if end and not source.lines.ending(source.lines.count):
@@ -204,7 +204,7 @@ class RenameFile(Operation):
         new = edit.get("newFile")
         return file.data is None and isinstance(new, str) and file.exists(new)
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """No text edit: the planner takes the new path from here."""
         del outline  # Whatever the file contains, it stays.
         return Resolution(claims=())
@@ -229,7 +229,7 @@ class DeleteFile(Operation):
         del edit
         return file.data is None
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """The deletion of all text."""
         whole = Span(0, len(outline.source.text))
         edits = (TextEdit(whole, ""),) if len(whole) else ()

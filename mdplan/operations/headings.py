@@ -1,11 +1,12 @@
 """Operations on headings and whole sections: rename, change the level, move, order and delete."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, both, or_problem
 from mdplan.markdown.addresses import MAX_LEVEL, find_by_id, find_by_path
 from mdplan.markdown.headings import (
     canonical_heading,
@@ -30,7 +31,7 @@ from mdplan.markdown.payload import (
 )
 from mdplan.markdown.sections import Section
 from mdplan.markdown.targets import with_kept_anchors
-from mdplan.operations.base import BlockInsertion, Claim, Resolution, SectionHash, SectionTargeted
+from mdplan.operations.base import Claim, Resolution, SectionHash, SectionTargeted
 from mdplan.operations.sections import LevelFitting, SectionPosition, place_next_to
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -60,29 +61,23 @@ class RenameHeading(SectionTargeted):
     op: Literal["rename_heading"]
     new_title: str = Field(description="New heading text, one line of Markdown without leading #.")
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One replacement of the heading's text.
 
         Errors: those of the target; EMPTY_CONTENT; INVALID_ARGUMENT for a title that is no single line, or
         that the heading cannot carry.
         """
-        section = self.find_section(outline)
         title = self.new_title.strip()
-        problem = _title_problem(title)
-        problems = tuple(found for found in (section, problem) if isinstance(found, Diagnostic))
-        if isinstance(section, Diagnostic) or problems:
-            return problems
+        section, _ = both(lambda: self.find_section(outline), lambda: _check_title(title))
         assert section.heading is not None
         # What readers do not see in a heading outlives its title.
         title = title if read_content(title).id else with_kept_anchors(outline, section.heading, title)
         title = with_marks_of(title, section.heading.content)
         edit = with_title(outline.source, section.heading, title)
         if edit is None:
-            return (
-                Diagnostic.invalid(
-                    f"the heading at line {section.heading_line} cannot carry this title as one line",
-                    "escape what Markdown would read as something else than a title",
-                ),
+            raise Code.INVALID_ARGUMENT.refused(
+                f"the heading at line {section.heading_line} cannot carry this title as one line",
+                "escape what Markdown would read as something else than a title",
             )
         unchanged = outline.text_of(edit.span) == edit.new_text
         return Resolution(
@@ -98,23 +93,23 @@ class RenameHeading(SectionTargeted):
         if problem.code not in (Code.SECTION_NOT_FOUND, Code.ANCHOR_NOT_FOUND):
             return False
         path = self.heading_path or ("",)
-        return isinstance(find_by_path(outline, [*path[:-1], self.new_title]), Section)
+        return isinstance(or_problem(find_by_path, outline, [*path[:-1], self.new_title]), Section)
 
 
-def _title_problem(title: str) -> Diagnostic | None:
+def _check_title(title: str) -> None:
+    """Refuse what cannot be the text of a heading."""
     if not title:
-        return Code.EMPTY_CONTENT.problem(say("{newTitle} is empty"), "give the new text of the heading")
+        raise Code.EMPTY_CONTENT.refused(say("{newTitle} is empty"), "give the new text of the heading")
     if "\n" in title or "\r" in title:
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             say("{newTitle} has a line break, and a heading is one line"),
             say("use {append_to_section} for text below the heading"),
         )
     if _MARKS.match(title):
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             say("{newTitle} starts with heading marks; the level of the heading stays as it is"),
             "give the text alone, without #",
         )
-    return None
 
 
 class SetHeadingLevel(SectionTargeted):
@@ -132,15 +127,13 @@ class SetHeadingLevel(SectionTargeted):
         default="shift", description="shift: subsections move along; keep: they stay at their levels."
     )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One edit a heading.
 
         Errors: those of the target; HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a heading over several
         lines that would have to become ATX.
         """
         section = self.find_section(outline)
-        if isinstance(section, Diagnostic):
-            return (section,)
         assert section.heading is not None
         shift = self.level - section.level
         members = outline.members(section)
@@ -148,19 +141,15 @@ class SetHeadingLevel(SectionTargeted):
         headings = [outline.sections[index].heading for index in taken]
         deepest = max(outline.sections[index].level for index in taken) + shift
         if deepest > MAX_LEVEL:
-            return (
-                Code.HEADING_LEVEL_OVERFLOW.problem(
-                    f"a subsection would be at level {deepest}; the maximum is {MAX_LEVEL}",
-                    say('use a smaller level, or {subsections="keep"}'),
-                ),
+            raise Code.HEADING_LEVEL_OVERFLOW.refused(
+                f"a subsection would be at level {deepest}; the maximum is {MAX_LEVEL}",
+                say('use a smaller level, or {subsections="keep"}'),
             )
         edits = shift_levels(outline.source, [heading for heading in headings if heading], shift)
         if not isinstance(edits, tuple):
-            return (
-                Diagnostic.invalid(
-                    f"the heading at line {edits.first_line} has several lines and cannot become ATX",
-                    "rename it to one line first",
-                ),
+            raise Code.INVALID_ARGUMENT.refused(
+                f"the heading at line {edits.first_line} has several lines and cannot become ATX",
+                "rename it to one line first",
             )
         start = section.heading.span.start
         first, *others = [edit.span for edit in edits] or [Span(start, start)]
@@ -240,7 +229,7 @@ class MoveSection(LevelFitting):
         """The hash of that file."""
         return self.to_base_sha256
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One deletion and one insertion; with `toFile` a deletion here.
 
         Errors: those of both targets; INVALID_ARGUMENT for a place inside the section itself, or next to
@@ -249,49 +238,43 @@ class MoveSection(LevelFitting):
         """
         if self.to_file is not None:
             return self._resolve_here(outline)
-        section, to = self.find_section(outline), self._find_destination(outline)
-        problems = tuple(problem for problem in (section, to) if isinstance(problem, Diagnostic))
-        if isinstance(section, Diagnostic) or isinstance(to, Diagnostic):
-            return problems
-        wrong = self._wrong_place(outline, section, to) or _torn_enclosure(outline, [(section, section)])
-        if wrong:
-            return (wrong,)
+        section, to = both(lambda: self.find_section(outline), lambda: self._find_destination(outline))
+        self._check_place(to)
+        is_inside = to.index in outline.members(section)
+        if is_inside and (to.index != section.index or self._position in {"firstChild", "lastChild"}):
+            raise Code.INVALID_ARGUMENT.refused(
+                "a section cannot move into itself", "name a section outside it"
+            )
+        _check_enclosures(outline, section)
         place = place_next_to(outline, to, self._position)
         text = Span(section.span.start, end_of_subtree(outline, section))
         fitted = self.fitted(read_payload(outline.text_of(text)), place.level)
-        if not isinstance(fitted, Payload):
-            return (fitted,)
         taken = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
         if end_of_text_before(outline, section.span.start) <= place.offset <= section.span.end:
             # It stays where it is, and its levels may have to change.
             edits = replace_blocks(outline, text, fitted)
             return Resolution(claims=(taken,), edits=edits, section=section, destination=to)
-        return Resolution(
-            claims=(taken, Claim(span=Span(place.offset, place.offset), owner=place.parent.index)),
+        insertion = place.insertion(fitted)
+        return replace(
+            insertion,
+            claims=(taken, *insertion.claims),
             deletions=(within_enclosures(outline, section.span),),
-            insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
             section=section,
             destination=to,
         )
 
-    def _resolve_here(self, outline: Outline) -> Resolution | Problems:
+    def _resolve_here(self, outline: Outline) -> Resolution:
         """The deletion in the file that the section leaves."""
         section = self.find_section(outline)
-        if isinstance(section, Diagnostic):
-            return (section,)
-        torn = _torn_enclosure(outline, [(section, section)])
-        if torn is not None:
-            return (torn,)
+        _check_enclosures(outline, section)
         text = Span(section.span.start, end_of_subtree(outline, section))
         payload = read_payload(outline.text_of(text))
         if payload.left_open:
             line = section.first_line + payload.left_open.first_line - 1
-            return (
-                Code.OUTLINE_CHANGED.problem(
-                    f"the section leaves the {payload.left_open.kind} of line {line} open, and it "
-                    "would swallow what follows in another file",
-                    "close the fence, comment or tag first",
-                ),
+            raise Code.OUTLINE_CHANGED.refused(
+                f"the section leaves the {payload.left_open.kind} of line {line} open, and it "
+                "would swallow what follows in another file",
+                "close the fence, comment or tag first",
             )
         claim = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
         return Resolution(
@@ -301,22 +284,12 @@ class MoveSection(LevelFitting):
             exported=payload,
         )
 
-    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution | Problems:
+    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution:
         """One insertion. Errors: those of the destination, HEADING_LEVEL_OVERFLOW."""
         to = self._find_destination(outline)
-        if isinstance(to, Diagnostic):
-            return (to,)
-        wrong = _no_section_there(to, self._position)
         place = place_next_to(outline, to, self._position)
-        fitted = self.fitted(exported, place.level)
-        if wrong is not None or not isinstance(fitted, Payload):
-            return tuple(each for each in (wrong, fitted) if isinstance(each, Diagnostic))
-        return Resolution(
-            claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
-            insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
-            destination=to,
-            is_evidence=self.to_base_sha256 is not None,
-        )
+        _, fitted = both(lambda: self._check_place(to), lambda: self.fitted(exported, place.level))
+        return replace(place.insertion(fitted), destination=to, is_evidence=self.to_base_sha256 is not None)
 
     @property
     def _position(self) -> SectionPosition:
@@ -328,29 +301,18 @@ class MoveSection(LevelFitting):
         is_counted = self.to_section_id is not None and to is not None and to.repeats > 1
         return is_counted or super().needs_precondition(resolution)
 
-    def _find_destination(self, outline: Outline) -> Section | Diagnostic:
+    def _find_destination(self, outline: Outline) -> Section:
         if self.to_section_id is not None:
             return find_by_id(outline, self.to_section_id)
         return find_by_path(outline, self.to_heading_path or ())
 
-    def _wrong_place(self, outline: Outline, section: Section, to: Section) -> Diagnostic | None:
-        problem = _no_section_there(to, self._position)
-        if problem is not None:
-            return problem
-        is_inside = to.index in outline.members(section)
-        if is_inside and (to.index != section.index or self._position in {"firstChild", "lastChild"}):
-            return Diagnostic.invalid("a section cannot move into itself", "name a section outside it")
-        return None
-
-
-def _no_section_there(to: Section, position: SectionPosition) -> Diagnostic | None:
-    """Why no section can be at `position` of the section `to`; None where one can."""
-    if not to.nested and not (to.is_root and position in {"before", "after"}):
-        return None
-    return Diagnostic.invalid(
-        "no section can be there",
-        say("name another section, or use firstChild or lastChild with {toHeadingPath=[]}"),
-    )
+    def _check_place(self, to: Section) -> None:
+        """Refuse a position next to or in the section `to` where no section can be."""
+        if to.nested or (to.is_root and self._position in {"before", "after"}):
+            raise Code.INVALID_ARGUMENT.refused(
+                "no section can be there",
+                say("name another section, or use firstChild or lastChild with {toHeadingPath=[]}"),
+            )
 
 
 _LINE_END: Final = lazy_pattern(r"\r\n?|\n")
@@ -378,14 +340,12 @@ class OrderSections(SectionTargeted):
         description="Headings of subsections in their new order."
     )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One edit from the first section that changes to the last.
 
         Errors: those of the target; OUTLINE_CHANGED where the sections would be others in the new order.
         """
-        parent = self.find_section(outline) if self._given_targets() else _default_parent(outline)
-        if isinstance(parent, Diagnostic):
-            return (parent,)
+        parent = self.named_section(outline) or _default_parent(outline)
         sections = _subsections(outline, parent)
         known = zip(_ranks(self.order, sections), sections, strict=True)
         listed = [(rank, section) for rank, section in known if rank is not None]
@@ -397,9 +357,8 @@ class OrderSections(SectionTargeted):
         ]
         edits = _edits(outline, moves)
         order = _new_order(outline, moves)
-        problem = _changed_sections(outline, order, edits) or _torn_enclosure(outline, moves)
-        if problem is not None:
-            return (problem,)
+        _check_sections(outline, order, edits)
+        _check_enclosures(outline, *(section for _, section in moves))
         return Resolution(
             claims=tuple(Claim(span=edit.span, owner=None) for edit in edits),
             edits=edits,
@@ -499,42 +458,38 @@ def _new_order(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> li
     return order
 
 
-def _changed_sections(
-    outline: Outline, order: Sequence[Span], edits: Sequence[TextEdit]
-) -> Diagnostic | None:
-    """OUTLINE_CHANGED where `edits` do not make the same sections in this order, or lose a definition."""
+def _check_sections(outline: Outline, order: Sequence[Span], edits: Sequence[TextEdit]) -> None:
+    """Refuse `edits` that do not make the same sections in this order, or lose a definition."""
     if not edits:
-        return None
+        return
     wanted = [heading for span in order for heading in outline.headings_in(span)]
     made = EditList(tuple(edits))
     result = outline.edited(made, Source.from_text(made.apply(outline.source.text)))
     is_same = [(each.title, each.level) for each in result.headings] == [
         (each.title, each.level) for each in wanted
     ]
-    if is_same and first_definitions(result).keys() == first_definitions(outline).keys():
-        return None
-    return Code.OUTLINE_CHANGED.problem(
-        "in the new order the sections would parse as others",
-        "look for a code block or comment in one of them that does not end",
-        place=outline.source.lines.position(edits[0].span.start),
-    )
+    if not is_same or first_definitions(result).keys() != first_definitions(outline).keys():
+        raise Code.OUTLINE_CHANGED.refused(
+            "in the new order the sections would parse as others",
+            "look for a code block or comment in one of them that does not end",
+            place=outline.source.lines.position(edits[0].span.start),
+        )
 
 
-def _torn_enclosure(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> Diagnostic | None:
-    """OUTLINE_CHANGED where text after the tag of an enclosure that leads out of a section would stay."""
+def _check_enclosures(outline: Outline, *moved: Section) -> None:
+    """Refuse where text after the tag of an enclosure that leads out of a section would stay."""
     lines = outline.source.lines
-    for _, section in moves:
+    for section in moved:
         rest = Span(within_enclosures(outline, section.span).end, section.span.end)
         tags = {tag.line for pair in outline.enclosures.pairs for tag in pair} if len(rest) else set()
         for line in range(lines.line_at(rest.start), lines.line_at(rest.end - 1) + 1) if tags else ():
             if line not in tags and lines.content(line).strip():
-                return Code.OUTLINE_CHANGED.problem(
+                raise Code.OUTLINE_CHANGED.refused(
                     f"the block that begins or ends at line {lines.line_at(rest.start)} goes on in "
                     "another section, and text behind that line would stay",
                     "leave that section where it is, or end the block in the section first",
                     place=lines.position(rest.start),
                 )
-    return None
 
 
 class DeleteSection(SectionTargeted):
@@ -553,14 +508,11 @@ class DeleteSection(SectionTargeted):
         description="whole: with subsections; heading: the heading with its anchor lines; body: own text.",
     )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One deletion. Errors: those of the target; OUTLINE_CHANGED where text of the section would stay."""
         section = self.find_section(outline)
-        if isinstance(section, Diagnostic):
-            return (section,)
-        torn = _torn_enclosure(outline, [(section, section)]) if self.part == "whole" else None
-        if torn is not None:
-            return (torn,)
+        if self.part == "whole":
+            _check_enclosures(outline, section)
         text, span = self._spans(outline, section)
         return Resolution(
             claims=(self._claim(outline, section, text),),

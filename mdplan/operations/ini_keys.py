@@ -1,30 +1,28 @@
 """What edits of keys need for INI files: hashes of sections, what lines can hold, and whole sections."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mdplan.data import ini_edits
 from mdplan.data.address import Found
 from mdplan.data.content import DataContent
 from mdplan.data.ini import IniKey, IniOutline, IniSection, key_fault, section_fault, value_fault
 from mdplan.data.tree import Path
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused, or_problem, refuse_if
 from mdplan.markdown.front_matter_edits import data_content
 from mdplan.markdown.outline import Outline, of_source
-from mdplan.operations.base import KEYS, Claim, Resolution
-from mdplan.words import either, say
+from mdplan.operations.base import KEYS, Claim, Resolution, with_way_to_create
+from mdplan.words import say
 
 
-def section_changed(outline: Outline, content: DataContent, found: Found, sha256: str) -> Diagnostic | None:
-    """SECTION_CHANGED where the section of what was `found` has another hash; one that is new has none."""
+def check_section(outline: Outline, content: DataContent, found: Found, sha256: str) -> None:
+    """Refuse where the section of what was `found` has another hash; one that is new has none."""
     if len(found.missing) > 1:
-        absent = ini_edits.find_section(content.ini.outline, found.missing[0], None)
-        return absent if isinstance(absent, Diagnostic) else None
+        ini_edits.find_section(content.ini.outline, found.missing[0], None)
+        return
     section, ini = _section_of(content, found.path), outline.derived(of_source, IniOutline)
-    if ini.has_sha256(section, sha256):
-        return None
-    now = ini.section_sha256(section)
-    return Code.SECTION_CHANGED.of(first=section.first_line, last=section.last_line, now=now)
+    if not ini.has_sha256(section, sha256):
+        now = ini.section_sha256(section)
+        raise Refused(Code.SECTION_CHANGED.of(first=section.first_line, last=section.last_line, now=now))
 
 
 def later_sha256(base: Outline, current: Outline, address: ini_edits.IniAddress, sha256: str) -> str | None:
@@ -33,7 +31,7 @@ def later_sha256(base: Outline, current: Outline, address: ini_edits.IniAddress,
     for outline in (base, current):
         content = data_content(outline)
         assert isinstance(content, DataContent), "an INI file can always be read"
-        found = ini_edits.find_in_ini(content.ini, address, is_new=True)
+        found = or_problem(ini_edits.find_in_ini, content.ini, address, is_new=True)
         if isinstance(found, Diagnostic) or len(found.missing) > 1:
             return None
         sections.append(_section_of(content, found.path))
@@ -95,7 +93,7 @@ def replaced_section(
     *,
     sha256: str | None,
     may_create: bool,
-) -> Resolution | Problems:
+) -> Resolution:
     """Replacement of the lines that differ in the section of `address`; `sha256` is its hash, if given.
 
     Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING, SECTION_CHANGED, EMPTY_CONTENT; INVALID_ARGUMENT for a
@@ -103,29 +101,28 @@ def replaced_section(
     """
     ini, payload = content.ini.outline, ini_edits.read_ini_payload(text)
     name = ini_edits.section_name(ini, address.section or None)
-    found = ini_edits.find_in_ini(content.ini, address, is_new=False)
+    found = or_problem(ini_edits.find_in_ini, content.ini, address, is_new=False)
     problems = list(_payload_problems(name, payload))
     if isinstance(found, Diagnostic):
         is_absent = name is not None and not ini.sections_named(name)
         if not may_create and is_absent:
-            found = replace(
-                found, hint=either(say("{createIfMissing=true} would make it"), found.hint, joint="; ")
-            )
+            found = with_way_to_create(found)
         if not may_create or not is_absent or sha256 is not None or address.occurrence not in {None, 1}:
-            return (*problems, found)
+            raise Refused(*problems, found)
         assert name is not None, "what is before the first section is always there"
         problems += _fault_problem("section", section_fault(name))
+        refuse_if(problems)
         new = ini_edits.add_section(ini, name, payload.lines)
         # It comes after the keys that other edits give the last section.
-        made = Resolution(
+        return Resolution(
             claims=(Claim(span=new.span, owner=0, part=(KEYS, name)),), edits=(new,), comes_last=True
         )
-        return tuple(problems) or made
     section = _section_of(content, found.path)
-    changed = section_changed(outline, content, found, sha256) if sha256 is not None else None
-    problems += (*(() if changed is None else (changed,)), *_if_swallows(ini, section, payload))
-    if problems:
-        return tuple(problems)
+    if sha256 is not None:
+        changed = or_problem(check_section, outline, content, found, sha256)
+        problems += [] if changed is None else [changed]
+    problems += _if_swallows(ini, section, payload)
+    refuse_if(problems)
     part = (KEYS, *(map(str, found.path) if found.path else ("",)))
     return Resolution(
         claims=(Claim(span=section.body, owner=0, part=part),),

@@ -20,14 +20,23 @@ from mdplan.data.content import (
     with_dates,
     written_in,
 )
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused, or_problem, refuse_if
 from mdplan.markdown import front_matter_edits
 from mdplan.markdown.front_matter import MAX_DEPTH, Unreadable, empty_content
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base import KEYS, Claim, DataChanges, Operation, Ordinal, Resolution, SectionHash
+from mdplan.operations.base import (
+    KEYS,
+    Claim,
+    DataChanges,
+    Operation,
+    Ordinal,
+    Resolution,
+    SectionHash,
+    with_way_to_create,
+)
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
-from mdplan.words import Argument, either, say
+from mdplan.words import Argument, say
 
 # --- Shared parts of operations on data files: addresses, guards and positions.
 
@@ -114,32 +123,32 @@ class DataOperation(Operation):
         """The key that `expected_value` is of; None where it is a section."""
         return next(iter(self.keys), None)
 
-    def read(self, outline: Outline) -> Target | Diagnostic:
+    def read(self, outline: Outline) -> Target:
         """What the file says. Errors: INVALID_ARGUMENT, FRONT_MATTER_NOT_FOUND, and those of `unreadable`."""
         content = front_matter_edits.data_content(outline)
         if isinstance(content, Unreadable):
-            return front_matter_edits.unreadable(outline, content)
+            raise Refused(front_matter_edits.unreadable(outline, content))
         creates = self._created_format() if content is None else None
         if content is not None:
             return Target(content)
         if outline.format is DocumentFormat.TEXT:
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 f"{self.op} needs YAML, JSON, TOML, INI or front matter, and this file counts as plain text",
                 say('{send format="yaml"} next to {file} if it is YAML'),
             )
         if creates is not None and not self.is_guarded:
             return Target(empty_content(creates), creates)
-        return front_matter_edits.no_block(
-            may_create=creates is None and "create_if_missing" in type(self).model_fields
+        raise Refused(
+            front_matter_edits.no_block(
+                may_create=creates is None and "create_if_missing" in type(self).model_fields
+            )
         )
 
     def _created_format(self) -> DocumentFormat | None:
         """The format of front matter that may be created; None where none may."""
         return None
 
-    def find(
-        self, outline: Outline, target: Target, key: GivenKey, *, is_new: bool = False
-    ) -> Found | Diagnostic:
+    def find(self, outline: Outline, target: Target, key: GivenKey, *, is_new: bool = False) -> Found:
         """What `key` names, after the guards on it; it may be missing where it can be one that `is_new`.
 
         Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING, TEXT_MISMATCH,
@@ -154,39 +163,35 @@ class DataOperation(Operation):
             found = find_in_ini(target.content.ini, address, is_new=is_new)
         else:
             found = find(values, key, is_new=is_new)
-        if isinstance(found, Diagnostic):
-            return found
         value = tree.value_at(values, found.path)
         if found.missing and not isinstance(value, dict | list | None):
-            return other_kind(outline, target, found.path, "a map of keys")
+            raise Refused(other_kind(outline, target, found.path, "a map of keys"))
         if found.missing and not is_new:
-            return key_missing(values, found)
-        return self._guard_problem(outline, target, found) or found
+            raise Refused(key_missing(values, found))
+        self._check_guards(outline, target, found)
+        return found
 
-    def _guard_problem(self, outline: Outline, target: Target, found: Found) -> Diagnostic | None:
-        """TEXT_MISMATCH or SECTION_CHANGED where what was `found` is not what the caller expects."""
+    def _check_guards(self, outline: Outline, target: Target, found: Found) -> None:
+        """Refuse where what was `found` is not what the caller expects."""
         value = tree.value_at(target.content.values, found.path)
         if self.is_guarded and not _is_expected(target, value, self.expected_value):
-            return Code.TEXT_MISMATCH.problem(
+            raise Code.TEXT_MISMATCH.refused(
                 other_value(f"`{shown(found.path)}`", value, self.expected_value),
                 front_matter_edits.OTHER_VALUE
                 if outline.format is DocumentFormat.MARKDOWN
                 else say("to change it, send that as {expectedValue}"),
                 place=place_of(outline, target, found.path),
             )
-        if self.section_sha256 is None:
-            return None
-        from mdplan.operations.ini_keys import section_changed
+        if self.section_sha256 is not None:
+            from mdplan.operations.ini_keys import check_section
 
-        return section_changed(outline, target.content, found, self.section_sha256)
+            check_section(outline, target.content, found, self.section_sha256)
 
-    def find_existing(self, outline: Outline) -> tuple[Target, tree.Path] | Diagnostic:
+    def find_existing(self, outline: Outline) -> tuple[Target, tree.Path]:
         """Return what the file says, and the path that `key` names. Errors: those of `read` and `find`."""
         target = self.read(outline)
-        if isinstance(target, Diagnostic):
-            return target
         found = self.find(outline, target, self.key)
-        return (target, found.path) if isinstance(found, Found) else found
+        return target, found.path
 
     def resolution(
         self,
@@ -194,7 +199,7 @@ class DataOperation(Operation):
         target: Target,
         parts: Sequence[tuple[tree.Path, str]],
         changes: Sequence[tree.Change],
-    ) -> Resolution | Problems:
+    ) -> Resolution:
         """`changes` of `target`, claiming `parts`: paths, each with what of it is new, or nothing.
 
         Errors: DATA_INVALID, FRONT_MATTER_INVALID.
@@ -202,7 +207,7 @@ class DataOperation(Operation):
         try:
             splices = front_matter_edits.data_splices(outline, changes, target.creates)
         except tree.DataError as error:
-            return (front_matter_edits.cannot_change(outline, error),)
+            raise Refused(front_matter_edits.cannot_change(outline, error)) from None
         return Resolution(
             claims=tuple(_claims(outline, target, parts, splices)),
             edits=tuple(splice.edit for splice in splices),
@@ -259,10 +264,8 @@ class DataOperation(Operation):
             return tree.REMOVED
         target = Target(content)
         unguarded = self.model_copy(update={"expected_value": tree.REMOVED, "section_sha256": None})
-        found = unguarded.find(outline, target, self.guarded_key)
-        if isinstance(found, Diagnostic):
-            return tree.REMOVED
-        return tree.value_at(content.values, found.path)
+        found = or_problem(unguarded.find, outline, target, self.guarded_key)
+        return tree.REMOVED if isinstance(found, Diagnostic) else tree.value_at(content.values, found.path)
 
 
 class CreatingOperation(DataOperation):
@@ -305,7 +308,7 @@ class PlacedOperation(DataOperation):
 
     def place_in(
         self, target: Target, path: tree.Path, entry: object, moved: tree.Element | None = None
-    ) -> int | Diagnostic | None:
+    ) -> int | None:
         """Number of the entry of the list or map at `path` that `entry` goes before; None for the end.
 
         `entry` is the name of a key, or an item, and `moved` names it where it is there already.
@@ -325,16 +328,14 @@ class PlacedOperation(DataOperation):
             if target.is_ini:
                 neighbour = next(iter(cased({str(neighbour): None}, collection)))
             if neighbour not in names:
-                return key_missing(values, Found(path, (str(neighbour),)))
+                raise Refused(key_missing(values, Found(path, (str(neighbour),))))
             at = names.index(neighbour)
         else:
             found = find(collection, [neighbour])
-            if isinstance(found, Found) and found.missing and isinstance(neighbour, str):
+            if found.missing and isinstance(neighbour, str):
                 found = find(collection, f"[={neighbour}]") if neighbour in collection else found
-            if isinstance(found, Diagnostic):
-                return found
             if found.missing or not found.path or not isinstance(found.path[0], int):
-                return key_missing(values, Found(path, (str(neighbour),)))
+                raise Refused(key_missing(values, Found(path, (str(neighbour),))))
             at = found.path[0]
         return at + (self.before is None) if at + (self.before is None) < len(names) else None
 
@@ -575,39 +576,35 @@ class SetValue(PlacedOperation, CreatingOperation):
         """The keys that get values."""
         return [key for key, _ in self._wanted]
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """Replacements and insertions.
 
         Errors: those of `read`, `find` and `place_in`; INVALID_ARGUMENT where a key on its way is not a map,
         for a null in TOML, and for what no line of an INI file can hold.
         """
         target = self.read(outline)
-        if isinstance(target, Diagnostic):
-            return (target,)
         if self.markdown is not None:
             return self._section(outline, target)
         problems: list[Diagnostic] = []
         changes: list[tree.Change] = []
         parts: list[tuple[tree.Path, str]] = []
         for key, value in self._wanted:
-            outcome = self._change(outline, target, key, value)
-            if isinstance(outcome, _Wanted):
-                if (outcome.part, "") in parts:
-                    twice = say("{values} names the key `{}` twice", shown(outcome.part))
-                    problems.append(Diagnostic.invalid(twice, "name it once"))
-                parts.append((outcome.part, ""))
-                changes += [] if outcome.change is None else [outcome.change]
-            else:
-                problems += outcome
-        if problems:
-            return tuple(problems)
+            try:
+                part, change = self._change(outline, target, key, value)
+            except Refused as refused:
+                problems += refused.diagnostics
+                continue
+            if (part, "") in parts:
+                twice = say("{values} names the key `{}` twice", shown(part))
+                problems.append(Diagnostic.invalid(twice, "name it once"))
+            parts.append((part, ""))
+            changes += [] if change is None else [change]
+        refuse_if(problems)
         resolution = self.resolution(outline, target, parts, changes)
-        if not isinstance(resolution, Resolution):
-            return resolution
         warnings = tuple(front_matter_edits.type_changes(target.content.values, changes))
         return replace(resolution, warnings=(*resolution.warnings, *warnings))
 
-    def _section(self, outline: Outline, target: Target) -> Resolution | Problems:
+    def _section(self, outline: Outline, target: Target) -> Resolution:
         from mdplan.data.ini_edits import IniAddress
         from mdplan.operations.ini_keys import replaced_section
 
@@ -620,11 +617,13 @@ class SetValue(PlacedOperation, CreatingOperation):
             may_create=self.create_if_missing,
         )
 
-    def _change(self, outline: Outline, target: Target, key: GivenKey, value: object) -> "_Wanted | Problems":
-        """What is to become of `key`, or all that is wrong with that."""
-        found = self.find(outline, target, key, is_new=True)
+    def _change(
+        self, outline: Outline, target: Target, key: GivenKey, value: object
+    ) -> tuple[tree.Path, tree.Change | None]:
+        """The path that `key` names, and what is to become of it; nothing where it has its value."""
+        found = or_problem(self.find, outline, target, key, is_new=True)
         if isinstance(found, Diagnostic):
-            return (found, *null_in_toml(target, value))
+            raise Refused(found, *null_in_toml(target, value))
         language = target.content.language
         is_number = key in (self.numbers or ())
         text: Any = written_in(language, tree.spelled(str(value)) if is_number else value)
@@ -633,20 +632,15 @@ class SetValue(PlacedOperation, CreatingOperation):
             text = cased(text, old)
         is_plain = key in (self.dates or ())
         new: Any = with_dates(language, numbered(text, old)) if is_plain else text
-        problems = (*null_in_toml(target, text), *self._value_problems(target, key, found, text, new))
-        if problems:
-            return problems
+        refuse_if([*null_in_toml(target, text), *self._value_problems(target, key, found, text, new)])
         if found.missing:
             change = self._new(outline, target, key, found, new)
-            if isinstance(change, Diagnostic):
-                return (change,)
             # Two keys of an INI file that differ in case are one for many programs.
             last = found.missing[-1].lower() if target.is_ini else found.missing[-1]
-            return _Wanted((*found.whole[:-1], last), change)
+            return (*found.whole[:-1], last), change
         new = new if self.dates == () else dated(language, new, old)
-        return _Wanted(
-            found.path, None if tree.values_equal(old, tree.as_read(new)) else tree.KeyChange(found.path, new)
-        )
+        is_same = tree.values_equal(old, tree.as_read(new))
+        return found.path, None if is_same else tree.KeyChange(found.path, new)
 
     def _value_problems(
         self, target: Target, key: GivenKey, found: Found, text: object, new: object
@@ -671,7 +665,7 @@ class SetValue(PlacedOperation, CreatingOperation):
         key: GivenKey,
         found: Found,
         value: Any,  # noqa: ANN401
-    ) -> tree.Change | Diagnostic:
+    ) -> tree.Change:
         """The change that makes what is missing of what was `found`."""
         values = target.content.values
         parent = tree.value_at(values, found.path)
@@ -680,31 +674,27 @@ class SetValue(PlacedOperation, CreatingOperation):
             return tree.KeyChange(found.whole, value)
         if not isinstance(parent, dict):
             is_list = isinstance(parent, list)
-            return (
+            raise Refused(
                 key_missing(values, found)
                 if is_list
                 else other_kind(outline, target, found.path, "a map of keys")
             )
         if len(found.missing) > 1 and not makes_maps:
-            problem = self.find(outline, target, key)
+            problem = or_problem(self.find, outline, target, key)
             assert isinstance(problem, Diagnostic), "it is missing"
             if problem.code is not Code.KEY_NOT_FOUND and not target.is_ini:
-                return problem
-            return replace(
-                problem, hint=either(say("{createIfMissing=true} would make it"), problem.hint, joint="; ")
-            )
+                raise Refused(problem)
+            raise Refused(with_way_to_create(problem))
         if target.is_ini and not isinstance(value, dict) and self._goes_astray(target, found):
-            return Diagnostic.invalid(
+            raise Code.INVALID_ARGUMENT.refused(
                 "a key of an INI file goes into a section, as in `section.key`",
                 say('{send section=""} for one before the first section'),
             )
         return self._entry(target, found, value)
 
-    def _entry(self, target: Target, found: Found, value: object) -> tree.Change | Diagnostic:
+    def _entry(self, target: Target, found: Found, value: object) -> tree.Change:
         """The change that adds `value` where it belongs in the map that was `found`."""
         place = self.place_in(target, found.path, found.missing[0])
-        if isinstance(place, Diagnostic):
-            return place
         if place is None and (self.after is None or isinstance(value, dict)):
             return tree.KeyChange(found.whole, value)
         place = len(tree.value_at(target.content.values, found.path)) if place is None else place
@@ -717,14 +707,6 @@ class SetValue(PlacedOperation, CreatingOperation):
         first, *sections = target.content.ini.outline.sections
         is_before = not found.path and len(found.missing) == 1
         return is_before and self.section is None and bool(sections) and not first.keys
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is to become of the key that the path `part` names; nothing where it has its value."""
-
-    part: tree.Path
-    change: tree.Change | None
 
 
 class DeleteValue(DataOperation):
@@ -754,27 +736,22 @@ class DeleteValue(DataOperation):
             raise ValueError(say("{expectedValue} requires {key}"))
         return self
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """Deletion of lines, or of the text between commas. Errors: those of `read` and `find`."""
         if self.whole_block:
             return self._without_block(outline)
         existing = self.find_existing(outline)
-        if isinstance(existing, Diagnostic):
-            return (existing,)
         target, path = existing
         if not path:
-            return (
-                Diagnostic.invalid(
-                    say("{delete_value} needs a key"), say("a whole file goes with {delete_file}")
-                ),
+            raise Code.INVALID_ARGUMENT.refused(
+                say("{delete_value} needs a key"), say("a whole file goes with {delete_file}")
             )
         return self.resolution(outline, target, [(path, "")], [tree.KeyChange(path, tree.REMOVED)])
 
-    def _without_block(self, outline: Outline) -> Resolution | Problems:
+    def _without_block(self, outline: Outline) -> Resolution:
         if outline.front_matter is None:
-            problem = self.read(outline)
-            assert isinstance(problem, Diagnostic), "nothing is created"
-            return (problem,)
+            self.read(outline)
+        assert outline.front_matter is not None, "nothing is created"
         span = outline.front_matter.span
         return Resolution(
             claims=(Claim(span=span, owner=None, part=(KEYS,)),),
@@ -794,19 +771,17 @@ class RenameKey(DataOperation):
     op: Literal["rename_key"]
     new_name: str = Field(min_length=1, description="New name of the key alone, without what is around it.")
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One replacement. Errors: those of `read` and `find`; INVALID_ARGUMENT."""
         existing = self.find_existing(outline)
-        if isinstance(existing, Diagnostic):
-            return (existing,)
         target, path = existing
         if not path or not isinstance(path[-1], str):
-            return (
-                Diagnostic.invalid(say("{rename_key} needs the key of a map"), "list items have no names"),
+            raise Code.INVALID_ARGUMENT.refused(
+                say("{rename_key} needs the key of a map"), "list items have no names"
             )
         if self.new_name != path[-1] and self.new_name in tree.value_at(target.content.values, path[:-1]):
             taken = shown((*path[:-1], self.new_name))
-            return (Diagnostic.invalid(f"`{taken}` is there already", "choose another name"),)
+            raise Code.INVALID_ARGUMENT.refused(f"`{taken}` is there already", "choose another name")
         changes = [] if self.new_name == path[-1] else [tree.NewName(path, self.new_name)]
         return self.resolution(outline, target, [(path, "")], changes)
 
@@ -827,10 +802,12 @@ class DataListOperation(DataOperation):
             raise ValueError("give an item, or an array of items")
         return self
 
-    def list_at(self, outline: Outline, target: Target, path: tree.Path) -> list[Any] | Diagnostic:
+    def list_at(self, outline: Outline, target: Target, path: tree.Path) -> list[Any]:
         """The list at `path`. Errors: INVALID_ARGUMENT for another value."""
         found = tree.value_at(target.content.values, path)
-        return found if isinstance(found, list) else other_kind(outline, target, path, "a list")
+        if not isinstance(found, list):
+            raise Refused(other_kind(outline, target, path, "a list"))
+        return found
 
     @property
     def items(self) -> list[Any]:
@@ -861,33 +838,30 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
         neighbours = ("before", "after") if self.is_guarded else ()
         return tuple(name for name in super().counted_fields(outline) if name not in neighbours)
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """Insertions; none where the list has all items. Errors: those of `read`, `find` and `place_in`."""
         target = self.read(outline)
-        if isinstance(target, Diagnostic):
-            return (target,)
-        found = self.find(outline, target, self.key, is_new=self.create_if_missing)
+        found = or_problem(self.find, outline, target, self.key, is_new=self.create_if_missing)
         if isinstance(found, Diagnostic):
-            return (self._with_creation(found) if found.code is Code.KEY_NOT_FOUND else found,)
-        problems = tuple(null_in_toml(target, self.items))
-        if problems:
-            return problems
+            raise Refused(self._with_creation(found) if found.code is Code.KEY_NOT_FOUND else found)
+        refuse_if(null_in_toml(target, self.items))
         old = tree.value_at(target.content.values, found.whole)
         if old in (None, tree.REMOVED) and self.create_if_missing:
             change = tree.KeyChange(found.whole, self._new_items(target, []))
             return self.resolution(outline, target, [(found.whole, "")], [change])
+        if old is None:
+            raise Refused(self._with_creation(other_kind(outline, target, found.path, "a list")))
         known = self.list_at(outline, target, found.path)
-        if isinstance(known, Diagnostic):
-            return (self._with_creation(known) if old is None else known,)
-        return self._added(outline, target, found.path, known)
+        new = self._new_items(target, known)
+        changes: list[tree.Change] = [
+            tree.NewEntry(found.path, self.place_in(target, found.path, item), item) for item in new
+        ]
+        parts = [(found.path, item_text(item)) for item in self.items]
+        return self.resolution(outline, target, parts, changes)
 
     def _with_creation(self, problem: Diagnostic) -> Diagnostic:
         """`problem` of a list that is missing, with what would make it."""
-        if self.create_if_missing:
-            return problem
-        return replace(
-            problem, hint=either(say("{createIfMissing=true} would make the list"), problem.hint, joint="; ")
-        )
+        return problem if self.create_if_missing else with_way_to_create(problem, "the list")
 
     def _new_items(self, target: Target, old: list[Any]) -> list[Any]:
         """The items that are not among the `old` ones, each once."""
@@ -896,22 +870,6 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
             if not has_item(target, [*old, *new], item):
                 new.append(item)
         return new
-
-    def _added(
-        self, outline: Outline, target: Target, path: tree.Path, old: list[Any]
-    ) -> Resolution | Problems:
-        new = self._new_items(target, old)
-        places = [self.place_in(target, path, item) for item in new]
-        problems = tuple(each for each in places if isinstance(each, Diagnostic))
-        if problems:
-            return problems[:1]
-        changes: list[tree.Change] = [
-            tree.NewEntry(path, place, item)
-            for place, item in zip(places, new, strict=True)
-            if not isinstance(place, Diagnostic)
-        ]
-        parts = [(path, item_text(item)) for item in self.items]
-        return self.resolution(outline, target, parts, changes)
 
 
 class RemoveFromList(DataListOperation):
@@ -927,15 +885,11 @@ class RemoveFromList(DataListOperation):
 
     op: Literal["remove_from_list"]
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """Deletions; none where no item is in the list. Errors: those of `read` and `find`."""
         existing = self.find_existing(outline)
-        if isinstance(existing, Diagnostic):
-            return (existing,)
         target, path = existing
         old = self.list_at(outline, target, path)
-        if isinstance(old, Diagnostic):
-            return (old,)
         gone = [
             (*path, index)
             for index, each in enumerate(old)
@@ -958,24 +912,22 @@ class MoveItem(PlacedOperation):
 
     op: Literal["move_item"]
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """A deletion and an insertion. Errors: those of `read`, `find` and `place_in`."""
         existing = self.find_existing(outline)
-        if isinstance(existing, Diagnostic):
-            return (existing,)
         target, path = existing
         values = target.content.values
         # A key that is alone in the map of a list item is that item, as in navigation.
         if len(path) > 1 and isinstance(path[-2], int) and len(tree.value_at(values, path[:-1])) == 1:
             path = path[:-1]
         if not path:
-            return (Diagnostic.invalid(say("{move_item} needs a key"), "name the key or item that moves"),)
+            raise Code.INVALID_ARGUMENT.refused(
+                say("{move_item} needs a key"), "name the key or item that moves"
+            )
         own, parent = path[-1], path[:-1]
         names = list(tree.value_at(values, parent))
         at = own if isinstance(own, int) else names.index(own)
         place = self.place_in(target, parent, names[at], own)
-        if isinstance(place, Diagnostic):
-            return (place,)
         number = len(names) if place is None else place
         changes: list[tree.Change] = (
             [] if number in (at, at + 1) else [tree.NewEntry(parent, place, source=own)]

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused, both, or_problem
 from mdplan.markdown.outline import Outline
 from mdplan.operations import base
 from mdplan.operations.matches import with_nearest_lines, with_nearest_ranges
@@ -44,11 +44,13 @@ class LineOperation(base.Operation):
         )
         return base.occurs_once(f"\n{whole}", f"\n{wanted}")
 
-    def guarded(self, outline: Outline, lines: base.LinesField) -> Span | Diagnostic:
+    def guarded(self, outline: Outline, lines: base.LinesField) -> Span:
         """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
         table = outline.source.lines
         if lines.end > table.count:
-            return with_nearest_lines(outline, lines.outside(table.count), self.expected_text or "", None)
+            raise Refused(
+                with_nearest_lines(outline, lines.outside(table.count), self.expected_text or "", None)
+            )
         span = table.span(lines.start, lines.end)
         current = to_lf(outline.text_of(Span(span.start, table.content_end(lines.end))))
         if self.expected_text is not None and to_lf(self.expected_text) not in {current, current + "\n"}:
@@ -57,7 +59,7 @@ class LineOperation(base.Operation):
                 say("read the lines again, or use {replace_match}, which finds the text itself"),
                 place=table.position(span.start),
             )
-            return with_nearest_lines(outline, problem, self.expected_text, span)
+            raise Refused(with_nearest_lines(outline, problem, self.expected_text, span))
         return span
 
 
@@ -91,7 +93,7 @@ class InsertLines(LineOperation):
     def _split_line(cls, given: object) -> object:
         return base.with_line_hash(given)
 
-    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+    def located(self, outline: Outline) -> Self:
         """The edit with a line number instead of line hashes. Errors: TEXT_MISMATCH."""
         if self.line_hash is None:
             return self
@@ -102,25 +104,21 @@ class InsertLines(LineOperation):
         found = base.located_lines(
             outline, base.LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
         )
-        if isinstance(found, Diagnostic):
-            return found
         lines, proof = found
         if (is_first or is_last) and lines.start != first:
-            return _not_at_edge("first" if is_first else "last", self.line, lines.start)
+            raise Refused(_not_at_edge("first" if is_first else "last", self.line, lines.start))
         # Only one line is the first, and one the last.
         proof = base.Proof.ALL if is_first or is_last else proof
         line = lines.end if self.position == "before" else lines.start
         return self.at(outline, base.LinesField(start=line, end=line), {"line": line}, proof)
 
-    def resolve(self, outline: Outline) -> base.Resolution | Problems:
+    def resolve(self, outline: Outline) -> base.Resolution:
         """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
         if not self.markdown:
-            return (_NOTHING_TO_INSERT,)
+            raise Refused(_NOTHING_TO_INSERT)
         if not outline.source.text and (self.line, self.position) == (1, "before") and not self.expected_text:
             return self._insertion(outline, 0, as_lines(outline, 0, self.markdown))
         span = self.guarded(outline, base.LinesField(start=self.line, end=self.line))
-        if isinstance(span, Diagnostic):
-            return (span,)
         if self.position == "before":
             return self._insertion(outline, span.start, as_lines(outline, span.start, self.markdown))
         text = as_lines(outline, span.end, self.markdown)
@@ -157,7 +155,7 @@ class WholeLinesOperation(LineOperation):
         description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.'
     )
 
-    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+    def located(self, outline: Outline) -> Self:
         """Return the edit with line numbers instead of line hashes; lines that these prove are its guard.
 
         Errors: those of `located_lines`.
@@ -165,8 +163,6 @@ class WholeLinesOperation(LineOperation):
         if not (self.lines.start_hash or self.lines.end_hash):
             return self
         located = base.located_lines(outline, self.lines)
-        if isinstance(located, Diagnostic):
-            return located
         return self.at(outline, located[0], {"lines": located[0]}, located[1])
 
 
@@ -187,14 +183,9 @@ class ReplaceLines(WholeLinesOperation):
     op: Literal["replace_lines"]
     markdown: str = Field(description="New lines.")
 
-    def resolve(self, outline: Outline) -> base.Resolution | Problems:
+    def resolve(self, outline: Outline) -> base.Resolution:
         """One replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
-        span = self.guarded(outline, self.lines)
-        problems = [span] if isinstance(span, Diagnostic) else []
-        if not self.markdown:
-            problems.append(_NOTHING_TO_REPLACE)
-        if problems or isinstance(span, Diagnostic):
-            return tuple(problems)
+        span, _ = both(lambda: self.guarded(outline, self.lines), self._check_text)
         table = outline.source.lines
         content = Span(span.start, table.content_end(self.lines.end))
         new_text = as_lines(outline, span.start, self.markdown)
@@ -211,10 +202,11 @@ class ReplaceLines(WholeLinesOperation):
             is_evidence=self.is_evidence(outline),
         )
 
-
-_NOTHING_TO_REPLACE = Code.EMPTY_CONTENT.problem(
-    say("{markdown} is empty"), say("use {delete_lines} to remove lines")
-)
+    def _check_text(self) -> None:
+        if not self.markdown:
+            raise Code.EMPTY_CONTENT.refused(
+                say("{markdown} is empty"), say("use {delete_lines} to remove lines")
+            )
 
 
 class DeleteLines(WholeLinesOperation):
@@ -229,11 +221,9 @@ class DeleteLines(WholeLinesOperation):
 
     op: Literal["delete_lines"]
 
-    def resolve(self, outline: Outline) -> base.Resolution | Problems:
+    def resolve(self, outline: Outline) -> base.Resolution:
         """One deletion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
         span = self.guarded(outline, self.lines)
-        if isinstance(span, Diagnostic):
-            return (span,)
         table = outline.source.lines
         if not table.ending(self.lines.end) and self.lines.start > 1:
             span = Span(table.content_end(self.lines.start - 1), span.end)
@@ -279,7 +269,7 @@ class ReplaceRange(base.Operation):
             raise ValueError(say("{expectedText} is required: give the text of the range as it is now"))
         return self
 
-    def located(self, outline: Outline) -> "ReplaceRange | Diagnostic":
+    def located(self, outline: Outline) -> Self:
         """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         start, end = self.range.start, self.range.end
         if not (start.line_hash or end.line_hash) or end.line < start.line:
@@ -288,33 +278,31 @@ class ReplaceRange(base.Operation):
             start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash
         )
         found = base.located_lines(outline, lines)
-        if isinstance(found, Diagnostic):
-            return found
         numbers, proof = found
         moved = base.RangeField(
             start=base.PositionField(line=numbers.start, col=start.col),
             end=base.PositionField(line=numbers.end, col=end.col),
         )
         here = self.model_copy(update={"range": moved})
-        span = here.span_in(outline)
+        span = or_problem(here.span_in, outline)
         if isinstance(span, Diagnostic):
             return here
         is_guard = proof is base.Proof.ALL and self.expected_text is None
         expected = outline.text_of(span) if is_guard else self.expected_text
         return here.located_at({"expected_text": expected}, is_unique=proof is not base.Proof.NONE)
 
-    def resolve(self, outline: Outline) -> base.Resolution | Problems:
+    def resolve(self, outline: Outline) -> base.Resolution:
         """One replacement.
 
         Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH.
         """
-        span = self.span_in(outline)
+        span = or_problem(self.span_in, outline)
         if isinstance(span, Diagnostic):
-            return (with_nearest_ranges(outline, span, self.expected_text or "", None),)
+            raise Refused(with_nearest_ranges(outline, span, self.expected_text or "", None))
         current = outline.text_of(span)
         if self.expected_text is not None and to_lf(current) != to_lf(self.expected_text):
             problem = self._mismatch(current, self.expected_text)
-            return (with_nearest_ranges(outline, problem, self.expected_text, span),)
+            raise Refused(with_nearest_ranges(outline, problem, self.expected_text, span))
         line_end = outline.view.line_end_around(span.start)
         new_text = with_line_ends(self.replacement, line_end)
         if to_lf(current) == to_lf(self.replacement):
@@ -327,17 +315,17 @@ class ReplaceRange(base.Operation):
             and (self.is_located or base.occurs_once(outline.view.text, to_lf(self.expected_text or ""))),
         )
 
-    def span_in(self, outline: Outline) -> Span | Diagnostic:
+    def span_in(self, outline: Outline) -> Span:
         """The range in `outline`. Errors: RANGE_OUT_OF_BOUNDS."""
         lines = outline.source.lines
         offsets = []
         for name, place in (("start", self.range.start), ("end", self.range.end)):
             offset = lines.offset(place.to_position())
             if offset is None:
-                return self._out_of_bounds(outline, name, place)
+                raise Refused(self._out_of_bounds(outline, name, place))
             offsets.append(offset)
         if offsets[1] < offsets[0]:
-            return Code.RANGE_OUT_OF_BOUNDS.problem(
+            raise Code.RANGE_OUT_OF_BOUNDS.refused(
                 "range.end is before range.start",
                 "swap them; end is exclusive",
                 place=self.range.start.to_position(),

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused, both
 from mdplan.markdown import list_edits
 from mdplan.markdown.blocks import is_done
 from mdplan.markdown.headings import heading_title
@@ -71,26 +71,26 @@ class ListOperation(SectionTargeted):
         "subsections, else in the file.",
     )
 
-    def scope(self, outline: Outline) -> ListScope | Diagnostic:
+    def scope(self, outline: Outline) -> ListScope:
         """Where items are looked for. Errors: those of the target; LIST_NOT_FOUND."""
-        section = self.find_section(outline) if self._given_targets() else None
-        if isinstance(section, Diagnostic):
-            return section
+        section = self.named_section(outline)
         if self.listing is None:
             area = Span(0, len(outline.source.text)) if section is None else section.span
             return ListScope(area, section, None)
         lists = _lists_of(outline, section)
         if self.listing.index >= len(lists):
-            return _not_found(lists, section, self.listing.index)
+            raise Refused(_not_found(lists, section, self.listing.index))
         listing = lists[self.listing.index]
         return ListScope(listing.block.span, section, listing)
 
-    def only_list(self, outline: Outline, scope: ListScope) -> MarkdownList | Diagnostic:
+    def only_list(self, outline: Outline, scope: ListScope) -> MarkdownList:
         """The list that the edit names, or the only one there is. Errors: LIST_NOT_FOUND."""
         if scope.listing is not None:
             return scope.listing
         lists = _lists_of(outline, scope.section)
-        return lists[0] if len(lists) == 1 else _not_found(lists, scope.section, None)
+        if len(lists) != 1:
+            raise Refused(_not_found(lists, scope.section, None))
+        return lists[0]
 
 
 class ItemOperation(ListOperation):
@@ -102,7 +102,7 @@ class ItemOperation(ListOperation):
 
     def find_item(
         self, outline: Outline, scope: ListScope, where: str, text: str, *, tasks: bool = False
-    ) -> FoundItem | Diagnostic:
+    ) -> FoundItem:
         """The one item in `scope` whose text is `text`, which `where` in the edit gives.
 
         Texts are compared as written, else as a reader sees them; a marker and a box that `text` begins with
@@ -110,8 +110,6 @@ class ItemOperation(ListOperation):
         those of `read_item`; MATCH_COUNT_MISMATCH.
         """
         wanted = list_edits.read_item(text)
-        if isinstance(wanted, Diagnostic):
-            return wanted
         lists = outline.lists
         tiers = (
             (lists.items_named(wanted.text), True),
@@ -125,11 +123,11 @@ class ItemOperation(ListOperation):
             boxed = [each for each in here if each.item.mark is not None] if tasks else []
             if here:
                 return self._pick(outline, boxed or here, where, is_exact=is_exact, tasks=tasks)
-        return _no_item(outline, scope, where, wanted)
+        raise Refused(_no_item(outline, scope, where, wanted))
 
     def _pick(
         self, outline: Outline, found: Sequence[PlacedItem], where: str, *, is_exact: bool, tasks: bool
-    ) -> FoundItem | Diagnostic:
+    ) -> FoundItem:
         number = self.item_occurrence
         if number is None and len(found) == 1:
             return FoundItem(found[0], is_exact=is_exact and self.listing is None)
@@ -139,7 +137,7 @@ class ItemOperation(ListOperation):
         listed += ", …" if len(found) > _MOST_LISTED else ""
         others = say("a section, a list or its parent ({under})") if tasks else "a section or list"
         several = f"{len(found)} items have that text, at lines" if found[1:] else "1 item has it, at line"
-        return Code.MATCH_COUNT_MISMATCH.problem(
+        raise Code.MATCH_COUNT_MISMATCH.refused(
             f"{where}: {several} {listed}",
             say("{itemOccurrence=1} takes the first of them; or name {}", others)
             if number is None
@@ -198,22 +196,16 @@ class AddListItem(ItemOperation):
             raise ValueError(say("{itemOccurrence} requires {after, before or under}"))
         return self
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One insertion.
 
         Errors: those of the target and of `read_item`; LIST_NOT_FOUND, MATCH_COUNT_MISMATCH,
         INVALID_ARGUMENT, OUTLINE_CHANGED.
         """
-        scope, item = self.scope(outline), list_edits.read_item(self.item)
-        if isinstance(scope, Diagnostic) or isinstance(item, Diagnostic):
-            return tuple(problem for problem in (scope, item) if isinstance(problem, Diagnostic))
+        scope, item = both(lambda: self.scope(outline), lambda: list_edits.read_item(self.item))
         place = self._place(outline, scope)
-        if isinstance(place, Diagnostic):
-            return (place,)
         if self._begins_with_text(outline, place):
             escaped = list_edits.read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
-            if isinstance(escaped, Diagnostic):
-                return (escaped,)
             item = escaped
         if isinstance(place, PlacedItem):
             return self._resolution(outline, scope, list_edits.nest_item(outline, place, item), ())
@@ -221,7 +213,7 @@ class AddListItem(ItemOperation):
 
     def _resolve_in(
         self, outline: Outline, scope: ListScope, place: "_Place", item: list_edits.ItemText
-    ) -> Resolution | Problems:
+    ) -> Resolution:
         """The insertion into the list of `place`."""
         known = self._known(outline, place.listing, item)
         if known is not None:
@@ -235,13 +227,9 @@ class AddListItem(ItemOperation):
         numbers = (
             list_edits.shifted_numbers(outline, place.listing, place.position, 1) if self.renumber else ()
         )
-        if isinstance(numbers, Diagnostic):
-            return (numbers,)
         part = ("list item", place.listing.block.span.start, place.listing.block.depth, item.rendered)
         resolution = self._resolution(outline, scope, inserted, part if self.unique and item.text else ())
-        return (
-            with_numbers(outline, resolution, numbers) if isinstance(resolution, Resolution) else resolution
-        )
+        return with_numbers(outline, resolution, numbers)
 
     def _begins_with_text(self, outline: Outline, place: "_Place | PlacedItem") -> bool:
         """Whether the number that the item begins with is text: no item of the list can have it, as 2024."""
@@ -253,20 +241,18 @@ class AddListItem(ItemOperation):
         known = [marker.number for marker in markers if marker is not None]
         return bool(known) and int(number[1]) > max(known[0] + count, known[-1] + 1)
 
-    def _place(self, outline: Outline, scope: ListScope) -> "_Place | PlacedItem | Diagnostic":
+    def _place(self, outline: Outline, scope: ListScope) -> "_Place | PlacedItem":
         """Where the item goes; the item that gets its own list, if it has none."""
         for where, text in (("after", self.after), ("before", self.before), ("under", self.under)):
             if text is None:
                 continue
             found = self.find_item(outline, scope, where, text)
-            if isinstance(found, Diagnostic):
-                return found
             placed = found.placed
             if where == "under":
                 return self._in(placed.item.lists[-1]) if placed.item.lists else placed
             return _Place(placed.listing, placed.position + (where == "after"))
         listing = self.only_list(outline, scope)
-        return listing if isinstance(listing, Diagnostic) else self._in(listing)
+        return self._in(listing)
 
     def _in(self, listing: MarkdownList) -> "_Place":
         return _Place(listing, 0 if self.position == "start" else len(listing.items))
@@ -283,11 +269,9 @@ class AddListItem(ItemOperation):
         self,
         outline: Outline,
         scope: ListScope,
-        inserted: list_edits.ItemInsertion | Diagnostic,
+        inserted: list_edits.ItemInsertion,
         part: tuple[int | str, ...],
-    ) -> Resolution | Problems:
-        if isinstance(inserted, Diagnostic):
-            return (inserted,)
+    ) -> Resolution:
         start = inserted.edit.span.start
         owner = outline.section_at(start if inserted.leads else start - 1)
         return Resolution(
@@ -328,25 +312,17 @@ class RemoveListItem(ItemOperation):
     item: str = Field(description="Text of the item.")
     renumber: bool = Field(default=False, description="Number the items after it in sequence.")
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """A deletion. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT."""
         scope = self.scope(outline)
-        if isinstance(scope, Diagnostic):
-            return (scope,)
         found = self.find_item(outline, scope, "item", self.item)
-        if isinstance(found, Diagnostic):
-            return (found,)
         removal = list_edits.remove_item(outline, found.placed)
-        if isinstance(removal, Diagnostic):
-            return (removal,)
         section = outline.section_at(found.placed.item.block.span.start)
         # The next one takes the number of the first by itself.
         behind = max(found.placed.position + 1, 2)
         numbers = (
             list_edits.shifted_numbers(outline, found.placed.listing, behind, -1) if self.renumber else ()
         )
-        if isinstance(numbers, Diagnostic):
-            return (numbers,)
         resolution = Resolution(
             claims=(Claim(span=removal.claimed, owner=section.index),),
             edits=removal.edits,
@@ -390,22 +366,16 @@ class SetTask(ItemOperation):
     done: bool = Field(strict=True, description="Whether its box is checked.")
     under: str | None = Field(default=None, description="Text of an item that the task is a part of.")
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One edit of the box. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT without a box."""
         scope = self.scope(outline)
-        if isinstance(scope, Diagnostic):
-            return (scope,)
         if self.under is not None:
             parent = self.find_item(outline, scope, "under", self.under)
-            if isinstance(parent, Diagnostic):
-                return (parent,)
             scope = replace(scope, area=parent.placed.item.block.span)
         found = self.find_item(outline, scope, "item", self.item, tasks=True)
-        if isinstance(found, Diagnostic):
-            return (found,)
         box = outline.lists.box(found.placed) if found.placed.item.mark is not None else None
         if box is None:
-            return (_no_box(outline, found),)
+            raise Refused(_no_box(outline, found))
         section = outline.section_at(box.start)
         is_right = is_done(outline.text_of(box)) if self.done else outline.text_of(box) == " "
         mark = found.placed.listing.done_mark if self.done else " "
@@ -449,18 +419,14 @@ class SortList(ListOperation):
     descending: bool = Field(default=False, strict=True, description="Last text first.")
     ignore_case: bool = Field(default=False, strict=True, description="Compare without regard to case.")
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One edit for each place whose item changes.
 
         Errors: those of `scope` and `only_list`; INVALID_ARGUMENT; OUTLINE_CHANGED.
         """
         scope = self.scope(outline)
-        listing = scope if isinstance(scope, Diagnostic) else self.only_list(outline, scope)
-        if isinstance(scope, Diagnostic) or isinstance(listing, Diagnostic):
-            return tuple(each for each in (listing,) if isinstance(each, Diagnostic))
+        listing = self.only_list(outline, scope)
         edits = list_edits.sort_items(outline, listing, self._key, descending=self.descending)
-        if isinstance(edits, Diagnostic):
-            return (edits,)
         section = outline.section_at(listing.block.span.start)
         return Resolution(
             claims=(Claim(span=listing.block.span, owner=section.index),),

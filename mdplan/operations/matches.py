@@ -6,11 +6,11 @@ explain an `expectedText` that is not where it should be: other operations use t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, Refused, both
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.matches import (
     EXCLUDED_BY_DEFAULT,
@@ -212,24 +212,16 @@ class ReplaceMatch(SectionTargeted):
             and not self.preview
         )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One replacement a selected match.
 
         Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
         MATCH_COUNT_MISMATCH, INVALID_ARGUMENT for a group that the pattern does not have, and for a line
         break in a cell of a table or inside a heading.
         """
-        selection = self.find(outline)
-        group = self.compiled().unknown_group(self.replacement)
-        problems = selection if not isinstance(selection, MatchSelection) else ()
-        if group is not None:
-            problems += (_unknown_group(group),)
-        if problems or not isinstance(selection, MatchSelection):
-            return problems
+        selection, _ = both(lambda: self.find(outline), self._check_groups)
         replaced = () if self.preview else selection.chosen
         edits = self._edits(outline, replaced)
-        if isinstance(edits, Diagnostic):
-            return (edits,)
         return Resolution(
             claims=tuple(
                 Claim(span=match.span, owner=outline.section_at(match.span.start).index) for match in replaced
@@ -241,13 +233,16 @@ class ReplaceMatch(SectionTargeted):
             is_evidence=self.preview or (self.is_evidence and self._is_sole(outline, selection)),
         )
 
-    def located(self, outline: Outline) -> "ReplaceMatch | Diagnostic":
+    def _check_groups(self) -> None:
+        group = self.compiled().unknown_group(self.replacement)
+        if group is not None:
+            raise Refused(_unknown_group(group))
+
+    def located(self, outline: Outline) -> Self:
         """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         if self.lines is None or not (self.lines.start_hash or self.lines.end_hash):
             return self
         found = located_lines(outline, self.lines)
-        if isinstance(found, Diagnostic):
-            return found
         return self.located_at({"lines": found[0]}, is_unique=bool(found[1].value))
 
     def _is_sole(self, outline: Outline, selection: MatchSelection) -> bool:
@@ -256,7 +251,7 @@ class ReplaceMatch(SectionTargeted):
             return True
         return outline.view.text.count(self.compiled().text) <= len(selection.matches.eligible)
 
-    def _edits(self, outline: Outline, replaced: Sequence[Eligible]) -> tuple[TextEdit, ...] | Diagnostic:
+    def _edits(self, outline: Outline, replaced: Sequence[Eligible]) -> tuple[TextEdit, ...]:
         expand = self.compiled().expander(to_lf(self.replacement))
         edits: list[TextEdit] = []
         # A short pattern and replacement can represent any amount of text.
@@ -266,39 +261,33 @@ class ReplaceMatch(SectionTargeted):
             new_text = expand(match.found)
             written += len(new_text)
             if written > most:
-                return _too_much(most)
+                raise Refused(_too_much(most))
             span = match.span
             if match.breaks:
                 span, new_text = _with_breaks(outline, match, new_text, edits)
             if new_text != to_lf(outline.text_of(span)):
                 fitting = text_in_line(outline, span, new_text)
-                if isinstance(fitting, Diagnostic):
-                    return fitting
                 new_text = fitting
                 line_end = outline.view.line_end_around(span.start)
                 edits.append(TextEdit(span, with_line_ends(new_text, line_end)))
         return tuple(edits)
 
-    def find(self, outline: Outline) -> MatchSelection | Problems:
+    def find(self, outline: Outline) -> MatchSelection:
         """The matches of the pattern, and which of them are selected.
 
         Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
         MATCH_COUNT_MISMATCH.
         """
-        section = self.find_section(outline) if self._given_targets() else None
-        if isinstance(section, Diagnostic):
-            return (section,)
+        section = self.named_section(outline)
         scope = self._scope(outline, section)
-        if isinstance(scope, Diagnostic):
-            return (scope,)
         matches = find_matches(
             outline, self.compiled(), scope, self._excluded_kinds(), soft_breaks=self.joins_lines
         )
         if isinstance(matches, PatternProblem):
-            return (pattern_problem(matches),)
+            raise Refused(pattern_problem(matches))
         selected = self._selected(len(matches.eligible))
         if not self._count_is_expected(len(matches.eligible)) or selected is None:
-            return (self._count_mismatch(outline, scope, matches),)
+            raise Refused(self._count_mismatch(outline, scope, matches))
         return MatchSelection(section, matches, selected)
 
     def compiled(self) -> Pattern:
@@ -323,14 +312,14 @@ class ReplaceMatch(SectionTargeted):
     def _excluded_kinds(self) -> frozenset[NodeKind]:
         return (EXCLUDED_BY_DEFAULT - set(self.include)) | set(self.exclude)
 
-    def _scope(self, outline: Outline, section: Section | None) -> Span | Diagnostic:
+    def _scope(self, outline: Outline, section: Section | None) -> Span:
         if section is not None:
             return section.span
         if self.lines is None:
             return Span(0, len(outline.source.text))
         count = outline.source.lines.count
         if self.lines.end > count:
-            return self.lines.outside(count)
+            raise Refused(self.lines.outside(count))
         return outline.source.lines.span(self.lines.start, self.lines.end)
 
     def _count_is_expected(self, found: int) -> bool:
@@ -532,7 +521,7 @@ def _undecided(count: int) -> Diagnostic:
 # --- New text for a part of a line: what the block of the line lets it be.
 
 
-def text_in_line(outline: Outline, span: Span, new_text: str) -> str | Diagnostic:
+def text_in_line(outline: Outline, span: Span, new_text: str) -> str:
     """`new_text`, with LF line ends, as it can replace the text of `span`.
 
     In a cell of a table its pipes are escaped. Lines after a break get the marks and the indentation of
@@ -554,13 +543,15 @@ def text_in_line(outline: Outline, span: Span, new_text: str) -> str | Diagnosti
         return new_text
     behind = outline.source.text[span.end : lines.content_end(line)]
     if leaf.kind is BlockKind.HEADING and behind.strip(" \t#") and line == leaf.last_line:
-        return _no_break(line, "heading", "end the match at the end of the heading, or use one line")
+        raise Refused(_no_break(line, "heading", "end the match at the end of the heading, or use one line"))
     return _in_containers(outline, leaf, line, span, new_text)
 
 
-def _in_cell(line: int, new_text: str) -> str | Diagnostic:
+def _in_cell(line: int, new_text: str) -> str:
     if "\n" in new_text:
-        return _no_break(line, "cell of a table", "write `<br>` for a line break, or replace whole rows")
+        raise Refused(
+            _no_break(line, "cell of a table", "write `<br>` for a line break, or replace whole rows")
+        )
     return with_escaped_pipes(new_text)
 
 

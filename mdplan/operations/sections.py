@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused, both, or_problem
 from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.block_tree import is_left_open
 from mdplan.markdown.blocks import Block, BlockKind
@@ -44,18 +44,13 @@ class InsertionPoint:
     level: int
     rank: InsertRank
 
-    @property
-    def order(self) -> InsertOrder:
-        """Order among the insertions at the same offset."""
-        return InsertOrder.into(self.parent, self.rank)
-
-
-@dataclass(frozen=True, slots=True)
-class Addressed:
-    """A section and the payload for it."""
-
-    section: Section
-    payload: Payload
+    def insertion(self, payload: Payload) -> Resolution:
+        """Insertion of `payload` here, claiming the place."""
+        order = InsertOrder.into(self.parent, self.rank)
+        return Resolution(
+            claims=(Claim(span=Span(self.offset, self.offset), owner=self.parent.index),),
+            insertions=(BlockInsertion(offset=self.offset, payload=payload, order=order),),
+        )
 
 
 class LevelFitting(SectionTargeted):
@@ -65,16 +60,14 @@ class LevelFitting(SectionTargeted):
         default="fit", description="fit: push headings down to their place; verbatim: leave them."
     )
 
-    def fitted(
-        self, payload: Payload, shallowest: int, *, own_level: int | None = None
-    ) -> Payload | Diagnostic:
+    def fitted(self, payload: Payload, shallowest: int, *, own_level: int | None = None) -> Payload:
         """`payload` with its headings at `shallowest` or deeper; the first at `own_level` if that is given.
 
         Errors: HEADING_LEVEL_OVERFLOW.
         """
         if self.levels == "verbatim":
             return payload
-        return not_too_deep(fit_levels(payload, shallowest, own_level=own_level))
+        return fit_levels(payload, shallowest, own_level=own_level)
 
 
 _EMPTY = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the text to write")
@@ -83,77 +76,52 @@ _EMPTY = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the text t
 class PayloadOperation(LevelFitting):
     """An operation that writes Markdown into or next to a section."""
 
-    # Whether what it writes can be the end of the file, and leave open what was open.
-    may_end_open: ClassVar[bool] = False
-
     markdown: str = Field(description="Text to write; headings in it are levelled to fit.")
 
-    def addressed(self, outline: Outline) -> Addressed | Problems:
-        """The section and the payload, or what is wrong with either.
+    def addressed(self, outline: Outline) -> tuple[Section, Payload]:
+        """The section and the payload. Errors: those of `find_section` and `read_payload`."""
+        return both(lambda: self.find_section(outline), self.read_payload)
 
-        Errors: those of `find_section` and `read_payload`.
-        """
-        section, payload = self.find_section(outline), self.read_payload()
-        if isinstance(section, Section) and isinstance(payload, Diagnostic):
-            payload = self._payload_as_open(outline, section) or payload
-        if isinstance(section, Section) and isinstance(payload, Payload):
-            return Addressed(section, payload)
-        return tuple(problem for problem in (section, payload) if isinstance(problem, Diagnostic))
-
-    def read_payload(self) -> Payload | Diagnostic:
+    def read_payload(self) -> Payload:
         """The payload. Errors: EMPTY_CONTENT; OUTLINE_CHANGED where it leaves a fence or comment open."""
         payload = read_payload(self.markdown)
         if payload.is_blank:
-            return _EMPTY
+            raise Refused(_EMPTY)
         if payload.left_open:
-            return Code.OUTLINE_CHANGED.problem(
+            raise Code.OUTLINE_CHANGED.refused(
                 f"markdown leaves the {payload.left_open.kind} of its line "
                 f"{payload.left_open.first_line} open, which would swallow what follows",
                 "close the fence, comment or tag in the payload",
             )
         return payload
 
-    def _payload_as_open(self, outline: Outline, section: Section) -> Payload | None:
-        """The payload for a section without subsections that ends the file and leaves its last block open.
-
-        None unless the payload ends in such a block too: then nothing is swallowed that was not before.
-        """
-        last, text = outline.tree.last_root, outline.source.text
-        if not self.may_end_open or last is None or not is_left_open(last, text):
-            return None
-        if section.span.end < len(text) or section.body.end < section.span.end:
-            return None
-        payload = read_payload(self.markdown)
-        is_same = payload.left_open is not None and payload.left_open.kind is last.kind
-        return payload if is_same and last.span.start >= section.body.start else None
-
     def write_into(
-        self, outline: Outline, to: Addressed, child: Literal["firstChild", "lastChild"], edge: BodyEdge
-    ) -> Resolution | Problems:
+        self,
+        outline: Outline,
+        section: Section,
+        payload: Payload,
+        child: Literal["firstChild", "lastChild"],
+        edge: BodyEdge,
+    ) -> Resolution:
         """Insertion of a payload into its section: as its first or last `child` if it starts with a heading.
 
         Other text goes to an `edge` of the body, and sections that follow in it are after the whole body,
         so that they take no text for their own. Errors: HEADING_LEVEL_OVERFLOW.
         """
-        section = to.section
-        payload = self._without_own_heading(section, to.payload)
-        if isinstance(payload, Diagnostic):
-            return (payload,)
+        payload = self._without_own_heading(section, payload)
         if payload.starts_with_heading:
-            return self._inserted_at(place_next_to(outline, section, child), payload, section)
+            return self.insertion(payload, place_next_to(outline, section, child), section)
         place = place_in_body(outline, section, edge, payload)
         if edge == "very end" or not payload.headings:
-            return self._inserted_at(place, payload, section)
+            return self.insertion(payload, place, section)
         text, sections = payload.split()
-        behind = self._inserted_at(place_next_to(outline, section, "firstChild"), sections, section)
-        if not isinstance(behind, Resolution):
-            return behind
+        behind = self.insertion(sections, place_next_to(outline, section, "firstChild"), section)
         before = self.insertion(text, place, section)
         return replace(
             before, claims=before.claims + behind.claims, insertions=before.insertions + behind.insertions
         )
 
-    def _without_own_heading(self, section: Section, payload: Payload) -> Payload | Diagnostic:
+    def _without_own_heading(self, section: Section, payload: Payload) -> Payload:
         """`payload` without the heading of `section` that it begins with; a deeper one is of a subsection.
 
         Errors: EMPTY_CONTENT where there is no other text; INVALID_ARGUMENT for a section around or beside.
@@ -162,23 +130,17 @@ class PayloadOperation(LevelFitting):
         if own_heading is None or own_heading.level > section.level or _has_other_marks(section, payload):
             around = set(map(_name, section.path))
             repeated = [heading for heading in payload.headings if _name(_title(heading)) in around]
-            return _first_beside(repeated, section.level) or payload
+            _check_beside(repeated, section.level)
+            return payload
         text = read_payload(payload.text[own_heading.span.end :])
-        return _first_beside(payload.headings[1:], own_heading.level) or (_EMPTY if text.is_blank else text)
-
-    def _inserted_at(
-        self, place: InsertionPoint, payload: Payload, section: Section
-    ) -> Resolution | Problems:
-        fitted = self.fitted(payload, place.level)
-        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
+        _check_beside(payload.headings[1:], own_heading.level)
+        if text.is_blank:
+            raise Refused(_EMPTY)
+        return text
 
     def insertion(self, payload: Payload, place: InsertionPoint, section: Section) -> Resolution:
-        """Insertion of `payload` at `place`; `section` was addressed."""
-        return Resolution(
-            claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
-            insertions=(BlockInsertion(offset=place.offset, payload=payload, order=place.order),),
-            section=section,
-        )
+        """Insertion of `payload`, fitted to `place`; `section` was addressed."""
+        return replace(place.insertion(self.fitted(payload, place.level)), section=section)
 
 
 class AppendToSection(PayloadOperation):
@@ -206,16 +168,14 @@ class AppendToSection(PayloadOperation):
         default="auto", description="auto: end of the own body, or last subsection; subtree: the very end."
     )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One insertion.
 
         Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT
         for a payload that repeats the heading of a section around.
         """
-        found = self.addressed(outline)
-        if not isinstance(found, Addressed):
-            return found
-        return self.write_into(outline, found, "lastChild", "very end" if self.extent == "subtree" else "end")
+        edge: BodyEdge = "very end" if self.extent == "subtree" else "end"
+        return self.write_into(outline, *self.addressed(outline), "lastChild", edge)
 
 
 class PrependToSection(PayloadOperation):
@@ -238,15 +198,12 @@ class PrependToSection(PayloadOperation):
 
     op: Literal["prepend_to_section"]
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One insertion.
 
         Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW.
         """
-        found = self.addressed(outline)
-        if not isinstance(found, Addressed):
-            return found
-        return self.write_into(outline, found, "firstChild", "start")
+        return self.write_into(outline, *self.addressed(outline), "firstChild", "start")
 
 
 # --- Shared parts of operations that write sections: the payload, its levels, and its position.
@@ -276,24 +233,28 @@ class InsertSection(PayloadOperation):
     op: Literal["insert_section"]
     position: SectionPosition = Field(description="Position relative to the target section.")
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One insertion.
 
         Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
         INVALID_ARGUMENT for a payload without a heading in front, and next to the preamble.
         """
-        section = self.find_section(outline)
-        payload = self.read_payload()
-        problems = [problem for problem in (section, payload) if isinstance(problem, Diagnostic)]
-        if not isinstance(payload, Diagnostic) and not payload.starts_with_heading:
-            problems.append(_NO_HEADING)
-        if isinstance(section, Section) and section.is_root and self.position in {"before", "after"}:
-            problems.append(_BESIDE_ROOT)
-        if problems or isinstance(section, Diagnostic) or isinstance(payload, Diagnostic):
-            return tuple(problems)
-        place = place_next_to(outline, section, self.position)
-        fitted = self.fitted(payload, place.level)
-        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
+        section, payload = self.addressed(outline)
+        return self.insertion(payload, place_next_to(outline, section, self.position), section)
+
+    def find_section(self, outline: Outline) -> Section:
+        """The target, next to which a section can be. Errors: those of the base class, INVALID_ARGUMENT."""
+        section = super().find_section(outline)
+        if section.is_root and self.position in {"before", "after"}:
+            raise Refused(_BESIDE_ROOT)
+        return section
+
+    def read_payload(self) -> Payload:
+        """The payload, which starts with a heading. Errors: those of the base class, INVALID_ARGUMENT."""
+        payload = super().read_payload()
+        if not payload.starts_with_heading:
+            raise Refused(_NO_HEADING)
+        return payload
 
 
 _NO_HEADING = Diagnostic.invalid(
@@ -322,24 +283,42 @@ class ReplaceSection(PayloadOperation):
         "markdown": "Download the archive and run it.",
     }
     accepts_root: ClassVar = True
-    may_end_open: ClassVar = True
 
     op: Literal["replace_section"]
     keep_subsections: bool | None = Field(
         default=None, description="Keep subsections (true), replace them (false); found from the payload."
     )
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One replacement.
 
         Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
         INVALID_ARGUMENT for a payload with another heading at or above the target's level;
         DUPLICATE_HEADING for one that repeats some of the subsections.
         """
-        found = self.addressed(outline)
-        if not isinstance(found, Addressed):
-            return found
-        return replace_section(self, outline, found.section, found.payload, self.keep_subsections)
+        return replace_section(self, outline, *self.addressed(outline), self.keep_subsections)
+
+    def addressed(self, outline: Outline) -> tuple[Section, Payload]:
+        """The section and the payload, which may leave open what the section leaves open at the end."""
+        section = or_problem(self.find_section, outline)
+        payload = None if isinstance(section, Diagnostic) else self._payload_as_open(outline, section)
+        if isinstance(section, Diagnostic) or payload is None:
+            return super().addressed(outline)
+        return section, payload
+
+    def _payload_as_open(self, outline: Outline, section: Section) -> Payload | None:
+        """The payload for a section without subsections that ends the file and leaves its last block open.
+
+        None unless the payload ends in such a block too: then nothing is swallowed that was not before.
+        """
+        last, text = outline.tree.last_root, outline.source.text
+        if last is None or not is_left_open(last, text):
+            return None
+        if section.span.end < len(text) or section.body.end < section.span.end:
+            return None
+        payload = read_payload(self.markdown)
+        is_same = payload.left_open is not None and payload.left_open.kind is last.kind
+        return payload if is_same and last.span.start >= section.body.start else None
 
 
 _MAKE: Final = say("{createIfMissing=true} would make it")
@@ -381,64 +360,51 @@ class UpsertSection(PayloadOperation):
             raise ValueError(say("{parentPath} requires {createIfMissing}"))
         return self
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One replacement or insertion.
 
         Errors: those of the target and of `replace_section`, `append_to_section` or `prepend_to_section`;
         SECTION_NOT_FOUND for a parent that does not exist either; INVALID_ARGUMENT for a path element that
         gives the new section no heading, or another level than its place.
         """
-        section = self.find_section(outline)
-        payload = self.read_payload()
-        if isinstance(payload, Diagnostic):
-            is_missing = isinstance(section, Diagnostic) and self._may_create(section)
-            if isinstance(section, Diagnostic) and not is_missing:
-                return (self._with_way_to_create(section), payload)
-            return (payload,)
-        if isinstance(section, Diagnostic):
-            is_missing = self._may_create(section)
-            return self._create(outline, payload) if is_missing else (self._with_way_to_create(section),)
+        section, payload = both(lambda: self._existing(outline), self.read_payload)
+        if section is None:
+            return self._create(outline, payload)
         if self.mode == "replace":
             return replace_section(self, outline, section, payload, self.keep_subsections)
-        to = Addressed(section, payload)
         if self.mode == "append":
-            return self.write_into(outline, to, "lastChild", "end")
-        return self.write_into(outline, to, "firstChild", "start")
+            return self.write_into(outline, section, payload, "lastChild", "end")
+        return self.write_into(outline, section, payload, "firstChild", "start")
 
-    def _may_create(self, problem: Diagnostic) -> bool:
-        return self.create_if_missing and self._could_create(problem)
+    def _existing(self, outline: Outline) -> Section | None:
+        """The section; None where it is missing and to be made. Errors: those of the target."""
+        try:
+            return self.find_section(outline)
+        except Refused as refused:
+            problem = refused.diagnostics[0]
+            named = self.heading_path or ((self.heading,) if self.heading is not None else ())
+            is_missing = problem.code is Code.SECTION_NOT_FOUND
+            if self.section_sha256 is not None or not named or not is_missing:
+                raise
+            if self.create_if_missing:
+                return None
+            raise Refused(replace(problem, hint=either(problem.hint, _MAKE, joint="; "))) from None
 
-    def _could_create(self, problem: Diagnostic) -> bool:
-        named = self.heading_path or ((self.heading,) if self.heading is not None else ())
-        return self.section_sha256 is None and bool(named) and problem.code is Code.SECTION_NOT_FOUND
-
-    def _with_way_to_create(self, problem: Diagnostic) -> Diagnostic:
-        if self.create_if_missing or not self._could_create(problem):
-            return problem
-        return replace(problem, hint=either(problem.hint, _MAKE, joint="; "))
-
-    def _create(self, outline: Outline, payload: Payload) -> Resolution | Problems:
+    def _create(self, outline: Outline, payload: Payload) -> Resolution:
         path = self.heading_path if self.heading_path is not None else (self.heading or "",)
         parent = find_by_path(outline, self.parent_path if self.parent_path is not None else path[:-1])
-        if isinstance(parent, Diagnostic):
-            return (parent,)
         if parent.nested:
-            return (_NESTED_PARENT,)
+            raise Refused(_NESTED_PARENT)
         place = place_next_to(outline, parent, "lastChild")
-        fitted = self._fitted_below(path[-1], payload, place.level)
-        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, parent)
-
-    def _fitted_below(self, element: str, payload: Payload, level: int) -> Payload | Diagnostic:
         if payload.starts_with_heading:
-            return self.fitted(payload, level)
-        whole = _under_heading(element, payload, level)
-        if isinstance(whole, Diagnostic):
-            return whole
-        shallowest = 1 if self.levels == "verbatim" else level + 1
-        return not_too_deep(fit_levels(whole, shallowest, own_level=level))
+            return self.insertion(payload, place, parent)
+        whole = _under_heading(path[-1], payload, place.level)
+        shallowest = 1 if self.levels == "verbatim" else place.level + 1
+        fitted = fit_levels(whole, shallowest, own_level=place.level)
+        return replace(place.insertion(fitted), section=parent)
 
 
-def _under_heading(element: str, payload: Payload, level: int) -> Payload | Diagnostic:
+def _under_heading(element: str, payload: Payload, level: int) -> Payload:
     """`payload` below a heading of level 1, which is to go to `level`.
 
     `element` is the title as one line of Markdown; it may carry its level.
@@ -446,14 +412,16 @@ def _under_heading(element: str, payload: Payload, level: int) -> Payload | Diag
     headings = read_payload(element).headings
     given, title = (headings[0].level, headings[0].content) if headings else (level, element.strip())
     if not title:
-        return _NO_TITLE
+        raise Refused(_NO_TITLE)
     if given != level:
-        return Diagnostic.invalid(
+        raise Code.INVALID_ARGUMENT.refused(
             say("{headingPath} gives the new section level {}, and its place has level {}", given, level),
             "give the heading without marks, or another parent",
         )
     heading = atx_heading(1, title)
-    return _NO_TITLE if heading is None else read_payload(f"{heading}\n\n{payload.text}")
+    if heading is None:
+        raise Refused(_NO_TITLE)
+    return read_payload(f"{heading}\n\n{payload.text}")
 
 
 _NO_TITLE = Diagnostic.invalid(
@@ -481,30 +449,16 @@ class FormatSection(SectionTargeted):
 
     op: Literal["format_section"]
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """Replacement of the lines that differ. Errors: those of the target; FORMATTER_FAILED."""
         from mdplan.markdown.formatting import format_lines
 
         section = self.find_section(outline)
-        if isinstance(section, Diagnostic):
-            return (section,)
         # With the blank lines at its end, which are part of a fence that is not closed.
         edits = format_lines(outline, section.span)
-        if isinstance(edits, Diagnostic):
-            return (edits,)
         span = Span(section.span.start, end_of_subtree(outline, section))
         claim = Claim(span=span, owner=section.index, takes=outline.members(section), verb="formats")
         return Resolution(claims=(claim,), edits=edits, section=section)
-
-
-def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
-    """`fitted`, or HEADING_LEVEL_OVERFLOW where it is the level that a heading would have."""
-    if isinstance(fitted, Payload):
-        return fitted
-    return Code.HEADING_LEVEL_OVERFLOW.problem(
-        f"a heading would be at level {fitted}; the maximum is 6",
-        say('use fewer heading levels, or {levels="verbatim"}'),
-    )
 
 
 def place_in_body(outline: Outline, section: Section, edge: BodyEdge, payload: Payload) -> InsertionPoint:
@@ -558,7 +512,7 @@ def replace_section(
     section: Section,
     payload: Payload,
     keep_subsections: bool | None,  # noqa: FBT001 (a field of the edit, handed on)
-) -> Resolution | Problems:
+) -> Resolution:
     """Replacement of the text of `section` by `payload`.
 
     Errors: INVALID_HEADING_PATH for the empty path, which is more often a mistake than the text before the
@@ -566,14 +520,13 @@ def replace_section(
     level of the section; DUPLICATE_HEADING for one that repeats some of the subsections.
     """
     if operation.heading_path == ():
-        return (_EMPTY_PATH,)
+        raise Refused(_EMPTY_PATH)
     has_heading = _has_heading_of(section, payload)
-    keeps = _keeps_subsections(outline, section, payload, keep_subsections)
     own_level = payload.headings[0].level if has_heading else section.level
-    other = None if section.is_root else _first_beside(payload.headings[has_heading:], own_level)
-    problems = tuple(problem for problem in (other, keeps) if isinstance(problem, Diagnostic))
-    if problems:
-        return problems
+    _, keeps = both(
+        lambda: _check_beside(() if section.is_root else payload.headings[has_heading:], own_level),
+        lambda: _keeps_subsections(outline, section, payload, keep_subsections),
+    )
     if has_heading:
         payload = _with_id_of(outline, section, payload)
     fitted = operation.fitted(
@@ -581,8 +534,6 @@ def replace_section(
         _level_of_subsections(outline, section) if keeps else section.level + 1,
         own_level=section.level if has_heading else None,
     )
-    if isinstance(fitted, Diagnostic):
-        return (fitted,)
     start = _start(outline, section, payload, has_heading=has_heading)
     end = max(start, _end(outline, section, payload, keeps=keeps is True))
     declared = Span(start if has_heading else section.body.start, end)
@@ -600,7 +551,7 @@ def _keeps_subsections(
     section: Section,
     payload: Payload,
     asked: bool | None,  # noqa: FBT001 (a field of the edit, handed on)
-) -> bool | Diagnostic:
+) -> bool:
     if asked is not None:
         return asked
     wanted = [
@@ -614,7 +565,7 @@ def _keeps_subsections(
         return True
     if _is_subsequence(wanted, given):
         return False
-    return Code.DUPLICATE_HEADING.problem(
+    raise Code.DUPLICATE_HEADING.refused(
         f"the payload repeats {len(repeated)} of {len(set(wanted))} subsections",
         say("repeat all of them in order, or none; or say it with {keepSubsections}"),
     )
@@ -706,18 +657,18 @@ def _name(title: str) -> str:
     return folded(title.removesuffix(marks_behind(title)))
 
 
-def _first_beside(headings: Sequence[Block], level: int) -> Diagnostic | None:
-    """INVALID_ARGUMENT where one of the `headings` of a payload is at or above the `level` of its section."""
+def _check_beside(headings: Sequence[Block], level: int) -> None:
+    """Refuse one of the `headings` of a payload that is at or above the `level` of its section."""
     beside = next((heading for heading in headings if heading.level <= level), None)
-    if beside is None:
-        return None
-    return Diagnostic.invalid(
-        f"line {beside.first_line} of the payload is another heading at or above the level of the section",
-        say(
-            "send the text of this section alone; to change its heading use {rename_heading}, to add a "
-            "section next to it {insert_section}; subsections need a deeper level"
-        ),
-    )
+    if beside is not None:
+        raise Code.INVALID_ARGUMENT.refused(
+            f"line {beside.first_line} of the payload is another heading at or above the level of the "
+            "section",
+            say(
+                "send the text of this section alone; to change its heading use {rename_heading}, to add a "
+                "section next to it {insert_section}; subsections need a deeper level"
+            ),
+        )
 
 
 def _is_subsequence(wanted: Sequence[_Path], given: Sequence[_Path]) -> bool:

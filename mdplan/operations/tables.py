@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused, both, or_problem, refuse_if
 from mdplan.markdown.headings import heading_title, reader_names
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -67,27 +67,21 @@ class TableOperation(SectionTargeted):
             raise ValueError("it is blank, and names no row")
         return value
 
-    def find_table(self, outline: Outline) -> AddressedTable | Problems:
+    def find_table(self, outline: Outline) -> AddressedTable:
         """The table and its key column.
 
         Errors: those of the target; TABLE_NOT_FOUND; KEY_NOT_FOUND and MATCH_COUNT_MISMATCH for the column;
         INVALID_ARGUMENT for a table that could not be read.
         """
-        section = self.find_section(outline) if self._given_targets() else None
-        if isinstance(section, Diagnostic):
-            return (section,)
+        section = self.named_section(outline)
         table = self._table(outline, section)
-        if isinstance(table, Diagnostic):
-            return (table,)
         if not table.is_proven:
-            return (_unproven(table),)
+            raise Refused(_unproven(table))
         column = find_column(table, "keyColumn", self.key_column)
-        if isinstance(column, Diagnostic):
-            return (column,)
         owner = outline.section_at(table.block.span.start)
         return AddressedTable(table, section or owner, owner.index, column)
 
-    def find_row(self, found: AddressedTable, key: str | None = None) -> TableRow | Diagnostic | None:
+    def find_row(self, found: AddressedTable, key: str | None = None) -> TableRow | None:
         """The row of the `key`, by default that of the edit; None where there is none.
 
         Errors: MATCH_COUNT_MISMATCH.
@@ -97,7 +91,7 @@ class TableOperation(SectionTargeted):
             return rows[0] if rows else None
         listed = ", ".join(str(row.line) for row in rows[:_MOST_LISTED])
         listed += ", …" if len(rows) > _MOST_LISTED else ""
-        return Code.MATCH_COUNT_MISMATCH.problem(
+        raise Code.MATCH_COUNT_MISMATCH.refused(
             f"{len(rows)} rows have that key, at lines {listed}, exactly one is needed",
             say("use a {keyColumn} that is unique, or {replace_lines}"),
             place=found.table.lines.position(rows[0].span.start),
@@ -116,7 +110,7 @@ class TableOperation(SectionTargeted):
             place=table.lines.position(table.header.span.start),
         )
 
-    def _table(self, outline: Outline, section: Section | None) -> TableSource | Diagnostic:
+    def _table(self, outline: Outline, section: Section | None) -> TableSource:
         tables = outline.tables if section is None else outline.tables_in(section.span)
         wanted = self.table.index if self.table is not None else None
         if wanted is None and len(tables) > 1:
@@ -127,7 +121,7 @@ class TableOperation(SectionTargeted):
             return tables[0]
         if wanted is not None and wanted < len(tables):
             return tables[wanted]
-        return _not_found(outline, tables, section, wanted)
+        raise Refused(_not_found(outline, tables, section, wanted))
 
 
 class UpsertTableRow(TableOperation):
@@ -178,20 +172,15 @@ class UpsertTableRow(TableOperation):
             raise ValueError(say("give one of {before and after}"))
         return self
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """Edits of the cells that change, or the insertion of a row.
 
         Errors: those of `find_table` and `find_row`; KEY_NOT_FOUND for an unknown column, INVALID_ARGUMENT
         for a value that cannot be a cell, or another value for the key.
         """
         found = self.find_table(outline)
-        if not isinstance(found, AddressedTable):
-            return found
-        values, row = self._values(found), self.find_row(found)
-        if isinstance(values, dict) and not isinstance(row, Diagnostic):
-            return self._change(found, row, values) if row else self._addition(found, values)
-        problems = () if isinstance(values, dict) else values
-        return (*problems, *((row,) if isinstance(row, Diagnostic) else ()))
+        values, row = both(lambda: self._values(found), lambda: self.find_row(found))
+        return self._change(found, row, values) if row else self._addition(found, values)
 
     def _change(self, found: AddressedTable, row: TableRow, values: Mapping[int, str]) -> Resolution:
         return Resolution(
@@ -203,10 +192,8 @@ class UpsertTableRow(TableOperation):
             section=found.section,
         )
 
-    def _addition(self, found: AddressedTable, values: Mapping[int, str]) -> Resolution | Problems:
+    def _addition(self, found: AddressedTable, values: Mapping[int, str]) -> Resolution:
         line = self._line_before(found)
-        if isinstance(line, Diagnostic):
-            return (line,)
         edit = added_row(found.table, {found.key_column: self.key, **values}, line)
         key = heading_title(unescaped(self.key))
         part = ("table row", found.table.index, found.key_column, key)
@@ -216,22 +203,22 @@ class UpsertTableRow(TableOperation):
             section=found.section,
         )
 
-    def _line_before(self, found: AddressedTable) -> int | Diagnostic:
+    def _line_before(self, found: AddressedTable) -> int:
         """The line that a new row goes after. Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH."""
         neighbour = self.after if self.before is None else self.before
         if neighbour is None:
             return found.table.block.last_line
         row = self.find_row(found, neighbour)
         if row is None:
-            return self.no_row(found, neighbour, "after: " if self.before is None else "before: ")
-        return row if isinstance(row, Diagnostic) else row.line - (self.before is not None)
+            raise Refused(self.no_row(found, neighbour, "after: " if self.before is None else "before: "))
+        return row.line - (self.before is not None)
 
-    def _values(self, found: AddressedTable) -> dict[int, str] | Problems:
+    def _values(self, found: AddressedTable) -> dict[int, str]:
         """The cells of `row` by 0-based column, or all that is wrong with them."""
         values: dict[int, str] = {}
         problems: list[Diagnostic] = []
         for name, value in self.row.items():
-            column = find_column(found.table, "row", name)
+            column = or_problem(find_column, found.table, "row", name)
             if isinstance(column, Diagnostic):
                 problems.append(column)
             elif column in values:
@@ -251,7 +238,8 @@ class UpsertTableRow(TableOperation):
                     say("omit it; to rename a key use {replace_match} in the section"),
                 )
             )
-        return tuple(problems) or values
+        refuse_if(problems)
+        return values
 
     def _is_key(self, value: str) -> bool:
         """Whether `value` is the key, as written or as a reader sees it."""
@@ -279,16 +267,12 @@ class DeleteTableRow(TableOperation):
 
     op: Literal["delete_table_row"]
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> Resolution:
         """One deletion. Errors: those of `find_table` and `find_row`; KEY_NOT_FOUND."""
         found = self.find_table(outline)
-        if not isinstance(found, AddressedTable):
-            return found
         row = self.find_row(found)
         if row is None:
-            return (self.no_row(found, self.key),)
-        if isinstance(row, Diagnostic):
-            return (row,)
+            raise Refused(self.no_row(found, self.key))
         span = outline.source.lines.span(row.line, row.line)
         return Resolution(
             claims=(Claim(span=span, owner=found.owner),), deletions=(span,), section=found.section
@@ -304,7 +288,7 @@ _LONGEST_NAME: Final = 40
 _MAKE_ONE: Final = say("{append_to_section} with the lines of a table makes one")
 
 
-def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
+def find_column(table: TableSource, where: str, name: str) -> int:
     """0-based column of `table` with the header `name`, or with this number from 1, where no header is that.
 
     `where` in the edit gives it.
@@ -317,14 +301,14 @@ def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
     if len(columns) == 1:
         return columns[0]
     if columns:
-        return Code.MATCH_COUNT_MISMATCH.problem(
+        raise Code.MATCH_COUNT_MISMATCH.refused(
             f"{where}: {len(columns)} columns of the table at line {table.block.first_line} have that header",
             "give one of them another header first",
             place=table.lines.position(table.header.span.start),
         )
     near = nearest_names(name, dict.fromkeys(table.columns))
     hint = f"nearest: {_quoted(near)}" if near else f"its columns are {_quoted(table.columns)}"
-    return Code.KEY_NOT_FOUND.problem(
+    raise Code.KEY_NOT_FOUND.refused(
         f"{where}: the table at line {table.block.first_line} has no column of that name",
         hint,
         place=table.lines.position(table.header.span.start),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, or_problems
 from mdplan.markdown.destinations import FileTree
 from mdplan.markdown.payload import Payload
 from mdplan.operations.base import Resolution, SectionTargeted
@@ -163,7 +163,7 @@ def _arrival(
     if refused is not None:
         return (refused,)
     moved = texts.make(file, item.resolution.claims[0].span, exported, target)
-    outcome = item.operation.resolve_in_target(target.outline, moved.payload)
+    outcome = or_problems(item.operation.resolve_in_target, target.outline, moved.payload)
     if not isinstance(outcome, Resolution):
         return outcome
     has_precondition = (
@@ -212,7 +212,7 @@ def _entry(
                 "name a file that stays, or create_file and write the entry yourself",
             ),
         )
-    outcome = new_entry(operation, file.relative, target.relative, target.outline, tree)
+    outcome = or_problems(new_entry, operation, file.relative, target.relative, target.outline, tree)
     if not isinstance(outcome, Resolution):
         return outcome
     return ResolvedEdit(

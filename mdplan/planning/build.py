@@ -410,10 +410,7 @@ def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
     other_format = _other_format(operation, file.outline.format)
     if other_format is not None:
         return (other_format,)
-    located = operation.located(file.outline)
-    if isinstance(located, Diagnostic):
-        return (located,)
-    outcome = located.resolve(file.outline)
+    outcome = operation.resolved(file.outline)
     needs_guard = (
         isinstance(outcome, Resolution)
         and isinstance(operation, SectionTargeted)

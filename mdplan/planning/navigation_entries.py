@@ -7,7 +7,7 @@ from typing import Any, Final
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent
 from mdplan.data.tree import REMOVED, DataError, KeyChange, Path, strings_of, value_at
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Refused, or_problem
 from mdplan.markdown.destinations import FileTree, destinations
 from mdplan.markdown.front_matter_edits import data_content, data_splices, verify_splices
 from mdplan.markdown.headings import heading_title
@@ -229,9 +229,7 @@ _ITS_PAGE: Final = "name the entry by its page"
 _TITLES: Final = ("name", "group", "label", "title", "caption", "tab", "text", "part", "dropdown", "anchor")
 
 
-def new_entry(
-    operation: CreatePage, page: str, path: str, outline: Outline, tree: FileTree
-) -> Resolution | Problems:
+def new_entry(operation: CreatePage, page: str, path: str, outline: Outline, tree: FileTree) -> Resolution:
     """Return the edit of the navigation `outline`, in the file `path`, that adds the entry of `page`.
 
     Both paths are from the root of `tree`. Errors: INVALID_ARGUMENT for a file that lists no pages, or cannot
@@ -242,31 +240,23 @@ def new_entry(
     parsed = read_navigation(path, outline, tree)
     make = parsed[0].kind.entry if parsed is not None else None
     if parsed is None or make is None:
-        return (
-            Diagnostic.invalid(
-                f"`{path}` is no file that lists pages, or cannot be read",
-                say(
-                    "name mkdocs.yml, docs.json, toc.yml, SUMMARY.md or the like; {add_to_list} writes "
-                    "other lists"
-                ),
+        raise Code.INVALID_ARGUMENT.refused(
+            f"`{path}` is no file that lists pages, or cannot be read",
+            say(
+                "name mkdocs.yml, docs.json, toc.yml, SUMMARY.md or the like; {add_to_list} writes "
+                "other lists"
             ),
         )
     navigation, content = parsed
     written = navigation.written(page, own_id=str(operation.front_matter().get("id") or ""))
     if written is None:
-        return (
-            Diagnostic.invalid(
-                f"{navigation.kind.tool} takes pages of `{navigation.folder}` alone, and this is `{page}`",
-                "make the page in that folder",
-            ),
+        raise Code.INVALID_ARGUMENT.refused(
+            f"{navigation.kind.tool} takes pages of `{navigation.folder}` alone, and this is `{page}`",
+            "make the page in that folder",
         )
     lists = list(_page_lists(navigation, content.values, (), ()))
     neighbour = operation.after if operation.before is None else operation.before
     target = _list_for(operation, [navigation.kind.top], lists, page)
-    if neighbour is not None:
-        target = _list_with(operation, target, lists, neighbour, page)
-    if isinstance(target, Diagnostic):
-        return (target,)
     entry = make(operation.title_of(page), written)
     fields: dict[str, Any] = {}
     if neighbour is not None:
@@ -277,9 +267,9 @@ def new_entry(
     return _evident(added.resolve(outline))
 
 
-def _evident(outcome: Resolution | Problems) -> Resolution | Problems:
-    """Mark `outcome` as evidence: it only adds an entry, to a list that was found in the file as it is."""
-    return replace(outcome, is_evidence=True) if isinstance(outcome, Resolution) else outcome
+def _evident(added: Resolution) -> Resolution:
+    """Mark `added` as evidence: it only adds an entry, to a list that was found in the file as it is."""
+    return replace(added, is_evidence=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,10 +285,10 @@ class _PageList:
     entries: Mapping[str, int]
 
 
-def _list_for(
+def _named_list(
     operation: CreatePage, outermost: Sequence[Path], lists: Sequence[_PageList], page: str
-) -> _PageList | Diagnostic:
-    """Return the list that takes the entry. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
+) -> _PageList:
+    """Return the list that is named, or has such pages. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
     if operation.under is not None:
         candidates = _near([pages for pages in lists if operation.under in pages.names], page)
     else:
@@ -317,11 +307,11 @@ def _list_for(
         f"lists of pages: {names}" if names else say("add a list of pages to the file first, by {set_value}")
     )
     if operation.under is not None and not candidates:
-        return Code.KEY_NOT_FOUND.problem(f"no list of pages has the title `{operation.under}`", hint)
+        raise Code.KEY_NOT_FOUND.refused(f"no list of pages has the title `{operation.under}`", hint)
     problem = "several lists of pages have that title" if candidates else "the file has no list of pages"
     if operation.under is None and candidates:
         problem = "the entry could go to several lists"
-    return Diagnostic.invalid(problem, say("give {under}; {}", hint) if names else hint)
+    raise Code.INVALID_ARGUMENT.refused(problem, say("give {under}; {}", hint) if names else hint)
 
 
 def _near(lists: Sequence[_PageList], page: str) -> list[_PageList]:
@@ -381,21 +371,21 @@ def _entry_indexes(navigation: Navigation, values: list[Any], path: Path) -> Map
     return {**by_page, **by_title}
 
 
-def _list_with(
-    operation: CreatePage,
-    chosen: _PageList | Diagnostic,
-    lists: Sequence[_PageList],
-    neighbour: str,
-    page: str,
-) -> _PageList | Diagnostic:
-    """Return the list with the entry `neighbour`: `chosen`, or if no list was named, the only one with it.
+def _list_for(
+    operation: CreatePage, outermost: Sequence[Path], lists: Sequence[_PageList], page: str
+) -> _PageList:
+    """Return the list that takes the entry: the one named, or if none was, the only one with its neighbour.
 
-    Errors: that of `chosen` if a list was named; KEY_NOT_FOUND, INVALID_ARGUMENT.
+    Errors: KEY_NOT_FOUND, INVALID_ARGUMENT.
     """
-    if isinstance(chosen, _PageList) and neighbour in chosen.entries:
+    neighbour = operation.after if operation.before is None else operation.before
+    chosen = or_problem(_named_list, operation, outermost, lists, page)
+    if isinstance(chosen, Diagnostic):
+        if neighbour is None or operation.under is not None:
+            raise Refused(chosen)
+    elif neighbour is None or neighbour in chosen.entries:
         return chosen
-    if isinstance(chosen, Diagnostic) and operation.under is not None:
-        return chosen
+    assert neighbour is not None, "without one a list was chosen"
     candidates = _near([pages for pages in lists if neighbour in pages.entries], page)
     if len(candidates) == 1 and operation.under is None:
         return candidates[0]
@@ -404,18 +394,20 @@ def _list_with(
     send = say("{}", Send("under", names[0])) if names else ""
     if candidates and operation.under is None:
         message = f"`{neighbour}` is in several lists" + (f": {listed}" if listed else "")
-        return Diagnostic.invalid(message, say("{}, or the page of the entry", send) if send else _ITS_PAGE)
+        raise Code.INVALID_ARGUMENT.refused(
+            message, say("{}, or the page of the entry", send) if send else _ITS_PAGE
+        )
     near = nearest_names(neighbour, dict.fromkeys(name for pages in lists for name in pages.entries))
     hint = f"nearest: {', '.join(f'`{name}`' for name in near)}" if near else _AS_WRITTEN
     is_named = operation.under is not None
     nothing = f"the list `{operation.under}` has no entry with" if is_named else "no entry has"
-    return Code.KEY_NOT_FOUND.problem(
+    raise Code.KEY_NOT_FOUND.refused(
         f"{nothing} the title or page `{neighbour}`",
         say("`{}` is in the list {}: {}", neighbour, listed, send) if names else hint,
     )
 
 
-def _link_item(operation: CreatePage, page: str, path: str, outline: Outline) -> Resolution | Problems:
+def _link_item(operation: CreatePage, page: str, path: str, outline: Outline) -> Resolution:
     """Return the edit that adds a link to `page` to a list of links in the Markdown file `path`.
 
     Errors: KEY_NOT_FOUND, INVALID_ARGUMENT; those of adding an item.
@@ -435,10 +427,6 @@ def _link_item(operation: CreatePage, page: str, path: str, outline: Outline) ->
         return AddListItem.model_validate(fields).resolve(outline)
     outermost_paths = [(number,) for number in range(len(outermost))]
     target = _list_for(operation, outermost_paths, lists, page) if lists else None
-    if neighbour is not None and target is not None:
-        target = _list_with(operation, target, lists, neighbour, page)
-    if isinstance(target, Diagnostic):
-        return (target,)
     if target is not None:
         items = by_path[target.path][1]
         where = "before" if operation.before else "after"

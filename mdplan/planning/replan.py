@@ -197,8 +197,7 @@ def _counted(file: SnapshotFile, base: Outline | None) -> Iterator[tuple[int, st
 
 
 def _is_proven(index: int, operation: Operation, outline: Outline) -> bool:
-    located = operation.located(outline)
-    resolution = located if isinstance(located, Diagnostic) else located.resolve(outline)
+    resolution = operation.resolved(outline)
     if not isinstance(resolution, Resolution):
         return False
     return _has_evidence(

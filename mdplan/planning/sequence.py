@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, Refused, or_problem, or_problems, refuse_if
 from mdplan.markdown.headings import section_id_digits
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -43,7 +43,7 @@ def build_in_sequence(file: build.SnapshotFile, batch: Batch) -> build.BuiltFile
     written: dict[int, tuple[Span, ...]] = {}
     problems: list[Diagnostic] = []
     for index, operation in enumerate(file.requested.edits, start=file.first_edit):
-        remapped = remap_operation(operation, done)
+        remapped = or_problems(remap_operation, operation, done)
         if not isinstance(remapped, Operation):
             problems += (problem.at(file=file.path, edit_index=index) for problem in remapped)
             continue
@@ -256,40 +256,32 @@ _NUMERIC: Final = ("lines", "line", "range")
 _ABOUT_PLACES: Final = frozenset({Code.RANGE_OUT_OF_BOUNDS, Code.TEXT_MISMATCH})
 
 
-def remap_operation(operation: Operation, to: SequentialState) -> Operation | Problems:
+def remap_operation(operation: Operation, to: SequentialState) -> Operation:
     """Return `operation`, which was written for the base, as it reads on the current document of `to`.
 
     Errors: those of its guards and numeric addresses on the base; CONFLICTING_EDITS for lines or a range that
     an earlier edit deleted or cut.
     """
-    located = operation.located(to.base)
-    if isinstance(located, Diagnostic):
-        return (located,)
-    operation = located
+    operation = operation.located(to.base)
     if not to.edits:
         return operation
     changed = _ids_now(operation, to)
-    if isinstance(changed, Diagnostic):
-        return (changed,)
     if isinstance(operation, SectionTargeted) and operation.section_sha256 is not None:
         bare = operation.model_copy(update={**changed, "section_sha256": None})
-        guard = _hash_now(bare, to, operation.section_sha256)
-        if isinstance(guard, Diagnostic):
-            return (guard,)
-        changed["section_sha256"] = guard
+        changed["section_sha256"] = _hash_now(bare, to, operation.section_sha256)
     changed |= operation.rebased_guards(to.base, to.current)
     if any(getattr(operation, name, None) is not None for name in _NUMERIC):
-        outcome = operation.resolve(to.base)
+        outcome = operation.resolved(to.base)
         problems = () if isinstance(outcome, Resolution) else outcome
-        problems = tuple(problem for problem in problems if problem.code in _ABOUT_PLACES)
-        place = _place_now(operation, to) if not problems else None
+        refuse_if(problem for problem in problems if problem.code in _ABOUT_PLACES)
+        place = _place_now(operation, to)
         if place is None:
-            return problems or (_REPLACED,)
+            raise Refused(_REPLACED)
         changed |= place
     return operation.model_copy(update=changed)
 
 
-def _ids_now(operation: Operation, to: SequentialState) -> dict[str, Any] | Diagnostic:
+def _ids_now(operation: Operation, to: SequentialState) -> dict[str, Any]:
     """Return section IDs of the base as the IDs that those sections have now. Errors: SECTION_NOT_FOUND."""
     changed: dict[str, Any] = {}
     for name in _IDS:
@@ -303,23 +295,23 @@ def _ids_now(operation: Operation, to: SequentialState) -> dict[str, Any] | Diag
             changed[name] = section.section_id
         elif any(to.section_before(section_with_id) for section_with_id in to.current.with_digits(digits)):
             # An ID that counts equal headings is now that of another one.
-            return _GONE
+            raise Refused(_GONE)
     return changed
 
 
-def _hash_now(bare: SectionTargeted, to: SequentialState, expected: str) -> str | Diagnostic:
+def _hash_now(bare: SectionTargeted, to: SequentialState, expected: str) -> str:
     """Return `expected` as the hash of the section that `bare` addresses now, if it is its hash in the base.
 
     Errors: SECTION_CHANGED.
     """
-    section = bare.find_section(to.current)
+    section = or_problem(bare.find_section, to.current)
     before = None if isinstance(section, Diagnostic) else to.section_before(section)
     if isinstance(section, Diagnostic) or before is None:
         return expected
     part = to.base.hashed_part(before, expected)
     if part is None:
         now = to.base.section_sha256(before)
-        return Code.SECTION_CHANGED.of(first=before.first_line, last=before.last_line, now=now)
+        raise Refused(Code.SECTION_CHANGED.of(first=before.first_line, last=before.last_line, now=now))
     of_all = part == before.span
     return to.current.section_sha256(section) if of_all else to.current.body_sha256(section)
 
@@ -400,7 +392,7 @@ def with_second_pass(built: build.BuiltFile) -> build.BuiltFile | Problems:
         by_claims: dict[tuple[Claim, ...], tuple[Sequence[TextEdit], int]] = {}
         problems: list[Diagnostic] = []
         for item in late:
-            outcome = item.operation.resolve_second_pass(built.result)
+            outcome = or_problems(item.operation.resolve_second_pass, built.result)
             if isinstance(outcome, Resolution):
                 by_claims[outcome.claims] = outcome.edits, item.index
             else:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mdplan.data.address import find, key_missing, shown
 from mdplan.data.content import DataContent
 from mdplan.data.tree import Path, value_at
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Diagnostic, or_problem
 from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.front_matter_edits import data_content, unreadable
 from mdplan.markdown.outline import Outline
@@ -81,7 +81,7 @@ def key_at(outline: Outline, offset: int) -> str | None:
 
 def _find(content: DataContent, key: str | Sequence[Any]) -> Path | Diagnostic:
     try:
-        found = find(content.values, key)
+        found = or_problem(find, content.values, key)
     except ValueError as error:
         return Diagnostic.invalid(str(error), 'write it like "nav[0].Home"')
     if isinstance(found, Diagnostic):

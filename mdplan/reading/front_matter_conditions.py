@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mdplan.data.address import Found, find
+from mdplan.data.address import find
 from mdplan.data.content import DataContent, as_json, value_matches
 from mdplan.data.tree import REMOVED, value_at
+from mdplan.diagnostics import Refused
 from mdplan.markdown.front_matter_edits import data_content
 from mdplan.markdown.outline import Outline
 from mdplan.requests.search import SearchRequest
@@ -68,9 +69,9 @@ def _value_at(values: object, key: str) -> object:
         return plain
     try:
         place = find(values, key)
-    except ValueError:
+    except (ValueError, Refused):
         return REMOVED
-    return value_at(values, place.path) if isinstance(place, Found) and not place.missing else REMOVED
+    return REMOVED if place.missing else value_at(values, place.path)
 
 
 def _has_value(content: DataContent, value: object, expected: object) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, or_problem
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import find_regions
@@ -211,7 +211,11 @@ def _block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """Find a code block, table or list, in a section with its subsections if one is named."""
     scope = Span(0, len(outline.source.text))
     if target.names_section:
-        section = find_by_anchor(outline, target.anchor) if target.anchor else _named_section(outline, target)
+        section = (
+            or_problem(find_by_anchor, outline, target.anchor)
+            if target.anchor
+            else _named_section(outline, target)
+        )
         if isinstance(section, Diagnostic):
             return section
         scope = section.span
@@ -225,9 +229,9 @@ def _block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
 
 def _named_section(outline: Outline, target: ReadTarget) -> Section | Diagnostic:
     if target.section_id is not None:
-        return find_by_id(outline, target.section_id)
+        return or_problem(find_by_id, outline, target.section_id)
     path = target.heading_path if target.heading_path is not None else (target.heading or "",)
-    return find_by_path(outline, path, target.occurrence)
+    return or_problem(find_by_path, outline, path, target.occurrence)
 
 
 def _of_section(outline: Outline, section: Section, target: ReadTarget) -> ReadLocation:
@@ -251,7 +255,7 @@ def _covering(
 
 def _behind_anchor(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     """Find the section of a heading's anchor, or the lines from another anchor to the next heading."""
-    section = find_by_anchor(outline, target.anchor or "")
+    section = or_problem(find_by_anchor, outline, target.anchor or "")
     if not isinstance(section, Diagnostic):
         return _of_section(outline, section, target)
     key = target_key((target.anchor or "").removeprefix("#"))

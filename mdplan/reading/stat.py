@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.diagnostics import Code, Diagnostic, Severity, or_problem
 from mdplan.markdown.headings import section_id_digits
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -125,11 +125,11 @@ def _find(outline: Outline, under: str | Sequence[str]) -> Section | Diagnostic:
     from mdplan.markdown.addresses import find_by_id, find_by_path
 
     if not isinstance(under, str):
-        return find_by_path(outline, under)
-    by_id = find_by_id(outline, under) if section_id_digits(under) else None
+        return or_problem(find_by_path, outline, under)
+    by_id = or_problem(find_by_id, outline, under) if section_id_digits(under) else None
     if isinstance(by_id, Section):
         return by_id
-    by_heading = find_by_path(outline, (under,))
+    by_heading = or_problem(find_by_path, outline, (under,))
     return by_heading if by_id is None or isinstance(by_heading, Section) else by_id
 
 

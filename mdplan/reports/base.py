@@ -34,7 +34,7 @@ class Report:
     def unwrap(self) -> Self:
         """Return the report if it is `ok`. Raises `Refused`, which has all diagnostics, if it is not."""
         if not self.ok:
-            raise Refused(self.diagnostics)
+            raise Refused(*self.diagnostics)
         return self
 
     def __bool__(self) -> NoReturn:

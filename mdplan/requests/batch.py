@@ -20,7 +20,7 @@ from typing import (
 from pydantic import BeforeValidator, Field, InstanceOf, TypeAdapter, ValidationError, model_validator
 
 from mdplan import field_names
-from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
+from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems, or_problem
 from mdplan.limits import DEFAULT_LIMITS, Limits
 from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import FileEffect, Operation, WireModel, fold_match_options
@@ -452,7 +452,7 @@ def _read_edit(edit: object, index: int, scope_reader: ReferenceScopeReader) -> 
     fields = with_decoded_fields(model, fields)
     problems: Problems = ()
     if "matchType" in known:
-        folded = fold_match_options(fields)
+        folded = or_problem(fold_match_options, fields)
         if isinstance(folded, Diagnostic):
             problems = (folded,)
         else:

@@ -61,7 +61,7 @@ def test_new_code_is_read_back_and_nothing_else_changes(corpus: Path) -> None:
             edit = ReplaceCodeBlock.model_validate(
                 {"op": "replace_code_block", "codeBlock": {"index": index}, "markdown": code}
             )
-            outcome = edit.resolve(base)
+            outcome = edit.resolved(base)
             assert isinstance(outcome, Resolution), (path, index, outcome)
             edits = EditList.of(outcome.edits)
             assert isinstance(edits, EditList)

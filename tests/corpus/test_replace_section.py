@@ -44,7 +44,7 @@ def some(document: Document) -> Sequence[Section]:
 def replaced(outline: Outline, section: Section, markdown: str) -> Resolution | str:
     """What `replace_section` does to `section`, or the code of its refusal."""
     edit = {"op": "replace_section", "sectionId": section.section_id, "markdown": markdown}
-    outcome = ReplaceSection.model_validate(edit).resolve(outline)
+    outcome = ReplaceSection.model_validate(edit).resolved(outline)
     return outcome if isinstance(outcome, Resolution) else str(outcome[0].code)
 
 

@@ -18,7 +18,6 @@ from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.headings import canonical_heading, heading_title
 from mdplan.markdown.matches import EXCLUDED_BY_DEFAULT
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import NodeKind
 from mdplan.planning.results import MOST_MATCHES as LISTED
 from mdplan.text.pattern import MOST_MATCHES, MOST_PARTS
@@ -202,7 +201,6 @@ def id_of(text: str, path: list[str]) -> str:
     outline = Outline(source)
     occurrence = 2 if text.count("## Install\n") > 1 else None
     section = find_by_path(outline, path, occurrence)
-    assert isinstance(section, Section)
     return section.section_id
 
 

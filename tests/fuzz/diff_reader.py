@@ -74,7 +74,7 @@ def _applied(base: str, diff: str) -> str | None:
     if "\r" in base + diff or base.startswith("\ufeff") or "\0" in base + diff:
         # Line ends are fitted to those around, and a mark is no text; other laws tell of that.
         return None
-    outcome = ApplyDiff(op="apply_diff", diff=diff).resolve(Outline(Source.from_text(base)))
+    outcome = ApplyDiff(op="apply_diff", diff=diff).resolved(Outline(Source.from_text(base)))
     if not isinstance(outcome, Resolution):
         assert {problem.code for problem in outcome} <= {Code.DIFF_DOES_NOT_APPLY, Code.INVALID_ARGUMENT}
         return None

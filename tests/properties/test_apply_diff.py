@@ -28,7 +28,7 @@ def made_of(base: bytes, diff: bytes) -> bytes | list[Code]:
     """What `diff` makes of `base`, or why it makes nothing."""
     source = Source.decode(base)
     assert isinstance(source, Source)
-    outcome = ApplyDiff(op="apply_diff", diff=diff.decode()).resolve(Outline(source))
+    outcome = ApplyDiff(op="apply_diff", diff=diff.decode()).resolved(Outline(source))
     if not isinstance(outcome, Resolution):
         note(repr(outcome))
         return [problem.code for problem in outcome]

@@ -40,7 +40,7 @@ def formatted(outline: Outline, index: int) -> str | None:
     """The text with the section `index` formatted; None where that is refused."""
     section = outline.sections[index]
     edit = FormatSection(op="format_section", section_id=section.section_id)
-    resolution = edit.resolve(outline)
+    resolution = edit.resolved(outline)
     if not isinstance(resolution, Resolution):
         event(f"refused: {resolution[0].message.partition(':')[2]}")
         assert [problem.code for problem in resolution] == [Code.FORMATTER_FAILED]

@@ -282,7 +282,7 @@ def texts_and_edits(draw: st.DrawFn, *ops: str) -> tuple[str, Edit]:
 
 def resolved(edit: Edit, outline: Outline) -> Resolution | Problems:
     operation = read_edit(edit)
-    return operation.resolve(outline) if isinstance(operation, Operation) else operation
+    return operation.resolved(outline) if isinstance(operation, Operation) else operation
 
 
 def result_of(text: str, edit: Edit) -> str | None:

@@ -66,7 +66,7 @@ def test_expected_value_is_compared_with_the_value_be_it_null(
     free, guarded = (read_edit({**edit, "key": key, **guard}) for guard in ({}, {"expectedValue": expected}))
     assert not isinstance(free, tuple)
     assert not isinstance(guarded, tuple)
-    unguarded, outcome = free.resolve(outline), guarded.resolve(outline)
+    unguarded, outcome = free.resolved(outline), guarded.resolved(outline)
 
     is_same = json.dumps(value) == json.dumps(expected) or (file == "a.ini" and value == str(expected))
     if not is_same:

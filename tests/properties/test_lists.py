@@ -42,7 +42,6 @@ def _sorted(text: str, *, descending: bool) -> str:
     outline = Outline(Source.from_text(text))
     (listing,) = outline.lists.outermost
     edits = sort_items(outline, listing, lambda item: item.text, descending=descending)
-    assert isinstance(edits, tuple), edits
     return EditList(edits).apply(text)
 
 

@@ -18,7 +18,6 @@ from mdplan.engine.engine import Engine
 from mdplan.limits import Limits
 from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.sections import Section
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.text.source import Source, sha256_hex
@@ -208,7 +207,6 @@ class Case:
         (data,) = self.before.values()
         outline = Outline(_decoded(data))
         section = find_by_path(outline, [named["title"]], int(named["occurrence"] or 0) or None)
-        assert isinstance(section, Section), f"{self}: {section}"
         match named["what"]:
             case "id":
                 return section.section_id

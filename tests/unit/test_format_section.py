@@ -14,7 +14,7 @@ from mdplan.text.source import Source
 
 def problem(text: str) -> Diagnostic:
     outline = Outline(Source.from_text(text))
-    found = FormatSection(op="format_section", heading="Use").resolve(outline)
+    found = FormatSection(op="format_section", heading="Use").resolved(outline)
     assert not isinstance(found, Resolution)
     (only,) = found
     return only

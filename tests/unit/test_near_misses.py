@@ -253,7 +253,7 @@ def test_document_is_folded_once_for_all_edits(monkeypatch: pytest.MonkeyPatch) 
     ]
 
     for edit in edits:
-        (problem,) = OPERATIONS[edit["op"]].model_validate(edit).resolve(document)
+        (problem,) = OPERATIONS[edit["op"]].model_validate(edit).resolved(document)
         assert problem.near
     assert folded == [PROSE]
 

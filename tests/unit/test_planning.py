@@ -625,7 +625,7 @@ def replace_lines(times: int) -> object:
         match_type="regex",
         match_selection="all",
     )
-    return operation.resolve(Outline(Source.from_text(LINE * times)))
+    return operation.resolved(Outline(Source.from_text(LINE * times)))
 
 
 def test_replacements_that_would_fill_the_memory_are_refused() -> None:

@@ -176,12 +176,12 @@ def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "Open
     if opened.stale and agrees("The files have changed. Plan the same edits on them as they are now?"):
         report = reviewing.engine.replan(plan_id)
         if not report.ok or report.plan_id is None:
-            raise Refused(report.diagnostics)
+            raise Refused(*report.diagnostics)
         return _opened(session, reviewing, report.plan_id)
     if opened.stale:
-        raise Refused(opened.stale)
+        raise Refused(*opened.stale)
     if opened.state == "applied":
-        raise Refused((_APPLIED,))
+        raise Refused(_APPLIED)
     if opened.decision is not None:
         by = shown(opened.decision.decided_by)
         done = "requested changes to" if opened.decision.requests_changes else opened.decision.verdict

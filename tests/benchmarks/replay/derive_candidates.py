@@ -12,6 +12,7 @@ from hashlib import sha256
 from itertools import accumulate, pairwise, takewhile
 from typing import Any, Final, Self
 
+from mdplan.diagnostics import or_problem
 from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.lists import ListItem
 from mdplan.markdown.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, exclusion_of
@@ -259,9 +260,9 @@ def section_candidates(change: DocumentChange, hunk: ChangedRun) -> Iterator[Can
 
 def address_of(change: DocumentChange, section: Section) -> dict[str, object]:
     """Return the shortest address of `section`."""
-    if find_by_path(change.old, [section.title]) is section:
+    if or_problem(find_by_path, change.old, [section.title]) is section:
         return {"heading": section.title}
-    if find_by_path(change.old, section.path) is section:
+    if or_problem(find_by_path, change.old, section.path) is section:
         return {"headingPath": list(section.path)}
     return {"sectionId": section.section_id}
 
