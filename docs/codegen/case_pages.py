@@ -17,6 +17,7 @@ from mdplan.diagnostics import Code, Exit
 from mdplan.field_names import EDIT_SYNONYMS
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base import SectionTargeted
+from mdplan.operations.keys import DataOperation
 from mdplan.requests.schemas import FieldReference, OperationReference, operation_reference
 from mdplan.requests.spellings import SPELLINGS
 from mdplan.storage.filesystem import of_error
@@ -114,7 +115,7 @@ def _remarks(reference: OperationReference) -> Iterator[str]:
         least = "Exactly" if model.target_is_required else "At most"
         yield f"{least} one of `sectionId`, `headingPath`, `heading` and `anchor` names a section:"
         yield "see [how sections are named](../semantics-rules.md#sections)."
-    if model.needs_keys:
+    if issubclass(model, DataOperation):
         yield "It is for YAML, JSON, TOML and INI files, and for front matter."
     elif model.needs_markdown:
         yield "It is for Markdown."

@@ -426,8 +426,8 @@ def repeating_edits(edits: Sequence[Any], path: expansion.Path) -> Iterator[expa
             yield from repeating_edits(_list(edit["edits"]), (*path, index, "edits"))
             continue
         op = op_of(edit) if isinstance(edit, Mapping) else None
-        if isinstance(op, str) and op in OPERATIONS and OPERATIONS[op].repeats and not _is_conditional(edit):
-            condition = OPERATIONS[op].once_condition
+        condition = OPERATIONS[op].once_condition if isinstance(op, str) and op in OPERATIONS else ""
+        if condition and not _is_conditional(edit):
             yield expansion.ManifestProblem.of(
                 f"`{op}` would change the file again in every run",
                 f"add a condition to the rule: `when: {{not: {{{condition}}}}}`",

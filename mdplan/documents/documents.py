@@ -238,11 +238,12 @@ class Documents(OutlinedFiles):
         for position, file in enumerate(files):
             paths: dict[int, str] = {}
             for index, edit in enumerate(file.requested.edits, start=file.first_edit):
-                name = self.workspace.locate(edit.other_file) if edit.other_file is not None else None
+                wanted = edit.other_file
+                name = None if wanted is None else self.workspace.locate(wanted.path)
                 other = None
-                if isinstance(name, FileName) and name not in names:
+                if wanted is not None and isinstance(name, FileName) and name not in names:
                     other = self._snapshot_file(name, FileEdits.none_of(str(name)), 0)
-                    if _is_missing(other) and edit.makes_other_file:
+                    if _is_missing(other) and wanted.is_made:
                         other = self._new_file(name, FileEdits.none_of(str(name)), 0)
                 if _is_missing(other):
                     other = replace(other, hint=say("{}; {}", _MADE_BEFORE, other.hint))
@@ -500,9 +501,9 @@ def with_seen_bases(
         return seen(str(name)) if isinstance(name, FileName) and str(name) not in unguarded else None
 
     def guarded_edit(edit: Operation) -> Operation:
-        if edit.other_file is None or edit.other_base_sha256 is not None:
+        if edit.other_file is None or edit.other_file.base_sha256 is not None:
             return edit
-        base = base_of(edit.other_file)
+        base = base_of(edit.other_file.path)
         return edit if base is None else edit.model_copy(update={"to_base_sha256": base})
 
     def guarded(file: FileEdits) -> FileEdits:

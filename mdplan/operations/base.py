@@ -112,6 +112,26 @@ class DataChanges:
     removes: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Blocks that leave the file, and what inserts them into the other file as they are to be there."""
+
+    payload: Payload
+    insert: "Callable[[Outline, Payload], Resolution]"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFile:
+    """Another file that an edit writes into, and its hash, or the first digits, as the caller saw it.
+
+    `is_made` says that it is made where it is missing.
+    """
+
+    path: str
+    base_sha256: str | None
+    is_made: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
     """Text edits of one operation against one outline.
@@ -124,7 +144,9 @@ class Resolution:
     and the owner of what it inserts, so that it needs no file hash.
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
     `data` says which keys `edits` change; made together with those of other edits they may differ.
-    `exported` are blocks that go to the file that the operation names besides its own.
+    `export` is what goes to the file that the operation names besides its own.
+    `second_pass` gives the text edits that are made last, of the result of all others; two with the same
+    claims make the same text. `why_unguarded` tells of what its caller may take for a guard why it is none.
     `comes_last` says that what it inserts is after what other edits insert at the same place.
     `order` are the pieces of the document that `edits` bring into a new order, in that order.
     """
@@ -138,8 +160,10 @@ class Resolution:
     matches: MatchReport | None = None
     hunk_offsets: tuple[int, ...] = ()
     data: DataChanges | None = None
-    exported: Payload | None = None
+    export: Export | None = None
+    second_pass: "Callable[[Outline], Resolution] | None" = None
     warnings: Problems = ()
+    why_unguarded: str = ""
     is_evidence: bool = False
     may_change_outline: bool = False
     comes_last: bool = False
@@ -148,6 +172,8 @@ class Resolution:
 
 # What the claims of all edits of keys are parts of.
 KEYS: Final = "keys"
+# The `once_condition` of what writes or removes text, whatever is there.
+ONCE_BY_TEXT: Final = "hasText: TEXT"
 FileEffect = Literal["edit", "create", "delete", "rename"]
 
 
@@ -190,29 +216,19 @@ class Operation(WireModel, ABC):
     """
 
     example: ClassVar[dict[str, object]]
-    # The file of the example, where no other property of the operation says it.
-    example_file: ClassVar[str | None] = None
+    example_file: ClassVar[str] = "guide.md"
     needs_markdown: ClassVar[bool] = True
-    # Whether it edits keys of YAML, JSON, TOML, INI and front matter.
-    needs_keys: ClassVar[bool] = False
     file_effect: ClassVar[FileEffect] = "edit"
-    has_second_pass: ClassVar[bool] = False
     # Problems of `resolve` that mean: what the edit removes is not there.
     satisfied_by: ClassVar[frozenset[Code]] = frozenset()
     # Whether its text is the source of lines: what it does to the headings around it is meant.
     edits_source: ClassVar[bool] = False
-    # Whether it makes a page of which `other_file`, which lists the pages, gets an entry.
-    is_listed_page: ClassVar[bool] = False
-    # Made again, the edit changes the file again: a manifest needs a condition for it.
-    repeats: ClassVar[bool] = False
-    # The condition of a manifest with which such an edit is made once.
-    once_condition: ClassVar[str] = "hasText: TEXT"
+    # The condition of a manifest that makes an edit once which would change the file again; else empty.
+    once_condition: ClassVar[str] = ""
     # Whether people try it on a file that they want to begin.
     may_begin_file: ClassVar[bool] = False
     # Whether the text that it takes away comes back in another place.
     moves_text: ClassVar[bool] = False
-    # Whether it finds its place by text or lines, whatever these mean in the document.
-    finds_text: ClassVar[bool] = False
 
     op: str
 
@@ -261,24 +277,9 @@ class Operation(WireModel, ABC):
         return None
 
     @property
-    def other_file(self) -> str | None:
+    def other_file(self) -> OtherFile | None:
         """Another file that the edit writes into; None for most."""
         return None
-
-    @property
-    def makes_other_file(self) -> bool:
-        """Whether that file is made where it is missing."""
-        return False
-
-    @property
-    def other_base_sha256(self) -> str | None:
-        """SHA-256 of that file as the caller saw it, or the first digits of it."""
-        return None
-
-    @property
-    def why_unguarded(self) -> str:
-        """What of the operation its caller may take for a guard, and why it is none; else empty."""
-        return ""
 
     def problem_with_path(self, path: str) -> Diagnostic | None:
         """What is wrong with the edit in the file `path` before that is read; None for most."""
@@ -349,17 +350,6 @@ class Operation(WireModel, ABC):
     @abstractmethod
     def resolve(self, outline: Outline) -> Resolution:
         """Text edits against the base `outline`. Raises `Refused` with all that is wrong with this edit."""
-
-    def resolve_second_pass(self, outline: Outline) -> Resolution:
-        """Text edits against `outline`, the result of all other edits; for those that are made last.
-
-        Two with the same claims make the same text.
-        """
-        raise NotImplementedError
-
-    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution:
-        """Text edits against the base `outline` of `other_file`, to which the blocks `exported` go."""
-        raise NotImplementedError
 
 
 # Fields that name a place by numbers.

@@ -130,7 +130,6 @@ class UpdateToc(Operation):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "update_toc", "maxLevel": 3}
-    has_second_pass: ClassVar = True
 
     op: Literal["update_toc"]
     region: str = Field(default="toc", description="NAME of the marker comments.")
@@ -154,9 +153,14 @@ class UpdateToc(Operation):
         """The claim on the region. Errors: REGION_NOT_FOUND."""
         found = find_region(outline, self.region)
         claim = claim_of_region(outline, found.region)
-        return Resolution(claims=(claim,), section=outline.section_at(claim.span.start), is_evidence=True)
+        return Resolution(
+            claims=(claim,),
+            section=outline.section_at(claim.span.start),
+            is_evidence=True,
+            second_pass=self._resolve_last,
+        )
 
-    def resolve_second_pass(self, outline: Outline) -> Resolution:
+    def _resolve_last(self, outline: Outline) -> Resolution:
         """One replacement in the result; the claim on the region shows which one it is.
 
         Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region is inside a line of text.

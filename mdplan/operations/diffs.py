@@ -37,7 +37,6 @@ class ApplyDiff(Operation):
     }
     needs_markdown: ClassVar = False
     edits_source: ClassVar[bool] = True
-    finds_text: ClassVar[bool] = True
 
     op: Literal["apply_diff"]
     diff: str = Field(description="Unified diff of this file; its file header is optional.")

@@ -10,7 +10,16 @@ from mdplan.markdown.block_tree import is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, without_suffix
-from mdplan.operations.base import Claim, FileEffect, FileState, Operation, Resolution, SectionHash
+from mdplan.operations.base import (
+    ONCE_BY_TEXT,
+    Claim,
+    FileEffect,
+    FileState,
+    Operation,
+    OtherFile,
+    Resolution,
+    SectionHash,
+)
 from mdplan.operations.lines import as_lines, without_last_line_end
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import LineIndex, Span, line_end_around
@@ -25,6 +34,7 @@ class NewFileOperation(Operation):
 
     needs_markdown: ClassVar = False
     file_effect: ClassVar[FileEffect] = "create"
+    example_file: ClassVar = "changelog.md"
 
     markdown: str = Field(description="The whole text of the file.")
 
@@ -75,9 +85,7 @@ class CreatePage(NewFileOperation):
         "navigation": "mkdocs.yml",
         "after": "Home",
     }
-    example_file: ClassVar[str | None] = "docs/descaling.md"
-
-    is_listed_page: ClassVar[bool] = True
+    example_file: ClassVar = "docs/descaling.md"
 
     op: Literal["create_page"]
     navigation: str = Field(min_length=1, description="File that lists the pages of the site.")
@@ -98,14 +106,9 @@ class CreatePage(NewFileOperation):
         return self
 
     @property
-    def other_file(self) -> str | None:
+    def other_file(self) -> OtherFile:
         """The file that gets the entry."""
-        return self.navigation
-
-    @property
-    def other_base_sha256(self) -> str | None:
-        """The hash of that file."""
-        return self.to_base_sha256
+        return OtherFile(self.navigation, self.to_base_sha256)
 
     def front_matter(self) -> Mapping[str, Any]:
         """Values of the front matter of the page."""
@@ -135,7 +138,7 @@ class AppendToFile(Operation):
 
     example: ClassVar[dict[str, object]] = {"op": "append_to_file", "markdown": "- 2026-05-02: descaled"}
     needs_markdown: ClassVar = False
-    repeats: ClassVar = True
+    once_condition: ClassVar = ONCE_BY_TEXT
     may_begin_file: ClassVar = True
 
     op: Literal["append_to_file"]

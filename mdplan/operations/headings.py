@@ -31,7 +31,7 @@ from mdplan.markdown.payload import (
 )
 from mdplan.markdown.sections import Section
 from mdplan.markdown.targets import with_kept_anchors
-from mdplan.operations.base import Claim, Resolution, SectionHash, SectionTargeted
+from mdplan.operations.base import Claim, Export, OtherFile, Resolution, SectionHash, SectionTargeted
 from mdplan.operations.sections import LevelFitting, SectionPosition, place_next_to
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -212,22 +212,13 @@ class MoveSection(LevelFitting):
         return self
 
     @property
-    def other_file(self) -> str | None:
-        """The file that the section goes to."""
-        return self.to_file
-
-    @property
-    def makes_other_file(self) -> bool:
-        """Whether the section goes to no place that only an existing file can have."""
-        is_inside = self._position in {"firstChild", "lastChild"}
-        return (
-            is_inside and self.to_section_id is None and not self.to_heading_path and not self.to_base_sha256
-        )
-
-    @property
-    def other_base_sha256(self) -> str | None:
-        """The hash of that file."""
-        return self.to_base_sha256
+    def other_file(self) -> OtherFile | None:
+        """The file that the section goes to; made unless the place is one that only an existing file has."""
+        if self.to_file is None:
+            return None
+        is_old = self.to_section_id is not None or bool(self.to_heading_path or self.to_base_sha256)
+        is_made = not is_old and self._position in {"firstChild", "lastChild"}
+        return OtherFile(self.to_file, self.to_base_sha256, is_made)
 
     def resolve(self, outline: Outline) -> Resolution:
         """One deletion and one insertion; with `toFile` a deletion here.
@@ -281,11 +272,11 @@ class MoveSection(LevelFitting):
             claims=(claim,),
             deletions=(within_enclosures(outline, section.span),),
             section=section,
-            exported=payload,
+            export=Export(payload, self._resolve_there),
         )
 
-    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution:
-        """One insertion. Errors: those of the destination, HEADING_LEVEL_OVERFLOW."""
+    def _resolve_there(self, outline: Outline, exported: Payload) -> Resolution:
+        """The insertion in the other file. Errors: those of the destination, HEADING_LEVEL_OVERFLOW."""
         to = self._find_destination(outline)
         place = place_next_to(outline, to, self._position)
         _, fitted = both(lambda: self._check_place(to), lambda: self.fitted(exported, place.level))

@@ -62,7 +62,7 @@ class DataOperation(Operation):
     """An operation on a key or item of a YAML, JSON, TOML or INI file, or of front matter."""
 
     needs_markdown: ClassVar = False
-    needs_keys: ClassVar = True
+    example_file: ClassVar = "mkdocs.yml"
 
     section: str | None = Field(
         default=None,

@@ -18,7 +18,6 @@ class LineOperation(base.Operation):
 
     needs_markdown: ClassVar = False
     edits_source: ClassVar = True
-    finds_text: ClassVar = True
 
     expected_text: str | None = Field(
         default=None, description="What these lines contain now; the last line end is optional."
@@ -80,7 +79,7 @@ class InsertLines(LineOperation):
         "position": "after",
         "markdown": "A second line.",
     }
-    repeats: ClassVar = True
+    once_condition: ClassVar = base.ONCE_BY_TEXT
 
     op: Literal["insert_lines"]
     line: base.Ordinal = Field(description='1-based line next to the new lines; or "12:a3f" from md_read.')
@@ -217,7 +216,7 @@ class DeleteLines(WholeLinesOperation):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_lines", "lines": {"start": 3, "end": 4}}
-    repeats: ClassVar = True
+    once_condition: ClassVar = base.ONCE_BY_TEXT
 
     op: Literal["delete_lines"]
 

@@ -116,7 +116,6 @@ class ReplaceMatch(SectionTargeted):
     accepts_root: ClassVar = True
     accepts_nested: ClassVar = True
     needs_markdown: ClassVar = False
-    finds_text: ClassVar = True
 
     op: Literal["replace_match"]
     pattern: Annotated[str, Field(min_length=1)] = Field(description="Text or regular expression to find.")
@@ -230,6 +229,7 @@ class ReplaceMatch(SectionTargeted):
             section=selection.section,
             matches=selection.report(replaced=len(replaced)),
             warnings=selection.warnings,
+            why_unguarded=self._why_unguarded,
             is_evidence=self.preview or (self.is_evidence and self._is_sole(outline, selection)),
         )
 
@@ -352,7 +352,7 @@ class ReplaceMatch(SectionTargeted):
         return literal and exact_count
 
     @property
-    def why_unguarded(self) -> str:
+    def _why_unguarded(self) -> str:
         """Which of its options lets it match text that the caller did not see; empty where none does."""
         if self.match_type is not MatchType.LITERAL:
             return "a regular expression is not a guard"

@@ -26,7 +26,15 @@ from mdplan.markdown.payload import (
     start_of_body,
 )
 from mdplan.markdown.sections import Section
-from mdplan.operations.base import BlockInsertion, Claim, InsertOrder, InsertRank, Resolution, SectionTargeted
+from mdplan.operations.base import (
+    ONCE_BY_TEXT,
+    BlockInsertion,
+    Claim,
+    InsertOrder,
+    InsertRank,
+    Resolution,
+    SectionTargeted,
+)
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
@@ -160,7 +168,7 @@ class AppendToSection(PayloadOperation):
         "markdown": "Restart your shell afterwards.",
     }
     accepts_root: ClassVar = True
-    repeats: ClassVar = True
+    once_condition: ClassVar = ONCE_BY_TEXT
     may_begin_file: ClassVar = True
 
     op: Literal["append_to_section"]
@@ -193,7 +201,7 @@ class PrependToSection(PayloadOperation):
         "markdown": "You need Python 3.11 or newer.",
     }
     accepts_root: ClassVar = True
-    repeats: ClassVar = True
+    once_condition: ClassVar = ONCE_BY_TEXT
     may_begin_file: ClassVar = True
 
     op: Literal["prepend_to_section"]
@@ -226,7 +234,6 @@ class InsertSection(PayloadOperation):
         "markdown": "## Upgrade\n\nRun the installer again.",
     }
     accepts_root: ClassVar = True
-    repeats: ClassVar = True
     once_condition: ClassVar = "hasSection: TITLE"
     may_begin_file: ClassVar = True
 

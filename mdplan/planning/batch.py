@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, or_problems
 from mdplan.markdown.destinations import FileTree
-from mdplan.markdown.payload import Payload
-from mdplan.operations.base import Resolution, SectionTargeted
+from mdplan.operations.base import Export, Resolution, SectionTargeted
 from mdplan.planning.build import (
     BuildResult,
     BuiltFile,
@@ -114,7 +113,7 @@ def find_cross_file_moves(
 
     `tree` resolves the entries of a navigation.
     Errors: INVALID_ARGUMENT for a file that no section can move to, STALE_BASE, PRECONDITION_REQUIRED, those
-    of `Operation.resolve_in_target`.
+    of `Export.insert`.
     """
     if not any(file.other_paths for file in snapshot):
         return CrossFileMoves()
@@ -129,10 +128,10 @@ def find_cross_file_moves(
             target = files.get(file.other_paths.get(item.index, ""))
             if target is None:
                 continue
-            if item.operation.is_listed_page:
+            if item.operation.file_effect == "create":
                 outcome = _entry(file, item, target, tree)
-            elif item.resolution.exported is not None:
-                outcome = _arrival(file, item, item.resolution.exported, target, texts)
+            elif item.resolution.export is not None:
+                outcome = _arrival(file, item, item.resolution.export, target, texts)
             else:
                 continue
             if isinstance(outcome, ResolvedEdit):
@@ -156,21 +155,18 @@ def refuse_in_sequence(file: SnapshotFile) -> Problems:
 
 
 def _arrival(
-    file: SnapshotFile, item: ResolvedEdit, exported: Payload, target: SnapshotFile, texts: "MovedTexts"
+    file: SnapshotFile, item: ResolvedEdit, export: Export, target: SnapshotFile, texts: "MovedTexts"
 ) -> ResolvedEdit | Problems:
     """Return what `item` of `file` does in the file `target`."""
     refused = _refusal(file, item, target)
     if refused is not None:
         return (refused,)
-    moved = texts.make(file, item.resolution.claims[0].span, exported, target)
-    outcome = or_problems(item.operation.resolve_in_target, target.outline, moved.payload)
+    moved = texts.make(file, item.resolution.claims[0].span, export.payload, target)
+    outcome = or_problems(export.insert, target.outline, moved.payload)
     if not isinstance(outcome, Resolution):
         return outcome
-    has_precondition = (
-        target.requested.base_sha256 is not None or item.operation.other_base_sha256 is not None
-    )
     if (
-        not has_precondition
+        (target.requested.base_sha256 or _expected(item)) is None
         and isinstance(item.operation, SectionTargeted)
         and item.operation.needs_precondition(outcome)
     ):
@@ -202,7 +198,7 @@ def _entry(
 
     operation = item.operation
     assert isinstance(operation, CreatePage), "it is the one that makes a listed page"
-    expected = operation.other_base_sha256
+    expected = _expected(item)
     if expected is not None and not target.outline.source.sha256.startswith(expected.lower()):
         return (stale_base(target.path, expected, target.outline),)
     if not target.exists or target.is_deleted:
@@ -220,9 +216,15 @@ def _entry(
     )
 
 
+def _expected(item: ResolvedEdit) -> str | None:
+    """Return the hash that the other file must have, if the edit says it."""
+    other = item.operation.other_file
+    return None if other is None else other.base_sha256
+
+
 def _refusal(file: SnapshotFile, item: ResolvedEdit, target: SnapshotFile) -> Diagnostic | None:
     """Return why no section can move from `file` to `target`; None if one can."""
-    expected = item.operation.other_base_sha256
+    expected = _expected(item)
     if expected is not None and not target.outline.source.sha256.startswith(expected.lower()):
         return stale_base(target.path, expected, target.outline)
     reasons = (

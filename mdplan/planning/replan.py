@@ -146,11 +146,11 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
 def _why_unguarded(item: ResolvedEdit) -> tuple[str, str]:
     """Return why what an edit expects is no guard, if it expects something, and what would be one."""
     operation = item.operation
-    if operation.why_unguarded:
+    if item.resolution.why_unguarded:
         guard = say(
             ", or a literal {pattern} of exact case, which guards itself: by default it must match once"
         )
-        return operation.why_unguarded, guard
+        return item.resolution.why_unguarded, guard
     if not (getattr(operation, "expected_text", None) or getattr(operation, "is_guarded", False)):
         return "", say(", or the text that the edit replaces as {expectedText}")
     if operation.counted_fields(item.outline):

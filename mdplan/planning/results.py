@@ -85,7 +85,7 @@ def _edit_result(built: BuiltFile, item: ResolvedEdit, after: MappedSection | No
         file=built.file.path,
         no_op=not _changes_file(built, item)
         and not (resolution.edits or resolution.deletions or resolution.insertions)
-        and not (item.operation.has_second_pass and written),
+        and not (item.resolution.second_pass and written),
         ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
         section_id=section.section_id if section else None,
@@ -265,7 +265,7 @@ def _lines_that_leave(built: BuiltFile) -> int:
     return sum(
         lines.line_at(span.end) - lines.line_at(span.start)
         for item in built.resolved
-        if item.resolution.exported is not None
+        if item.resolution.export is not None
         for span in item.resolution.deletions
     )
 

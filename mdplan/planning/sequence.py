@@ -384,15 +384,15 @@ _MOST_ROUNDS: Final = 3
 def with_second_pass(built: build.BuiltFile) -> build.BuiltFile | Problems:
     """Return `built` with what its late edits make of the result, until they find nothing to do.
 
-    Errors: those of `Operation.resolve_second_pass`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
+    Errors: those of `Resolution.second_pass`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
     """
-    late = [item for item in built.resolved if item.operation.has_second_pass]
+    late = [(item, each) for item in built.resolved if (each := item.resolution.second_pass) is not None]
     for _ in range(_MOST_ROUNDS if late else 0):
         # Of the edits of a sequential batch that make the same text the last one counts.
         by_claims: dict[tuple[Claim, ...], tuple[Sequence[TextEdit], int]] = {}
         problems: list[Diagnostic] = []
-        for item in late:
-            outcome = or_problems(item.operation.resolve_second_pass, built.result)
+        for item, resolve in late:
+            outcome = or_problems(resolve, built.result)
             if isinstance(outcome, Resolution):
                 by_claims[outcome.claims] = outcome.edits, item.index
             else:

@@ -8,7 +8,6 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base import Operation
 
 Schema = dict[str, Any]
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -114,16 +113,8 @@ def operation_reference(op: str) -> OperationReference:
         details=details,
         fields=tuple(sorted(found, key=lambda field: not field.is_required)),
         example=model.example,
-        file=_file(model),
+        file=model.example_file,
     )
-
-
-def _file(model: type[Operation]) -> str:
-    if model.example_file is not None:
-        return model.example_file
-    if model.file_effect == "create":
-        return "changelog.md"
-    return "mkdocs.yml" if model.needs_keys else "guide.md"
 
 
 def _field(name: str, field: Schema, schema: Schema) -> FieldReference:

@@ -231,7 +231,7 @@ def test_operation_help_lists_fields_and_a_valid_example(op: str) -> None:
     )
     example = json.loads(text.partition("Example of a batch:\n")[2])
     assert example["edits"] == [json.loads(json.dumps(OPERATIONS[op].example))]
-    assert example["file"].endswith(".yml") is OPERATIONS[op].needs_keys
+    assert example["file"] == OPERATIONS[op].example_file
 
 
 def test_help_lists_all_operations_and_commands() -> None:
