@@ -27,7 +27,7 @@ from mdplan.text.diff import delete_lines, insert_lines, replace_lines
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Span, text_range, to_lf
 from mdplan.text.source import Source
-from mdplan.text.visible import nearest_names
+from mdplan.text.visible import first_few, nearest_names
 from mdplan.words import say
 
 # The name of a section that holds the keys before the first one, for `configparser`.
@@ -488,8 +488,7 @@ def _pick(
         return matches[0]
     if occurrence is not None and occurrence <= count:
         return matches[occurrence - 1]
-    lines = ", ".join(str(match.first_line) for match in matches[:_MOST_CANDIDATES])
-    lines += ", …" if count > _MOST_CANDIDATES else ""
+    lines = first_few([match.first_line for match in matches], _MOST_CANDIDATES)
     times = "once, at line" if count == 1 else f"{count} times, at lines"
     raise (Code.AMBIGUOUS_HEADING if occurrence is None else absent).refused(
         f"the {description} is {times} {lines}",

@@ -10,7 +10,7 @@ from mdplan.markdown.headings import canonical_heading, canonical_names, heading
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import without_attributes
 from mdplan.markdown.sections import Section
-from mdplan.text.visible import nearest_names
+from mdplan.text.visible import first_few, nearest_names
 from mdplan.words import Argument, Heading, Nearest, Text, join, say
 
 MAX_LEVEL: Final = 6
@@ -194,10 +194,9 @@ def _pick(sections: Sequence[Section], path: Sequence[str], occurrence: int | No
 
 def _ambiguous(sections: Sequence[Section], address: str, hint: str) -> Diagnostic:
     several = f"{len(sections)} sections" if len(sections) != 1 else "1 section"
-    lines = ", ".join(str(section.first_line) for section in sections[:_MOST_CANDIDATES])
+    lines = first_few([section.first_line for section in sections], _MOST_CANDIDATES)
     return Code.AMBIGUOUS_HEADING.problem(
-        say("{} names {}, at lines {}", address, several, lines)
-        + (", …" if len(sections) > _MOST_CANDIDATES else ""),
+        say("{} names {}, at lines {}", address, several, lines),
         hint,
         candidates=tuple(candidate(section) for section in sections[:_MOST_CANDIDATES]),
     )

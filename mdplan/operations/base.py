@@ -169,6 +169,22 @@ class Resolution:
     comes_last: bool = False
     order: tuple[Span, ...] = ()
 
+    @classmethod
+    def at(
+        cls,
+        outline: Outline,
+        span: Span,
+        edits: tuple[TextEdit, ...],
+        *,
+        owner: Section | None = None,
+        section: Section | None = None,
+        is_evidence: bool = False,
+    ) -> "Resolution":
+        """Make `edits` in `span`, which belongs to its `owner`: by default the section at its start."""
+        owner = owner or outline.section_at(span.start)
+        claim = Claim(span=span, owner=owner.index)
+        return cls(claims=(claim,), edits=edits, section=section or owner, is_evidence=is_evidence)
+
 
 # What the claims of all edits of keys are parts of.
 KEYS: Final = "keys"

@@ -23,6 +23,7 @@ from mdplan.operations.matches import text_in_line, with_nearest_lines
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, lines_of, to_lf
 from mdplan.text.source import Source, visible
+from mdplan.text.visible import first_few
 from mdplan.words import say
 
 
@@ -245,11 +246,11 @@ class ReplaceCodeBlock(SectionTargeted):
         fence = self._fence(outline, section)
         self._check_fences(outline, fence)
         self._check_code(outline, fence)
-        span = fence.block.span
-        return Resolution(
-            claims=(Claim(span=span, owner=outline.section_at(span.start).index),),
-            edits=replace_code(outline, fence, lines_of(to_lf(self.markdown))),
-            section=section or outline.section_at(span.start),
+        return Resolution.at(
+            outline,
+            fence.block.span,
+            replace_code(outline, fence, lines_of(to_lf(self.markdown))),
+            section=section,
             is_evidence=bool(self.expected_text) and self._is_sole(outline, fence),
         )
 
@@ -321,11 +322,11 @@ class ReplaceCodeBlock(SectionTargeted):
 def _listed(scope: Sequence[Block], indexes: Sequence[int]) -> str:
     """Blocks of `scope` in words: ``0 (sh, lines 5-9), 1 (lines 12-14)``."""
     descriptions = []
-    for index in indexes[:_MOST_LISTED]:
+    for index in indexes:
         language = visible(fence_language(scope[index]) or "")[:_LONGEST_LANGUAGE]
         lines = f"lines {scope[index].first_line}-{scope[index].last_line}"
         descriptions.append(f"{index} ({language}, {lines})" if language else f"{index} ({lines})")
-    return ", ".join(descriptions) + (", …" if len(indexes) > _MOST_LISTED else "")
+    return first_few(descriptions)
 
 
 def _left_open(outline: Outline, block: Block) -> Diagnostic:
@@ -378,7 +379,7 @@ def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnost
     alone = [marker for marker in regions.unpaired if marker.name == name]
     shown = f"`{name}`" if re.fullmatch(r"[\w.-]{1,60}", name) else "of that name"
     if named:
-        places = ", ".join(lines_of_region(region) for region in named[:_MOST_LISTED])
+        places = ", ".join(map(lines_of_region, named[:_MOST_LISTED]))
         message = f"there are {len(named)} regions {shown}"
         hint = say("they are at {}; give each a different name, or use {replace_lines}", places)
     elif alone:
@@ -386,14 +387,12 @@ def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnost
         message = f"the {edge} marker of {shown} at line {alone[0].line} has no {other} marker"
         hint = f"add `<!-- {name}:{other} -->` on a separate line"
     else:
-        listed = ", ".join(
-            f"`{known}` ({lines_of_region(found[0])})"
-            for known, found in list(regions.by_name.items())[:_MOST_LISTED]
+        listed = first_few(
+            [f"`{known}` ({lines_of_region(found[0])})" for known, found in regions.by_name.items()]
         )
-        more = ", …" if len(regions.by_name) > _MOST_LISTED else ""
         message = f"there is no region {shown}"
         hint = (
-            f"this file has {listed}{more}"
+            f"this file has {listed}"
             if listed
             else "this file has no regions: put `<!-- NAME:start -->` and `<!-- NAME:end -->` around one"
         )

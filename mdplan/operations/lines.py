@@ -126,13 +126,10 @@ class InsertLines(LineOperation):
         return self._insertion(outline, span.end, text)
 
     def _insertion(self, outline: Outline, offset: int, text: str) -> base.Resolution:
-        section = outline.section_at(offset - 1) if offset else outline.sections[0]
-        return base.Resolution(
-            claims=(base.Claim(span=Span(offset, offset), owner=section.index),),
-            edits=(TextEdit.insert(offset, text),),
-            section=section,
-            is_evidence=self.is_evidence(outline),
-        )
+        owner = outline.section_at(offset - 1) if offset else outline.sections[0]
+        edits = (TextEdit.insert(offset, text),)
+        is_evidence = self.is_evidence(outline)
+        return base.Resolution.at(outline, Span(offset, offset), edits, owner=owner, is_evidence=is_evidence)
 
 
 def _not_at_edge(which: str, stated: int, line: int) -> Diagnostic:
@@ -193,13 +190,8 @@ class ReplaceLines(WholeLinesOperation):
         else:
             new_text = new_text.rstrip("\r\n")
         unchanged = to_lf(new_text) == to_lf(outline.text_of(content))
-        section = outline.section_at(span.start)
-        return base.Resolution(
-            claims=(base.Claim(span=span, owner=section.index),),
-            edits=() if unchanged else (TextEdit(content, new_text),),
-            section=section,
-            is_evidence=self.is_evidence(outline),
-        )
+        edits = () if unchanged else (TextEdit(content, new_text),)
+        return base.Resolution.at(outline, span, edits, is_evidence=self.is_evidence(outline))
 
     def _check_text(self) -> None:
         if not self.markdown:
@@ -226,13 +218,9 @@ class DeleteLines(WholeLinesOperation):
         table = outline.source.lines
         if not table.ending(self.lines.end) and self.lines.start > 1:
             span = Span(table.content_end(self.lines.start - 1), span.end)
-        section = outline.section_at(table.start(self.lines.start))
-        return base.Resolution(
-            claims=(base.Claim(span=span, owner=section.index),),
-            edits=(TextEdit.delete(span),),
-            section=section,
-            is_evidence=self.is_evidence(outline),
-        )
+        owner = outline.section_at(table.start(self.lines.start))
+        edits, is_evidence = (TextEdit.delete(span),), self.is_evidence(outline)
+        return base.Resolution.at(outline, span, edits, owner=owner, is_evidence=is_evidence)
 
 
 class ReplaceRange(base.Operation):
@@ -306,10 +294,10 @@ class ReplaceRange(base.Operation):
         new_text = with_line_ends(self.replacement, line_end)
         if to_lf(current) == to_lf(self.replacement):
             new_text = current
-        return base.Resolution(
-            claims=(base.Claim(span=span, owner=outline.section_at(span.start).index),),
-            edits=(TextEdit(span, new_text),) if new_text != current else (),
-            section=outline.section_at(span.start),
+        return base.Resolution.at(
+            outline,
+            span,
+            (TextEdit(span, new_text),) if new_text != current else (),
             is_evidence=bool(self.expected_text)
             and (self.is_located or base.occurs_once(outline.view.text, to_lf(self.expected_text or ""))),
         )

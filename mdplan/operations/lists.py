@@ -19,7 +19,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import visible
-from mdplan.text.visible import nearest_names
+from mdplan.text.visible import first_few, nearest_names
 from mdplan.words import Argument, Arguments, say
 
 _NUMBER: Final = lazy_pattern(r"(\s*\d{1,9})([.)])(?=[ \t])")
@@ -133,8 +133,7 @@ class ItemOperation(ListOperation):
             return FoundItem(found[0], is_exact=is_exact and self.listing is None)
         if number is not None and number <= len(found):
             return FoundItem(found[number - 1], is_exact=False)
-        listed = ", ".join(str(placed.item.first_line) for placed in found[:_MOST_LISTED])
-        listed += ", …" if len(found) > _MOST_LISTED else ""
+        listed = first_few([placed.item.first_line for placed in found])
         others = say("a section, a list or its parent ({under})") if tasks else "a section or list"
         several = f"{len(found)} items have that text, at lines" if found[1:] else "1 item has it, at line"
         raise Code.MATCH_COUNT_MISMATCH.refused(
@@ -218,10 +217,7 @@ class AddListItem(ItemOperation):
         known = self._known(outline, place.listing, item)
         if known is not None:
             start = known.item.block.span.start
-            owner = outline.section_at(start)
-            return Resolution(
-                claims=(Claim(span=Span(start, start), owner=owner.index),), section=scope.section or owner
-            )
+            return Resolution.at(outline, Span(start, start), (), section=scope.section)
         follows = self.before is None
         inserted = list_edits.insert_item(outline, place.listing, place.position, item, follows=follows)
         numbers = (
@@ -376,13 +372,14 @@ class SetTask(ItemOperation):
         box = outline.lists.box(found.placed) if found.placed.item.mark is not None else None
         if box is None:
             raise Refused(_no_box(outline, found))
-        section = outline.section_at(box.start)
         is_right = is_done(outline.text_of(box)) if self.done else outline.text_of(box) == " "
         mark = found.placed.listing.done_mark if self.done else " "
-        return Resolution(
-            claims=(Claim(span=Span(box.start - 1, box.end + 1), owner=section.index),),
-            edits=() if is_right else (TextEdit(box, mark),),
-            section=scope.section or section,
+        return Resolution.at(
+            outline,
+            Span(box.start - 1, box.end + 1),
+            () if is_right else (TextEdit(box, mark),),
+            owner=outline.section_at(box.start),
+            section=scope.section,
             is_evidence=found.is_exact,
         )
 
@@ -427,12 +424,7 @@ class SortList(ListOperation):
         scope = self.scope(outline)
         listing = self.only_list(outline, scope)
         edits = list_edits.sort_items(outline, listing, self._key, descending=self.descending)
-        section = outline.section_at(listing.block.span.start)
-        return Resolution(
-            claims=(Claim(span=listing.block.span, owner=section.index),),
-            edits=edits,
-            section=scope.section or section,
-        )
+        return Resolution.at(outline, listing.block.span, edits, section=scope.section)
 
     def _key(self, item: ListItem) -> str:
         text = heading_title(item.text)
@@ -441,7 +433,6 @@ class SortList(ListOperation):
 
 # --- Shared parts of operations on lists: finding the list, and items by their text.
 
-_MOST_LISTED: Final = 10
 _LONGEST_NAME: Final = 60
 
 
@@ -461,12 +452,13 @@ def _lists_of(outline: Outline, section: Section | None) -> Sequence[MarkdownLis
 
 def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: int | None) -> Diagnostic:
     place = "the file" if section is None else "the section"
-    descriptions = (
-        f"lines {each.block.first_line}-{each.last_line}, marker `{each.sign}`, items: {len(each.items)}"
-        for each in lists[:_MOST_LISTED]
+    listed = first_few(
+        [
+            f"{index} (lines {each.block.first_line}-{each.last_line}, marker `{each.sign}`, "
+            f"items: {len(each.items)})"
+            for index, each in enumerate(lists)
+        ]
     )
-    listed = ", ".join(f"{index} ({words})" for index, words in enumerate(descriptions))
-    listed += ", …" if len(lists) > _MOST_LISTED else ""
     if wanted is None and lists:
         message = f"{place} has {len(lists)} lists, and the edit does not say which"
     else:

@@ -16,7 +16,7 @@ from mdplan.markdown.tables import TableRow, TableSource, tables_with_header, un
 from mdplan.operations.base import Claim, Count, Resolution, SectionTargeted, TableHeader, WireModel
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
-from mdplan.text.visible import nearest_names
+from mdplan.text.visible import first_few, nearest_names
 from mdplan.words import say
 
 
@@ -89,8 +89,7 @@ class TableOperation(SectionTargeted):
         rows = found.table.rows_with(found.key_column, self.key if key is None else key)
         if len(rows) < 2:
             return rows[0] if rows else None
-        listed = ", ".join(str(row.line) for row in rows[:_MOST_LISTED])
-        listed += ", …" if len(rows) > _MOST_LISTED else ""
+        listed = first_few([row.line for row in rows])
         raise Code.MATCH_COUNT_MISMATCH.refused(
             f"{len(rows)} rows have that key, at lines {listed}, exactly one is needed",
             say("use a {keyColumn} that is unique, or {replace_lines}"),
@@ -281,7 +280,6 @@ class DeleteTableRow(TableOperation):
 
 # --- Shared parts of operations on tables: finding the table, its columns, and the row of a key.
 
-_MOST_LISTED: Final = 10
 _NUMBER: Final = lazy_pattern(r"[0-9]{1,4}")
 _MOST_COLUMNS: Final = 8
 _LONGEST_NAME: Final = 40
@@ -331,17 +329,17 @@ def _not_found(
 
 def _listed(tables: Sequence[TableSource]) -> str:
     """Tables in words: ``0 (lines 5-9: `Tool`, `Version`)``."""
-    descriptions = (
+    descriptions = [
         f"{index} (lines {table.block.first_line}-{table.block.last_line}: {_quoted(table.columns)})"
-        for index, table in enumerate(tables[:_MOST_LISTED])
-    )
-    return ", ".join(descriptions) + (", …" if len(tables) > _MOST_LISTED else "")
+        for index, table in enumerate(tables)
+    ]
+    return first_few(descriptions)
 
 
 def _quoted(names: Sequence[str]) -> str:
-    shown = (visible(name) for name in names[:_MOST_COLUMNS])
+    shown = map(visible, names)
     short = (name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in shown)
-    return ", ".join(f"`{name}`" for name in short) + (", …" if len(names) > _MOST_COLUMNS else "")
+    return first_few([f"`{name}`" for name in short], _MOST_COLUMNS)
 
 
 def _unproven(table: TableSource) -> Diagnostic:

@@ -23,6 +23,7 @@ from mdplan.text.diff import DiffStat, LineDrift, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Lines, Span
 from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
+from mdplan.text.visible import first_few
 from mdplan.words import Argument, say
 
 Planner: TypeAlias = Callable[[Batch], replay.PlannedBatch | Problems]
@@ -562,7 +563,7 @@ def _decoded(data: bytes, change: FileChange) -> Source | None:
 
 
 def _moved_on(path: str, lines: Sequence[str]) -> Diagnostic:
-    listed = ", ".join(lines[:_LISTED]) + (", …" if len(lines) > _LISTED else "")
+    listed = first_few(lines, _LISTED)
     where = f" at {listed}" if listed else ""
     return Code.STALE_BASE.problem(
         f"`{path}` was changed{where} since, where the undo would change it, or next to that",

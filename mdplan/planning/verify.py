@@ -18,6 +18,7 @@ from mdplan.requests.batch import Batch
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Span
+from mdplan.text.visible import first_few
 from mdplan.words import either, say
 
 _MOST_LISTED = 5
@@ -226,7 +227,7 @@ def _outline_changed(outline: Outline, sections: Sequence[Section], problem: str
 
 
 def _at_lines(noun: str, lines: Sequence[int]) -> str:
-    listed = ", ".join(map(str, lines[:_MOST_LISTED])) + (", …" if len(lines) > _MOST_LISTED else "")
+    listed = first_few(lines, _MOST_LISTED)
     return f"{noun} at line {listed}" if len(lines) == 1 else f"{noun}s at lines {listed}"
 
 

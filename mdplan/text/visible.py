@@ -176,3 +176,8 @@ def has_hidden(text: str) -> bool:
 
 def _is_hidden_in_name(character: str) -> bool:
     return not character.isprintable() and unicodedata.category(character) in _HIDDEN_IN_NAMES
+
+
+def first_few(items: Sequence[object], most: int = 10) -> str:
+    """The first of `items`, with a sign where there are more."""
+    return ", ".join(map(str, items[:most])) + (", …" if len(items) > most else "")
