@@ -751,7 +751,7 @@ class DeleteValue(DataOperation):
     def _without_block(self, outline: Outline) -> Resolution:
         if outline.front_matter is None:
             self.read(outline)
-        assert outline.front_matter is not None, "nothing is created"
+            raise Refused(front_matter_edits.no_block(may_create=False))
         span = outline.front_matter.span
         return Resolution(
             claims=(Claim(span=span, owner=None, part=(KEYS,)),),
