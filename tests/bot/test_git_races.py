@@ -12,6 +12,7 @@ import pytest
 from mdplan.bot.bot import RunOptions
 from mdplan.bot.commits import MOST_ATTEMPTS, GitCommit, apply_to_branch
 from mdplan.git.tree import Objects
+from mdplan.words import ShellWords
 from tests.bot.golden import load
 from tests.bot.repository import Repository, codes
 from tests.conftest import FULL, REPOSITORY
@@ -147,7 +148,7 @@ def test_branch_moved_by_another_process_is_stale(bare: Repository, manifest: Pa
     )
 
     assert codes(report) == ["STALE_BASE"]
-    assert "--on-stale rebase" in (report.error.hint if report.error else "")
+    assert "--on-stale rebase" in ShellWords().tell(report.error).hint
     assert not report.applied
     assert bare.at("main~1") == before
     bare.must_be_sound()
