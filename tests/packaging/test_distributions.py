@@ -55,6 +55,8 @@ def test_wheel_contains_only_the_package(distributions: Distributions) -> None:
         ".sql",
         ".js",
         ".svg",
+        ".toml",
+        ".txt",
     }
     assert "mdplan/py.typed" in package
     assert any(name.endswith("/templates/page.html") for name in package)
