@@ -190,10 +190,12 @@ def _is_good(
 
 
 def _doubled(values: Any) -> int:  # noqa: ANN401 (any value)
-    """How many keys occur twice."""
+    """Count the keys that occur twice, and the items of a list that are equal to another one."""
     if isinstance(values, dict):
         return sum((not isinstance(name, str)) + _doubled(each) for name, each in values.items())
-    return sum(map(_doubled, values)) if isinstance(values, list) else 0
+    if not isinstance(values, list):
+        return 0
+    return len(values) - len(set(map(_text, values))) + sum(map(_doubled, values))
 
 
 def _unordered(values: Any) -> object:  # noqa: ANN401 (any value)
