@@ -211,7 +211,8 @@ def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
 
 
 def _report(**fields: Schema) -> Schema:
-    return object_schema({"ok": {"type": "boolean"}, "diagnostics": _PROBLEMS, **fields}, ["ok"])
+    refused = {"error": _PROBLEM, "diagnostics": _PROBLEMS}
+    return object_schema({"ok": {"type": "boolean"}, **refused, **fields}, ["ok"])
 
 
 def _read_files(engine: Engine, request: ReadFilesRequest) -> ToolResult:
@@ -350,9 +351,9 @@ def _hit(hit: Mapping[str, Any]) -> str:
 
 
 def _refused(problems: Problems) -> ToolResult:
-    wire = _told(problems)
-    text = "\n".join(map(_problem_text, wire))
-    return ToolResult(text=text, structured={"ok": False, "diagnostics": wire}, is_refusal=True)
+    error, *others = _told(problems)
+    wire = {"ok": False, "error": error} | ({"diagnostics": others} if others else {})
+    return ToolResult(text="\n".join(map(_problem_text, (error, *others))), structured=wire, is_refusal=True)
 
 
 def _problem_text(problem: Mapping[str, Any]) -> str:

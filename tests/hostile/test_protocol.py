@@ -331,9 +331,8 @@ def check_answer(tool: ToolDefinition, answer: ToolResult) -> None:
         assert answer.text.strip()
         if "ok" in answer.structured:
             assert not answer.structured["ok"]
-            problem = answer.structured.get("error") or answer.structured["diagnostics"][0]
-            assert problem["code"] in set(Code)
-            assert problem["message"]
+            assert answer.structured["error"]["code"] in set(Code)
+            assert answer.structured["error"]["message"]
 
 
 # Calls that ended in an exception once.
