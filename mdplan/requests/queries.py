@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from mdplan.field_names import camel_case
+from mdplan.text.pattern import MatchType
 
 FORMATS: Final = ("markdown", "ini", "yaml", "json", "toml", "text")
 FORMAT_PATTERN: Final = f"^({'|'.join(FORMATS)})$"
@@ -48,6 +49,16 @@ def described(
 CURSOR: Final = described("nextCursor of the answer before.")
 ENCODING: Final = described("Encoding of a file that is not UTF-8 and has no BOM.")
 FORMAT: Final = described("Format of the file; found by its name when absent.", pattern=FORMAT_PATTERN)
+
+
+def literal_or_regex(argument: str) -> dict[str, Any]:
+    """Return the metadata of the field that says what `argument` of a command is."""
+    option = {
+        "flags": ("--regex", "-E"),
+        "value": MatchType.REGEX,
+        "help": f"{argument} is a regular expression.",
+    }
+    return described("literal or regex.", option=option)
 
 
 # --- The request of `stat`.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from mdplan.field_names import camel_case
-from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, Query, described
+from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, Query, described, literal_or_regex
 from mdplan.text.pattern import MatchType
 from mdplan.words import Arguments, say
 
@@ -156,17 +156,7 @@ class ReadTarget(Query):
             "Lines around the first match of this text.", option={"metavar": "TEXT"}, min_length=1
         ),
     )
-    match_type: MatchType = field(
-        default=MatchType.LITERAL,
-        metadata=described(
-            "literal or regex.",
-            option={
-                "flags": ("--regex", "-E"),
-                "value": MatchType.REGEX,
-                "help": "TEXT is a regular expression.",
-            },
-        ),
-    )
+    match_type: MatchType = field(default=MatchType.LITERAL, metadata=literal_or_regex("TEXT"))
     case_sensitive: bool = field(default=True, metadata=described("Whether case matters in match."))
     context: int = field(
         default=_DEFAULT_CONTEXT,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mdplan.markdown.tables import NodeKind
-from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, WORDS, Query, described
+from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, WORDS, Query, described, literal_or_regex
 from mdplan.text.lines import lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, has_words, needed_text
 from mdplan.words import Argument, say
@@ -29,17 +29,7 @@ class SearchRequest(Query):
             "File, folder or glob; else the whole root.", "File, folder or glob; else all.", min_length=1
         ),
     )
-    match_type: MatchType = field(
-        default=MatchType.LITERAL,
-        metadata=described(
-            "literal or regex.",
-            option={
-                "flags": ("--regex", "-E"),
-                "value": MatchType.REGEX,
-                "help": "PATTERN is a regular expression.",
-            },
-        ),
-    )
+    match_type: MatchType = field(default=MatchType.LITERAL, metadata=literal_or_regex("PATTERN"))
     case_sensitive: bool = field(
         default=True,
         metadata=described(
