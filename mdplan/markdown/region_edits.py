@@ -68,7 +68,7 @@ def read_region(outline: Outline, region: Region) -> RegionText | None:
     lines = None
     if has_own_lines:
         lines = tuple(without_prefix(prefix, table.content(line)) for line in range(first + 1, last))
-        content = "\n".join(lines[at] for at in text_range(lines))
+        content = "\n".join(lines[at] for at in text_range(lines, _BLANKS))
     else:
         inside = lines_of(to_lf(outline.text_of(region.inside)))
         content = "\n".join([*inside[:1], *(without_prefix(prefix, line) for line in inside[1:])])
@@ -134,7 +134,7 @@ def _without_blanks(span: Span, text: str) -> Span:
 
 def _blank_edges(lines: tuple[str, ...]) -> tuple[int, int]:
     """Return how many blank lines are before and after the text; where there is none, around a new one."""
-    text = text_range(lines)
+    text = text_range(lines, _BLANKS)
     if not text:
         return min(len(lines), 1), max(len(lines) - 1, 1) if lines else 0
     return text.start, len(lines) - text.stop

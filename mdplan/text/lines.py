@@ -218,9 +218,12 @@ def lines_of(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def text_range(lines: Sequence[str]) -> range:
-    """Return the indexes from the first of `lines` that is not blank to the last."""
-    with_text = [index for index, line in enumerate(lines) if line.strip(" \t\r\n")]
+def text_range(lines: Sequence[str], blanks: str | None = None) -> range:
+    """Return the indexes from the first of `lines` that is not blank to the last.
+
+    A blank line has only `blanks`, or any white space, as in an INI file.
+    """
+    with_text = [index for index, line in enumerate(lines) if line.strip(blanks)]
     return range(with_text[0], with_text[-1] + 1) if with_text else range(0)
 
 

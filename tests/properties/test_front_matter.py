@@ -378,7 +378,20 @@ def test_replaced_section_has_the_payload_and_others_stay(drawn: tuple[str, Edit
     assert after[:at] + after[at + 1 :] == before[:at] + before[at + 1 :]
 
 
+# A line of white space is blank in an INI file, whatever the white space is.
 @MANY
+@example(
+    (
+        "",
+        {
+            "op": "replace_ini_section",
+            "section": "db",
+            "occurrence": None,
+            "markdown": "\f",
+            "createIfMissing": True,
+        },
+    )
+)
 @given(texts_and_edits("set_ini_key", "replace_ini_section"))
 def test_repeated_edit_changes_nothing(drawn: tuple[str, Edit]) -> None:
     text, edit = drawn
