@@ -4,7 +4,6 @@ import os
 import shlex
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -31,8 +30,10 @@ _DANGEROUS: Final = frozenset(
 
 @cache
 def _meant() -> dict[str, Any]:
-    """What people mean by other words."""
+    """Return what people mean by other words."""
+    # Loaded here: every command loads this module, and few are mistyped.
     import tomllib
+    from pathlib import Path
 
     text = Path(__file__).with_name("suggestions.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
