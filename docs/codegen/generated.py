@@ -31,6 +31,7 @@ from docs.codegen.pages import (
     tool_pages,
     variable_page,
 )
+from docs.codegen.tool_schemas import tool_schemas
 from mdplan.bot.manifest import manifest_schema
 from mdplan.diagnostics import Exit
 from mdplan.edits.edit_classes import (
@@ -69,10 +70,15 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def generated_files(repository: Path = REPOSITORY) -> dict[str, str]:
-    """Text of every generated file by its path in the `repository`, whose golden cases show what happens."""
+    """Text of every generated file by its path in the `repository`."""
+    return dict(_generated(repository))
+
+
+def _generated(repository: Path) -> Iterator[tuple[str, str]]:
+    """Path and text of every file; pages and snapshots of tools have what is in the files of their schemas."""
+    yield from schema_files().items()
     golden = GoldenCases(repository / "tests" / "cases")
-    return {
-        **schema_files(),
+    pages = {
         **operation_pages(golden),
         **error_pages(golden),
         **tool_pages(),
@@ -85,6 +91,7 @@ def generated_files(repository: Path = REPOSITORY) -> dict[str, str]:
         f"{_PAGES}/python.md": library_page(),
         f"{_PAGES}/schemas.md": schema_page(),
     }
+    yield from pages.items()
 
 
 def problems(repository: Path = REPOSITORY) -> list[str]:
@@ -103,7 +110,7 @@ def problems(repository: Path = REPOSITORY) -> list[str]:
 def write(repository: Path = REPOSITORY) -> list[str]:
     """Write every generated file into the `repository`, where it changed; their paths."""
     changed = []
-    for name, text in generated_files(repository).items():
+    for name, text in _generated(repository):
         path = repository / name
         if not path.is_file() or path.read_bytes() != text.encode():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,13 +121,14 @@ def write(repository: Path = REPOSITORY) -> list[str]:
 
 def _generated_in(repository: Path) -> set[str]:
     """Generated files of the `repository`: all of the folders below, and pages that contain the note."""
-    folders = (repository / _SCHEMAS, repository / _SNAPSHOTS)
+    folders = (repository / _SCHEMAS, repository / _OF_TOOLS, repository / _SNAPSHOTS)
     whole = (path for folder in folders for path in folder.rglob("*") if path.is_file())
     pages = (path for path in (repository / _PAGES).rglob("*.md") if NOTE.encode() in path.read_bytes())
     return {path.relative_to(repository).as_posix() for path in (*whole, *pages)}
 
 
 _SCHEMAS: Final = "schemas"
+_OF_TOOLS: Final = "mdplan/mcp/schemas"
 _MADE_SCHEMAS: Final[Mapping[str, Callable[[], Mapping[str, Any]]]] = {**SCHEMAS, "manifest": manifest_schema}
 # What each is for, and the command that prints it.
 _USES: Final[Mapping[str, tuple[str, str]]] = {
@@ -140,20 +148,14 @@ They are made from the models that read it, and the installed version prints its
 They describe the plain form: a snake_case name or an [other spelling](semantics-rules.md#other-spellings) is read too, but nobody should send it.
 A report omits what is absent, and a later version may add fields: ignore those that you do not know."""
 _OF_TOOL_SCHEMAS: Final = """\
-`schemas/tools` has one file for each [MCP tool](tools.md), with the schemas of its arguments and of its answer as a client gets them.
+`mdplan/mcp/schemas` has one file for each [MCP tool](tools.md), with the schemas of its arguments and of its answer as a client gets them.
 Those are flat, because clients differ in what they understand; the exact schema of a batch is the resource `mdplan://schema/batch`."""
 
 
 def schema_files() -> dict[str, str]:
     """The text of each file by its path."""
     files = {f"{_SCHEMAS}/{name}.schema.json": _text(make()) for name, make in _MADE_SCHEMAS.items()}
-    return files | {
-        f"{_SCHEMAS}/tools/{tool.name}.json": _text(
-            {"name": tool.name, "inputSchema": tool.input_schema, "outputSchema": tool.output_schema}
-        )
-        for tools in published_tools().values()
-        for tool in tools
-    }
+    return files | {f"{_OF_TOOLS}/{name}.json": _text(schemas) for name, schemas in tool_schemas().items()}
 
 
 def schema_page() -> str:

@@ -210,7 +210,7 @@ _OF_TOOLS: Final = """\
 Names, descriptions and arguments on these pages are what a client gets."""
 _REFUSALS: Final = """\
 A refusal is an answer with `isError`, and its text alone says all: the [code](errors.md), what and where, the next step.
-A success has a short text, and everything in `structuredContent`, whose schemas are in [`schemas/tools`](schemas.md#tools).
+A success has a short text, and everything in `structuredContent`, whose schemas are in [`mdplan/mcp/schemas`](schemas.md#tools).
 Answers that would be too long say how many entries they omit; see [limits](limits.md)."""
 
 

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.field_names import camel_case, unknown_fields
-from mdplan.mcp.flat_schema import object_schema, request_properties
 from mdplan.mcp.tool import ToolDefinition, ToolResult, report_progress
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport
@@ -20,7 +19,6 @@ from mdplan.reports.plan import PlanReport, ReviewReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.requests.batch import validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ReadRequest
-from mdplan.requests.schemas import Schema
 from mdplan.requests.search import SearchRequest
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
@@ -403,6 +401,9 @@ _NOT_UNICODE = Diagnostic.invalid(
 
 # --- Requests of the toolsets `editor`, `text` and `files`
 
+# Mark of a field that callers may give as null because the document that names it does so.
+NULLABLE: Final = "x-nullable"
+
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096
 
@@ -453,13 +454,7 @@ def request_tool(
         request = read_arguments(model, arguments)
         return refuse(request) if isinstance(request, tuple) else run(request)
 
-    return ToolDefinition(input_schema=request_schema(model), call=call, **described)
-
-
-def request_schema(model: type[BaseModel]) -> Schema:
-    """Published schema of a request."""
-    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
-    return object_schema(request_properties(model), required)
+    return ToolDefinition(call=call, **described)
 
 
 def _folded(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:

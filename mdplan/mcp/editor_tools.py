@@ -14,11 +14,9 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answers import MOST_PATH, Request, request_tool
-from mdplan.mcp.flat_schema import NULLABLE, object_schema
+from mdplan.mcp.answers import MOST_PATH, NULLABLE, Request, request_tool
 from mdplan.mcp.tool import EDITOR_PATCH, ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
-from mdplan.requests.schemas import Schema
 from mdplan.text.lines import to_lf
 from mdplan.text.source import Source, visible
 from mdplan.words import OtherToolWords
@@ -173,35 +171,10 @@ _APPEND: Final = f"Add text to the end of a text file. {_TRAILING}"
 _INSERT: Final = f"Insert lines before or after a line of a text file, which is checked. {_TRAILING}"
 _DELETE: Final = f"Delete lines of a text file, whose content is checked. {_TRAILING}"
 
-_OUTCOME: Final[Schema] = object_schema(
-    {
-        "result": {"type": "string", "enum": ["ok", "error"]},
-        "reason": {"type": "string"},
-        "suggestion": {"type": "string"},
-        "hint": {"type": "string"},
-    },
-    ["result"],
-)
 
-# Of a call about several files the fields are their paths, which no schema can know before; any name may be
-# one of them, so none is given a type here.
-_BY_FILE: Final[Schema] = {"type": "object"}
-
-_RANGES: Final = (
-    "By file path: {ranges: [{content, start, end, total_lines, content_size, hint}]}, or why not: "
-)
-
-_OUTCOMES: Final = "By file path: "
-_OF_A_FILE: Final = "{result: ok or error, reason, suggestion, hint}."
-
-_OUTPUTS: Final[Mapping[type[Request], Schema]] = {
-    GetRequest: {**_BY_FILE, "description": _RANGES + _OF_A_FILE},
-    PatchRequest: {**_BY_FILE, "description": _OUTCOMES + _OF_A_FILE},
-}
-
-
-def editor_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
-    """The tools of this set, over `engine`."""
+def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
+    """The tools of this set, over `engine`; `read_only` makes no difference to any."""
+    del read_only
     tool = partial(_tool, engine)
     return (
         tool("Read text files", _GET, GetRequest, get),
@@ -227,7 +200,6 @@ def _tool(
         name=_NAME_OF[model],
         title=title,
         description=description,
-        output_schema=_OUTPUTS.get(model, _OUTCOME),
         writes=model is not GetRequest,
         # Equal lines may follow each other, and then the same call fits again.
         may_be_repeated=model in {GetRequest, CreateRequest},

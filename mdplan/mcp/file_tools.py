@@ -3,7 +3,7 @@
 Both tools only read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final
@@ -13,15 +13,13 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.mcp import answers
-from mdplan.mcp.answers import request_tool
-from mdplan.mcp.flat_schema import NULLABLE, object_schema
-from mdplan.mcp.tool import ToolDefinition, ToolResult
+from mdplan.mcp.answers import NULLABLE, request_tool
+from mdplan.mcp.tool import ToolDefinition, ToolResult, published_schema
 from mdplan.operations.base import Ordinal
 from mdplan.reports.base import to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchReport
 from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import MOST_TARGETS, LinesToRead, ReadRequest, ReadTarget
-from mdplan.requests.schemas import Schema
 from mdplan.requests.search import SearchRequest
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
@@ -159,31 +157,15 @@ class GrepContentRequest(answers.Request):
     encoding: str | None = _ENCODING
 
 
-# What the answers have, as text and as data.
-_PROBLEM: Final = object_schema({name: {"type": "string"} for name in ("code", "message", "hint")})
-_PROBLEMS: Final[Schema] = {"type": "array", "items": _PROBLEM}
-_TEXT: Final[Schema] = {"type": "string"}
-_NUMBER: Final[Schema] = {"type": "integer"}
-_LINES: Final[Schema] = {"type": "array", "items": _TEXT}
-_PART: Final = object_schema(
-    {
-        **dict.fromkeys(("file", "content", "nextCursor"), _TEXT),
-        **dict.fromkeys(("startLine", "endLine", "totalLines"), _NUMBER),
-        "truncated": {"type": "boolean"},
-        "problem": _PROBLEM,
-    }
-)
-_HIT: Final = object_schema(
-    {
-        **dict.fromkeys(("file", "text", "sectionPattern"), _TEXT),
-        **dict.fromkeys(("line", "sectionEndHint"), _NUMBER),
-        **dict.fromkeys(("before", "behind"), _LINES),
-    }
-)
+# What an entry of an answer has.
+_PART: Final = published_schema("read_files", "outputSchema")["properties"]["results"]["items"]["properties"]
+_HIT: Final = published_schema("grep_content", "outputSchema")["properties"]["hits"]["items"]["properties"]
+_PROBLEM: Final = _PART["problem"]["properties"]
 
 
-def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
-    """The tools of this set, over `engine`."""
+def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
+    """The tools of this set, over `engine`; `read_only` makes no difference to any."""
+    del read_only
     return (
         request_tool(
             ReadFilesRequest,
@@ -192,7 +174,6 @@ def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             name="read_files",
             title="Read files",
             description=_READ_FILES,
-            output_schema=_report(results={"type": "array", "items": _PART}),
             writes=False,
         ),
         request_tool(
@@ -202,17 +183,9 @@ def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             name="grep_content",
             title="Search files",
             description=_GREP_CONTENT,
-            output_schema=_report(
-                hits={"type": "array", "items": _HIT}, totalMatches=_NUMBER, warnings=_PROBLEMS
-            ),
             writes=False,
         ),
     )
-
-
-def _report(**fields: Schema) -> Schema:
-    refused = {"error": _PROBLEM, "diagnostics": _PROBLEMS}
-    return object_schema({"ok": {"type": "boolean"}, **refused, **fields}, ["ok"])
 
 
 def _read_files(engine: Engine, request: ReadFilesRequest) -> ToolResult:
@@ -236,9 +209,9 @@ def _read(report: ReadReport) -> ToolResult:
     return ToolResult(text=text, structured={"ok": report.ok, "results": results}, is_refusal=False)
 
 
-def _only(schema: Schema, wire: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `wire` that `schema` has."""
-    given = {name: wire.get(name) for name in schema["properties"]}
+def _only(names: Iterable[str], wire: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `wire` that have these `names`."""
+    given = {name: wire.get(name) for name in names}
     kept = {name: value for name, value in given.items() if value is not None and value is not False}
     return {**kept, "problem": _only(_PROBLEM, kept["problem"])} if "problem" in kept else kept
 

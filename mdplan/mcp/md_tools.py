@@ -1,8 +1,8 @@
 """The toolset `md`: look at a file's structure, preview edits, apply them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field, model_validator
@@ -13,7 +13,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.plans import PlanRef, read_apply_request
 from mdplan.field_names import fold_names
 from mdplan.markdown.outline import Outline
-from mdplan.mcp import answers, compact, flat_schema
+from mdplan.mcp import answers, compact
 from mdplan.mcp.review_app import SHOWS_APP
 from mdplan.mcp.tool import (
     ShownFiles,
@@ -35,8 +35,7 @@ from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import OnStale
 from mdplan.requests.queries import StatRequest
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
-from mdplan.requests.read import ReadRequest, ReadTarget
-from mdplan.requests.schemas import Schema
+from mdplan.requests.read import ReadRequest
 from mdplan.requests.search import SearchRequest
 from mdplan.requests.verbs import VERBS, Verb
 from mdplan.storage.files import FileName
@@ -57,16 +56,8 @@ _META: Final[Mapping[str, Mapping[str, Any]]] = {
 # Claude Code then asks its user before each call, in every permission mode.
 _ASKS_USER: Final = {"anthropic/requiresUserInteraction": True}
 
-# What compact answers have next to the fields of a report.
-_ONLY_COMPACT: Final = {
-    "md_stat": ("outline", "inventory"),
-    "md_search": ("listing",),
-    "md_validate": ("listing",),
-    "md_apply": ("transaction", "listing"),
-}
 
-
-def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # noqa: FBT001 (as all sets have it)
+def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
     """The tools of this set, over `engine`."""
 
     def tool(name: str, told: Verb, shape: type[Report], call: Callable[..., ToolResult]) -> ToolDefinition:
@@ -74,8 +65,6 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             name=name,
             title=told.title,
             description=told.tool,
-            input_schema=input_schema(name),
-            output_schema=output_schema((shape,), _ONLY_COMPACT.get(name, ())),
             writes=name == "md_apply",
             meta={
                 **_META[name],
@@ -268,25 +257,13 @@ class HistoryRequest(WireModel):
 
 def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     """The tool over `engine`; with `read_only` it only lists."""
-    # The description of the tool says what there is to say.
-    fields = flat_schema.redescribed(flat_schema.request_properties(HistoryRequest), {})
-    if read_only:
-        fields = {name: fields[name] for name in ("transaction", "planId", "file", "limit")}
-    # The choices are at md_apply.
-    fields = {
-        name: {key: value for key, value in each.items() if key != "enum" or name == "action"}
-        for name, each in fields.items()
-    }
     call = partial(_call_history, engine, may_undo=not read_only)
     told = [VERBS["history"], *([] if read_only else [VERBS["undo"]])]
     return ToolDefinition(
         name=NAME,
         title=told[-1].title,
         description=" ".join(each.tool for each in told),
-        input_schema=flat_schema.object_schema({**fields, VERBOSITY: {"type": "string"}}),
-        output_schema=output_schema(
-            (HistoryReport,) if read_only else (ApplyReport, HistoryReport), ("listing", "transaction")
-        ),
+        schemas=f"{NAME}-read-only" if read_only else NAME,
         writes=not read_only,
         meta={"anthropic/searchHint": "list past Markdown edits" + ("" if read_only else ", undo one")},
         may_be_repeated=read_only,  # The undo of an undo is a redo.
@@ -319,95 +296,6 @@ def _call_history(engine: Engine, arguments: Arguments, *, may_undo: bool, full:
     if report.transactions:
         wire = answers.with_diff_resource(wire, report.transactions[0].plan_id)
     return answers.answer_within(wire, most)
-
-
-# --- Published schemas: every model pays for each word of them with each request
-
-# The choices are at the first tool.
-_VERBOSITY: Final[Schema] = {"type": "string"}
-_AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
-
-_FILES: Final[Schema] = {
-    "description": "[{file, edits}]; with edits: a glob or names, as from md_search where."
-}
-
-_BRIEF: Final[Mapping[str, str]] = {
-    "expectedFiles": "Files of the glob; replace_match: with a match.",
-    "accept": "Only these edits, from 0.",
-    "onStale": "rebase: by the edits' own evidence; merge: three-way.",
-    "updateReferences": "Links to what is renamed or moved; default none.",
-}
-
-
-VERBOSITY: Final = "verbosity"
-
-# Of a preview; the others are for md_apply, which previews with dryRun.
-_OF_A_PREVIEW: Final = (
-    "file",
-    "edits",
-    "files",
-    "title",
-    "description",
-    "revises",
-    "sequential",
-    "updateReferences",
-    VERBOSITY,
-)
-
-
-def _query_schema(*requests: type[Any], verbosity: Schema, required: Sequence[str] = ()) -> Schema:
-    """The fields of `requests`, as agents are told of them."""
-    fields = {
-        name: schema for each in requests for name, schema in flat_schema.brief_properties(each).items()
-    }
-    return flat_schema.object_schema({**fields, VERBOSITY: verbosity}, required)
-
-
-def _batch_schema(edits: Schema) -> Schema:
-    """Schema of one file with `edits`, or of several files."""
-    batch = {name: {**schema} for name, schema in flat_schema.batch_properties().items()}
-    for name, schema in batch.items():
-        schema.pop("description", None)
-        if name in _BRIEF:
-            schema["description"] = _BRIEF[name]
-    ordered = {name: batch.pop(name) for name in ("file", "baseSha256")}
-    return flat_schema.object_schema(
-        {**ordered, "edits": edits, "files": _FILES, **batch, VERBOSITY: _VERBOSITY}
-    )
-
-
-def _validate_schema() -> Schema:
-    """The fields of md_apply that make a preview, without saying everything twice."""
-    properties = _batch_schema(_AS_IN_APPLY)["properties"]
-    brief = {name: {**properties[name]} for name in _OF_A_PREVIEW}
-    for schema in brief.values():
-        schema.pop("description", None)
-        schema.pop("enum", None)
-    return flat_schema.object_schema(brief)
-
-
-def _apply_schema() -> Schema:
-    batch = _batch_schema({"type": "array", "items": flat_schema.edit_schema()})
-    plan = {"planId": {"type": "string", "description": "A preview to apply."}}
-    return {**batch, "properties": {**plan, **batch["properties"]}}
-
-
-_LEVELS: Final = ("compact", "full")
-VERBOSITY_SCHEMA: Final[Schema] = {"type": "string", "enum": list(_LEVELS)}
-
-_INPUTS: Final[Mapping[str, Callable[[], Schema]]] = {
-    "md_stat": lambda: _query_schema(StatRequest, verbosity=VERBOSITY_SCHEMA, required=["file"]),
-    "md_read": lambda: _query_schema(ReadTarget, ReadRequest, verbosity=_VERBOSITY),
-    "md_search": lambda: _query_schema(SearchRequest, verbosity=_VERBOSITY),
-    "md_validate": _validate_schema,
-    "md_apply": _apply_schema,
-}
-
-
-@cache
-def input_schema(tool: str) -> Schema:
-    """What `tool` takes, a tool that looks, previews or applies."""
-    return _INPUTS[tool]()
 
 
 # --- File versions that the client was shown: they guard what it writes
@@ -489,8 +377,10 @@ def _outline(engine: Engine, file: str) -> Outline | None:
     return outline if isinstance(outline, Outline) else None
 
 
-# Lists whose entries are published field by field: who reads a stat goes on with its sections.
-_DETAILED: Final = frozenset({"sections"})
+# --- How much an answer says
+
+VERBOSITY: Final = "verbosity"
+VERBOSITY_LEVELS: Final = ("compact", "full")
 
 
 def with_verbosity(
@@ -500,8 +390,8 @@ def with_verbosity(
 
     def call_with(arguments: Mapping[str, Any]) -> ToolResult:
         given = dict(arguments)
-        level = given.pop(VERBOSITY, _LEVELS[0])
-        if level in _LEVELS:
+        level = given.pop(VERBOSITY, VERBOSITY_LEVELS[0])
+        if level in VERBOSITY_LEVELS:
             return call(given, full=level == "full")
         problem = Diagnostic.invalid(
             say("{verbosity} is neither compact nor full"), say('leave it out, or {send verbosity="full"}')
@@ -510,28 +400,3 @@ def with_verbosity(
         return answers.answered(compact.compact_wire(AgentWords().tell_all(report)))
 
     return call_with
-
-
-def output_schema(shapes: tuple[type[Report], ...], only_compact: tuple[str, ...] = ()) -> Schema:
-    """Schema of answers, compact and full: the fields of these reports, without what is inside most.
-
-    `only_compact` are texts that compact answers have in place of lists.
-    """
-    properties: dict[str, Schema] = {}
-    for shape in shapes:
-        fields = flat_schema.flat_report_schema(shape)["properties"].items()
-        properties |= {name: _shallow(name, schema) for name, schema in fields}
-    return flat_schema.object_schema(properties | {name: {"type": "string"} for name in only_compact}, ["ok"])
-
-
-def _shallow(name: str, schema: Schema) -> Schema:
-    if schema["type"] != "array":
-        return {"type": schema["type"]}
-    items = schema["items"]
-    if name not in _DETAILED:
-        return {"type": "array", "items": {"type": items["type"]}}
-    fields = items["properties"].items()
-    return {
-        "type": "array",
-        "items": flat_schema.object_schema({each: _shallow(each, field) for each, field in fields}),
-    }

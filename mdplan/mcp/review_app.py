@@ -24,7 +24,6 @@ from mdplan.engine.history import user_name
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.answers import Request, answered, cut_diff, request_tool, text_of
-from mdplan.mcp.flat_schema import object_schema
 from mdplan.mcp.tool import PlanQuestion, ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.operations.base import Count
 from mdplan.reports.base import Report, refusal, to_wire
@@ -227,7 +226,6 @@ class ReviewAppReport(Report):
 
 def app_tools(review: ChatReview, *, read_only: bool) -> tuple[ToolDefinition, ...]:
     """The tools of the App over `review`; with `read_only` it only shows."""
-    shared = {"meta": ONLY_FOR_APP, "output_schema": object_schema({"ok": {"type": "boolean"}}, ["ok"])}
     show = request_tool(
         ShowRequest,
         partial(_show, review),
@@ -236,7 +234,7 @@ def app_tools(review: ChatReview, *, read_only: bool) -> tuple[ToolDefinition, .
         title="Show a plan to the user",
         description="For the review App only: the plan, or a file of it, as HTML.",
         writes=False,
-        **shared,
+        meta=ONLY_FOR_APP,
     )
     decide = request_tool(
         DecideRequest,
@@ -247,7 +245,7 @@ def app_tools(review: ChatReview, *, read_only: bool) -> tuple[ToolDefinition, .
         description="For the review App only: refused without the nonce that the App receives.",
         writes=True,
         may_be_repeated=False,
-        **shared,
+        meta=ONLY_FOR_APP,
     )
     return (show,) if read_only else (show, decide)
 

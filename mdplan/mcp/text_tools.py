@@ -61,8 +61,9 @@ from TextInspect or TextRead. occurrence says which one: first, last, all, or a 
 Example: {"filePath": "a.md", "oldText": "teh quick", "newText": "the quick"}"""
 
 
-def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
-    """The tools of this set, over `engine`."""
+def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
+    """The tools of this set, over `engine`; `read_only` makes no difference to any."""
+    del read_only
     tool = partial(_tool, engine)
     return (
         tool("TextInspect", "Inspect a file", _INSPECT, text_requests.InspectRequest, inspect),
@@ -87,7 +88,6 @@ def _tool(
         name=name,
         title=title,
         description=description,
-        output_schema=text_requests.OUTPUTS[name],
         writes=name in _WRITING,
         # The same text may be at several places, and may be inserted twice.
         may_be_repeated=name not in _WRITING,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -42,18 +43,28 @@ class ToolDefinition:
 
     `writes` says whether it can change files; a server that is read-only leaves such tools out.
     `may_be_repeated` says that the same call a second time changes nothing more, so that a client may retry.
-    `meta` is `_meta` of the published tool: what only some clients understand.
+    `meta` is `_meta` of the published tool: what only some clients understand. `schemas` is the file of its
+    schemas, where that does not have its name.
     """
 
     name: str
     title: str
     description: str
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any]
     writes: bool
+    schemas: str = ""
     may_be_repeated: bool = True
     meta: Mapping[str, Any] = field(default_factory=dict)
     call: Callable[[Mapping[str, Any]], ToolResult]
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        """What it takes."""
+        return published_schema(self.schemas or self.name, "inputSchema")
+
+    @property
+    def output_schema(self) -> Mapping[str, Any]:
+        """What its answers are, as data."""
+        return published_schema(self.schemas or self.name, "outputSchema")
 
     @property
     def shows_app(self) -> bool:
@@ -69,6 +80,13 @@ class ToolDefinition:
     def published_meta(self) -> dict[str, Any]:
         """`_meta`; where there is none, the words by which Claude Code finds a tool that is not loaded."""
         return dict(self.meta) or {"anthropic/searchHint": self.title.lower()}
+
+
+def published_schema(name: str, kind: str) -> Mapping[str, Any]:
+    """The schema of that `kind` in the file `name`, which `make schemas` writes."""
+    path = Path(__file__).with_name("schemas") / f"{name}.json"
+    schema: Mapping[str, Any] = json.loads(path.read_bytes())[kind]
+    return schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

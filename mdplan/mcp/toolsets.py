@@ -1,24 +1,21 @@
 """Toolsets, one file each, and which of their tools a server has."""
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, Final, Literal, Optional
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp import editor_tools as editor
-from mdplan.mcp import file_tools as files
-from mdplan.mcp import md_tools as md
-from mdplan.mcp import text_tools as text
-from mdplan.mcp.tool import ToolDefinition
+from mdplan.mcp.tool import INTRODUCTIONS, ToolDefinition
 from mdplan.words import snake_case
 
-# What makes the tools of a toolset, of an engine and of whether nothing may be written.
-TOOLSETS: Final[Mapping[str, Callable[[Engine, bool], tuple[ToolDefinition, ...]]]] = {
-    "md": md.md_tools,
-    "editor": lambda engine, _: editor.editor_tools(engine),
-    "text": lambda engine, _: text.text_tools(engine),
-    "files": lambda engine, _: files.files_tools(engine),
+# Where the tools of a toolset are made, by a function `make_tools`.
+_MODULES: Final[Mapping[str, str]] = {
+    "md": "md_tools",
+    "editor": "editor_tools",
+    "text": "text_tools",
+    "files": "file_tools",
 }
 
 
@@ -29,7 +26,8 @@ def chosen_tools(
 
     A toolset may have a tool that does less where nothing may be written.
     """
-    tools = (tool for toolset in toolsets for tool in TOOLSETS[toolset](engine, read_only))
+    modules = (import_module(f"mdplan.mcp.{_MODULES[toolset]}") for toolset in toolsets)
+    tools = (tool for module in modules for tool in module.make_tools(engine, read_only=read_only))
     return tuple(
         tool for tool in tools if (not names or tool.name in names) and not (read_only and tool.writes)
     )
@@ -59,9 +57,9 @@ def tools(
     >>> "md_apply" in by_name, "Kettle guide" in by_name["md_stat"](file="guide.md")
     (True, True)
     """
-    unknown = [each for each in toolsets if each not in TOOLSETS]
+    unknown = [each for each in toolsets if each not in INTRODUCTIONS]
     if unknown:
-        raise ValueError(f"there is no toolset {unknown[0]!r}; there are {', '.join(TOOLSETS)}")
+        raise ValueError(f"there is no toolset {unknown[0]!r}; there are {', '.join(INTRODUCTIONS)}")
     engine = root if isinstance(root, Engine) else Engine.open([root])
     found = chosen_tools(engine, toolsets, (), read_only=read_only)
     missing = set(names) - {tool.name for tool in found}

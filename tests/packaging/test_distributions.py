@@ -55,6 +55,7 @@ def test_wheel_contains_only_the_package(distributions: Distributions) -> None:
         ".sql",
         ".js",
         ".svg",
+        ".json",
         ".toml",
         ".txt",
     }

@@ -17,7 +17,7 @@ import pytest
 from mdplan.engine.engine import Engine
 from mdplan.field_names import fold_names
 from mdplan.markdown.parser import parse_headings
-from mdplan.mcp.md_tools import md_tools
+from mdplan.mcp.md_tools import make_tools
 from mdplan.planning.build import build_file
 from mdplan.planning.plan_document import plan_id_of
 from mdplan.requests.batch import read_batch, validated
@@ -53,7 +53,7 @@ def in_python() -> Apply:
 
 
 def over_mcp() -> Apply:
-    tools = {tool.name: tool for tool in md_tools(Engine.open(["."]), False)}
+    tools = {tool.name: tool for tool in make_tools(Engine.open(["."]))}
     return lambda batch: not tools["md_apply"].call(batch).is_refusal
 
 

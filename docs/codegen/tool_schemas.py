@@ -1,0 +1,558 @@
+"""Published schemas of the tools: plain JSON Schema that every known client and model provider takes.
+
+Each property has one type, each array typed items; there is no union, reference, constant or null. What is
+optional is absent. The strict models behind it say what goes together, and refuse the rest by name.
+
+They are files of the package: to make them takes longer than all else that a server does at its start.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+
+from mdplan.field_names import camel_case
+from mdplan.mcp import editor_tools, file_tools, review_app, text_requests
+from mdplan.mcp.answers import NULLABLE
+from mdplan.mcp.md_tools import VERBOSITY, VERBOSITY_LEVELS, HistoryRequest
+from mdplan.mcp.tool import EDITOR_PATCH
+from mdplan.operations import IMPLIED, OPERATIONS
+from mdplan.operations.base import Operation, SectionTargeted
+from mdplan.operations.keys import DataOperation, PlacedOperation
+from mdplan.reports.base import Report
+from mdplan.reports.history import HistoryReport
+from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.reports.read import ReadReport, SearchReport
+from mdplan.reports.stat import StatReport
+from mdplan.requests.json_schemas import batch_schema, report_schema
+from mdplan.requests.queries import StatRequest
+from mdplan.requests.read import ReadRequest, ReadTarget
+from mdplan.requests.schemas import Schema, inlined, model_schema, operation_schema
+from mdplan.requests.search import SearchRequest
+
+_LONG_LIST: Final = 4
+_OF_INPUT: Final = frozenset({"type", "enum", "items", "properties", "required", "description"})
+_OF_OUTPUT: Final = frozenset({"type", "items", "properties", "required"})
+_SECTION_FIELDS: Final = frozenset(
+    field.alias or name for name, field in SectionTargeted.model_fields.items() if name != "op"
+)
+
+
+_KEY_FIELDS: Final = frozenset(
+    {"section", "key", "expectedValue", "occurrence", "sectionSha256", "before", "after", "inOrder"}
+)
+
+
+def object_schema(properties: Mapping[str, Schema], required: Iterable[str] = ()) -> Schema:
+    """Schema of an object."""
+    schema: Schema = {"type": "object", "properties": dict(properties)}
+    names = list(required)
+    return {**schema, "required": names} if names else schema
+
+
+def batch_properties() -> dict[str, Schema]:
+    """Schemas of the fields of a batch and of its one file, except for those that hold edits.
+
+    A glob is for programs, which know what matches: an agent would edit files that it has not seen.
+    """
+    schema = batch_schema()
+    return {
+        name: _flat(inlined(field, schema["$defs"]), _OF_INPUT)
+        for name, field in schema["properties"].items()
+        if name not in {"edits", "files", "glob"}
+    }
+
+
+def request_properties(model: type[Any]) -> dict[str, Schema]:
+    """Schemas of the fields of a request, with their descriptions."""
+    schema = model_schema(model)
+    properties = inlined(schema["properties"], schema.get("$defs", {}))
+    return {name: _flat(field, _OF_INPUT) for name, field in properties.items()}
+
+
+def brief_properties(query: type[Any]) -> dict[str, Schema]:
+    """Schemas of the fields of a query with what each says to agents; see `described`."""
+    brief = {camel_case(field.name): field.metadata["brief"] for field in fields(query)}
+    told = redescribed(
+        request_properties(query), {name: text for name, text in brief.items() if isinstance(text, str)}
+    )
+    told |= {name: dict(schema) for name, schema in brief.items() if isinstance(schema, Mapping)}
+    return {name: schema for name, schema in told.items() if schema}
+
+
+def redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> dict[str, Schema]:
+    """`fields` with these descriptions and no others."""
+    bare = {name: {**field} for name, field in fields.items()}
+    for name, schema in bare.items():
+        schema.pop("description", None)
+        if name in described:
+            schema["description"] = described[name]
+    return bare
+
+
+def edit_schema() -> Schema:
+    """One object for every operation: `op`, which others can imply, and all fields, each optional.
+
+    Every model pays for each word of it with each request: what each operation takes is once, at `op`,
+    and a field is described only where its name leaves a doubt; the guide describes all.
+    """
+    properties: dict[str, Schema] = {}
+    for op in OPERATIONS:
+        schema = operation_schema(op)
+        for name in (name for name in schema["properties"] if name not in {"op", *_PARTS}):
+            field = _flat(inlined(schema["properties"][name], schema.get("$defs", {})), _OF_INPUT)
+            properties[name] = _merged(properties[name], field, op) if name in properties else field
+    which = {"type": "string", "description": operation_table()}
+    described = {**redescribed(properties, _DESCRIBED), **_IN_WORDS}
+    return object_schema({"op": which, **described})
+
+
+# Fields that are written as a part of another one: "12:a3f", {min, max}; and those that no model needs.
+_PARTS: Final = frozenset(
+    {
+        *("lineHash", "minMatches", "maxMatches", "allowInsecureRange"),
+        *("dates", "numbers", "frontMatterFormat", "wholeBlock", "preview"),
+    }
+)
+_DESCRIBED: Final[Mapping[str, str]] = {
+    "sectionId": "8 digits suffice.",
+    "headingPath": 'The last ones suffice: ["Install"].',
+    "occurrence": "1-based.",
+    "levels": "fit: shift headings.",
+    "extent": "auto: end of own body; a heading: last subsection.",
+    "item": "Text without marker.",
+    "toFile": "Made if missing.",
+    "key": "In tables a cell of keyColumn.",
+    "row": "Cells by header; others stay. New rows go last, or by a key in before, after.",
+    "navigation": "Such as mkdocs.yml.",
+    "under": "Item; create_page: nested list.",
+    "markdown": "insert_section: with heading; replace_code_block: no fences.",
+    "toHeadingPath": "[] with lastChild: file end.",
+    "createIfMissing": "Also front matter.",
+    "section": "INI.",
+}
+# Fields of several forms, which are described in words: not every client takes a list of types.
+_IN_WORDS: Final[Mapping[str, Schema]] = {
+    "value": {"description": "Any JSON: false, 3."},
+    "expectedValue": {},
+    "lines": {"description": '{start, end}, inclusive; or "12:a3f-14:b07" (addresses).'},
+    "line": {"description": 'Number or "12:a3f".'},
+    "range": {"type": "object", "description": "{start, end}: {line, col}; end is exclusive."},
+    "matchSelection": {"description": '"all", "3", "2-4".'},
+    "expectedMatchCount": {"description": "Number or {min, max}."},
+    "codeBlock": {"type": "object", "description": "{language}, {index} or both."},
+    "table": {"type": "object", "description": "{index}, or {header}: a cell or list; else by keyColumn."},
+    "list": {"type": "object", "description": "{index}"},
+    "include": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Also codeBlocks, inlineCode, linkDestinations, images, frontMatter, html.",
+    },
+    "exclude": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "As include, or headings, tables, templates, math, mdx.",
+    },
+    "bullet": {"type": "string"},
+}
+
+
+def _merged(known: Schema, field: Schema, op: str) -> Schema:
+    """One schema for a field that several operations have, with the choices of all."""
+    merged = dict(known)
+    if "enum" in known and "enum" in field:
+        merged["enum"] = list(dict.fromkeys([*known["enum"], *field["enum"]]))
+        field = {**field, "enum": merged["enum"]}
+    assert {**merged, "description": ""} == {**field, "description": ""}, f"{op} has another kind of field"
+    return merged
+
+
+def flat_report_schema(shape: type[Report]) -> Schema:
+    """Schema of a report as `mdplan.reports.base.to_wire` writes it, for success and refusal alike."""
+    schema = report_schema(shape)
+    return _flat(inlined(schema, schema["$defs"]), _OF_OUTPUT)
+
+
+# Fields of all that finds an item in a list.
+_ITEM: Final = "SECTION list itemOccurrence"
+_LEGEND: Final = (
+    "op: fields [optional]. SECTION, with subsections: sectionId, headingPath, heading or anchor. "
+    "ITEM: " + _ITEM + ". Indexes "
+    "count from 0, in the section if one is given. KEY: key [expectedValue], like nav[0].a, "
+    "jobs[name=x].b in YAML, JSON, TOML, INI, front matter. PLACE: before after inOrder. * needs no op."
+)
+
+
+def operation_table() -> str:
+    """One line an operation: its fields, in brackets those that it can do without."""
+    owners: dict[str, str] = {}
+    rows = [_LEGEND]
+    for op, model in OPERATIONS.items():
+        required, optional = _fields(model)
+        options = " ".join(optional)
+        if len(optional) >= _LONG_LIST and owners.setdefault(options, op) != op:
+            options = f"as {owners[options]}"
+        options = options.replace(_ITEM, "ITEM")
+        fields = " ".join([*required, f"[{options}]"] if options else required)
+        name = f"{op}*" if op in IMPLIED else op
+        rows.append(f"{name}: {fields}" if fields else name)
+    return "\n".join(rows)
+
+
+def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
+    """Names of the required and of the optional fields of `model`."""
+    names = [field.alias or name for name, field in model.model_fields.items() if name != "op"]
+    names = [name for name in names if name not in _SECTION_FIELDS | _PARTS]
+    required = [name for name in names if _is_required(model, name)]
+    optional = [name for name in names if name not in required]
+    if issubclass(model, DataOperation):
+        required, optional = (
+            [name for name in names if name not in _KEY_FIELDS] for names in (required, optional)
+        )
+        required.insert(0, "KEY")
+        if issubclass(model, PlacedOperation):
+            (optional if model.may_stay_last else required).append("PLACE")
+    if issubclass(model, SectionTargeted):
+        (required if model.target_is_required else optional).insert(0, "SECTION")
+    return required, optional
+
+
+def _is_required(model: type[Operation], name: str) -> bool:
+    """Whether the model's own example is refused without the field `name`: some guards are required so."""
+    if name not in model.example:
+        return False
+    try:
+        model.model_validate({key: value for key, value in model.example.items() if key != name})
+    except ValidationError:
+        return True
+    return False
+
+
+def _flat(schema: Schema, kept: frozenset[str]) -> Schema:
+    """`schema`, which has no references, with only the keywords that are `kept`."""
+    flat = {keyword: value for keyword, value in schema.items() if keyword in kept}
+    if "items" in flat:
+        flat["items"] = _flat(flat["items"], kept)
+    if "properties" in flat:
+        flat["properties"] = {name: _flat(field, kept) for name, field in flat["properties"].items()}
+    if NULLABLE in schema:
+        # Not every client takes a list of types, and each checks the null against a single one.
+        flat.pop("type", None)
+        return flat
+    # What may be any JSON, or a string or a list, is mostly a string, and the strict models take the rest.
+    return {"type": "string", **flat}
+
+
+# --- Published schemas: every model pays for each word of them with each request
+
+# The choices are at the first tool.
+_VERBOSITY: Final[Schema] = {"type": "string"}
+_AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
+
+_FILES: Final[Schema] = {
+    "description": "[{file, edits}]; with edits: a glob or names, as from md_search where."
+}
+
+_BRIEF: Final[Mapping[str, str]] = {
+    "expectedFiles": "Files of the glob; replace_match: with a match.",
+    "accept": "Only these edits, from 0.",
+    "onStale": "rebase: by the edits' own evidence; merge: three-way.",
+    "updateReferences": "Links to what is renamed or moved; default none.",
+}
+
+# Of a preview; the others are for md_apply, which previews with dryRun.
+_OF_A_PREVIEW: Final = (
+    "file",
+    "edits",
+    "files",
+    "title",
+    "description",
+    "revises",
+    "sequential",
+    "updateReferences",
+    VERBOSITY,
+)
+
+
+def _query_schema(*requests: type[Any], verbosity: Schema, required: Sequence[str] = ()) -> Schema:
+    """The fields of `requests`, as agents are told of them."""
+    fields = {name: schema for each in requests for name, schema in brief_properties(each).items()}
+    return object_schema({**fields, VERBOSITY: verbosity}, required)
+
+
+def _batch_schema(edits: Schema) -> Schema:
+    """Schema of one file with `edits`, or of several files."""
+    batch = {name: {**schema} for name, schema in batch_properties().items()}
+    for name, schema in batch.items():
+        schema.pop("description", None)
+        if name in _BRIEF:
+            schema["description"] = _BRIEF[name]
+    ordered = {name: batch.pop(name) for name in ("file", "baseSha256")}
+    return object_schema({**ordered, "edits": edits, "files": _FILES, **batch, VERBOSITY: _VERBOSITY})
+
+
+def _validate_schema() -> Schema:
+    """The fields of md_apply that make a preview, without saying everything twice."""
+    properties = _batch_schema(_AS_IN_APPLY)["properties"]
+    brief = {name: {**properties[name]} for name in _OF_A_PREVIEW}
+    for schema in brief.values():
+        schema.pop("description", None)
+        schema.pop("enum", None)
+    return object_schema(brief)
+
+
+def _apply_schema() -> Schema:
+    batch = _batch_schema({"type": "array", "items": edit_schema()})
+    plan = {"planId": {"type": "string", "description": "A preview to apply."}}
+    return {**batch, "properties": {**plan, **batch["properties"]}}
+
+
+def _history_schema(names: Sequence[str] = ()) -> Schema:
+    """The fields of md_history, or those `names` of them, without descriptions: that of the tool says it all."""
+    fields = redescribed(request_properties(HistoryRequest), {})
+    for name, schema in fields.items():
+        # The other choices are at md_apply.
+        if name != "action":
+            schema.pop("enum", None)
+    kept = {name: fields[name] for name in names or fields}
+    return object_schema({**kept, VERBOSITY: _VERBOSITY})
+
+
+# Lists whose entries are published field by field: who reads a stat goes on with its sections.
+_DETAILED: Final = frozenset({"sections"})
+
+
+def output_schema(shapes: tuple[type[Report], ...], only_compact: tuple[str, ...] = ()) -> Schema:
+    """Schema of answers, compact and full: the fields of these reports, without what is inside most.
+
+    `only_compact` are texts that compact answers have in place of lists.
+    """
+    properties: dict[str, Schema] = {}
+    for shape in shapes:
+        fields = flat_report_schema(shape)["properties"].items()
+        properties |= {name: _shallow(name, schema) for name, schema in fields}
+    return object_schema(properties | {name: {"type": "string"} for name in only_compact}, ["ok"])
+
+
+def _shallow(name: str, schema: Schema) -> Schema:
+    if schema["type"] != "array":
+        return {"type": schema["type"]}
+    items = schema["items"]
+    if name not in _DETAILED:
+        return {"type": "array", "items": {"type": items["type"]}}
+    fields = items["properties"].items()
+    return {"type": "array", "items": object_schema({each: _shallow(each, field) for each, field in fields})}
+
+
+# --- Published schemas of the answers
+#
+# A refusal has `status`, `message` and `suggestions`; a success has the other fields. Headings hold headings
+# as their `children`, which a schema without references cannot say to every depth.
+
+_TEXT: Final[Schema] = {"type": "string"}
+_NUMBER: Final[Schema] = {"type": "integer"}
+_FLAG: Final[Schema] = {"type": "boolean"}
+_OBJECT: Final[Schema] = {"type": "object"}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _record(**fields: Schema) -> Schema:
+    return object_schema(fields)
+
+
+def _described(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+_LINE: Final = _record(number=_NUMBER, text=_TEXT)
+_HEADING: Final = _record(level=_NUMBER, text=_TEXT, line=_NUMBER)
+_BLOCK: Final = {"startLine": _NUMBER, "endLine": _NUMBER}
+
+_ESCAPES: Final[dict[str, Schema]] = {
+    "contentExact": _described(_FLAG, "false: bytes that are not UTF-8 are shown as \\xNN."),
+    "note": _TEXT,
+}
+
+_FILE_HASH: Final = _described(_TEXT, "First 16 hex digits of the SHA-256 of the file's bytes.")
+
+_REFUSAL: Final[dict[str, Schema]] = {
+    "status": {"type": "string", "enum": ["success", "error"]},
+    "message": _TEXT,
+    "suggestions": _list(_TEXT),
+}
+
+_FILE_SCHEMA: Final[dict[str, Schema]] = {
+    "filePath": _TEXT,
+    "fileHash": _FILE_HASH,
+    "truncated": _FLAG,
+    "suggestion": _TEXT,
+}
+
+_STRUCTURE: Final = _record(
+    frontmatter=_record(**_BLOCK, keys=_list(_TEXT)),
+    headings=_list(
+        object_schema({**_HEADING["properties"], "children": _described(_list(_OBJECT), "Headings again.")})
+    ),
+    codeBlocks=_list(_record(language=_TEXT, **_BLOCK)),
+    anchors=_list(_record(id=_TEXT, line=_NUMBER)),
+    sections=_list(_record(marker=_TEXT, line=_NUMBER)),
+    blankLineGroups=_list(_NUMBER),
+    commentBlocks=_list(_record(**_BLOCK, prefix=_TEXT)),
+)
+
+_MATCH: Final = _record(
+    line=_NUMBER,
+    column=_NUMBER,
+    text=_TEXT,
+    context=_record(before=_list(_TEXT), after=_list(_TEXT)),
+    nearestHeading=_HEADING,
+)
+
+_EDIT: Final[dict[str, Schema]] = {
+    **_REFUSAL,
+    "filePath": _TEXT,
+    "affectedLines": _described(
+        _record(start=_NUMBER, end=_NUMBER),
+        "Lines that were replaced or deleted, by their old numbers; of an insertion the new lines.",
+    ),
+    "linesChanged": _described(_NUMBER, "How many lines were replaced or deleted."),
+    "linesDelta": _described(_NUMBER, "How many lines more the file has now."),
+    "preview": _record(before=_TEXT, after=_TEXT),
+    "context": _described(
+        _record(beforeLines=_list(_LINE), afterLines=_list(_LINE)), "The lines around the change now."
+    ),
+    "fileHash": _FILE_HASH,
+    "note": _TEXT,
+    "warnings": _list(_TEXT),
+}
+
+_OF_TEXT: Final[Mapping[str, Schema]] = {
+    "TextInspect": object_schema(
+        {
+            **_REFUSAL,
+            **_FILE_SCHEMA,
+            "totalLines": _NUMBER,
+            "fileSize": _TEXT,
+            "format": {"type": "string", "enum": ["markdown", "text"]},
+            "structure": _STRUCTURE,
+            "query": _TEXT,
+            "matches": _list(_MATCH),
+            "totalMatches": _NUMBER,
+            "lines": _list(_LINE),
+            **_ESCAPES,
+        }
+    ),
+    "TextRead": object_schema(
+        {
+            **_REFUSAL,
+            **_FILE_SCHEMA,
+            "target": _OBJECT,
+            "range": _record(**_BLOCK),
+            "content": _TEXT,
+            "totalLines": _described(_NUMBER, "Lines of the place, where its text is cut."),
+            **_ESCAPES,
+        }
+    ),
+    "TextPatch": object_schema({**_EDIT, "operation": _TEXT, "target": _OBJECT}),
+    "TextReplace": object_schema({**_EDIT, "occurrencesFound": _NUMBER, "occurrencesReplaced": _NUMBER}),
+}
+
+_OUTCOME: Final = object_schema(
+    {
+        "result": {"type": "string", "enum": ["ok", "error"]},
+        **dict.fromkeys(("reason", "suggestion", "hint"), _TEXT),
+    },
+    ["result"],
+)
+# Of a call about several files the fields are their paths, which no schema can know before; any name may be
+# one of them, so none is given a type here.
+_RANGES: Final = (
+    "By file path: {ranges: [{content, start, end, total_lines, content_size, hint}]}, or why not: "
+)
+_OUTCOMES: Final = "By file path: "
+_OF_A_FILE: Final = "{result: ok or error, reason, suggestion, hint}."
+
+_PROBLEM: Final = object_schema(dict.fromkeys(("code", "message", "hint"), _TEXT))
+_PART: Final = object_schema(
+    {
+        **dict.fromkeys(("file", "content", "nextCursor"), _TEXT),
+        **dict.fromkeys(("startLine", "endLine", "totalLines"), _NUMBER),
+        "truncated": _FLAG,
+        "problem": _PROBLEM,
+    }
+)
+_HIT: Final = object_schema(
+    {
+        **dict.fromkeys(("file", "text", "sectionPattern"), _TEXT),
+        **dict.fromkeys(("line", "sectionEndHint"), _NUMBER),
+        **dict.fromkeys(("before", "behind"), _list(_TEXT)),
+    }
+)
+
+
+def _files_report(**fields: Schema) -> Schema:
+    refused = {"error": _PROBLEM, "diagnostics": _list(_PROBLEM)}
+    return object_schema({"ok": _FLAG, **refused, **fields}, ["ok"])
+
+
+# --- All tools: what makes the schema of the arguments, and that of the answer
+
+
+def _of_request(model: type[BaseModel]) -> Schema:
+    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+    return object_schema(request_properties(model), required)
+
+
+_OF_MD: Final[Mapping[str, tuple[Callable[[], Schema], tuple[type[Report], ...], tuple[str, ...]]]] = {
+    "md_stat": (
+        lambda: _query_schema(
+            StatRequest, verbosity={**_VERBOSITY, "enum": list(VERBOSITY_LEVELS)}, required=["file"]
+        ),
+        (StatReport,),
+        ("outline", "inventory"),
+    ),
+    "md_read": (lambda: _query_schema(ReadTarget, ReadRequest, verbosity=_VERBOSITY), (ReadReport,), ()),
+    "md_search": (lambda: _query_schema(SearchRequest, verbosity=_VERBOSITY), (SearchReport,), ("listing",)),
+    "md_validate": (_validate_schema, (PlanReport,), ("listing",)),
+    "md_apply": (_apply_schema, (ApplyReport,), ("transaction", "listing")),
+    "md_history": (_history_schema, (ApplyReport, HistoryReport), ("listing", "transaction")),
+    "md_history-read-only": (
+        lambda: _history_schema(("transaction", "planId", "file", "limit")),
+        (HistoryReport,),
+        ("listing", "transaction"),
+    ),
+}
+_OF_APP: Final = object_schema({"ok": _FLAG}, ["ok"])
+_OF_REQUESTS: Final[Mapping[str, tuple[type[BaseModel], Schema]]] = {
+    "get_text_file_contents": (editor_tools.GetRequest, {**_OBJECT, "description": _RANGES + _OF_A_FILE}),
+    EDITOR_PATCH: (editor_tools.PatchRequest, {**_OBJECT, "description": _OUTCOMES + _OF_A_FILE}),
+    "create_text_file": (editor_tools.CreateRequest, _OUTCOME),
+    "append_text_file_contents": (editor_tools.AppendRequest, _OUTCOME),
+    "insert_text_file_contents": (editor_tools.InsertRequest, _OUTCOME),
+    "delete_text_file_contents": (editor_tools.DeleteRequest, _OUTCOME),
+    "TextInspect": (text_requests.InspectRequest, _OF_TEXT["TextInspect"]),
+    "TextRead": (text_requests.TextReadRequest, _OF_TEXT["TextRead"]),
+    "TextPatch": (text_requests.TextPatchRequest, _OF_TEXT["TextPatch"]),
+    "TextReplace": (text_requests.ReplaceRequest, _OF_TEXT["TextReplace"]),
+    "read_files": (file_tools.ReadFilesRequest, _files_report(results=_list(_PART))),
+    "grep_content": (
+        file_tools.GrepContentRequest,
+        _files_report(hits=_list(_HIT), totalMatches=_NUMBER, warnings=_list(_PROBLEM)),
+    ),
+    "md_review": (review_app.ShowRequest, _OF_APP),
+    "md_decide": (review_app.DecideRequest, _OF_APP),
+}
+
+
+def tool_schemas() -> dict[str, dict[str, Schema]]:
+    """The schemas of all tools, by the names of their files."""
+    md = {name: (make(), output_schema(shapes, more)) for name, (make, shapes, more) in _OF_MD.items()}
+    others = {name: (_of_request(model), output) for name, (model, output) in _OF_REQUESTS.items()}
+    return {
+        name: {"inputSchema": arguments, "outputSchema": answer}
+        for name, (arguments, answer) in {**md, **others}.items()
+    }
