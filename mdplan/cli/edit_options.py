@@ -333,7 +333,7 @@ def option_help(field: str, description: str, fields: Collection[str]) -> str:
 # --- Problems of an edit in the words of the command that made it
 
 # Fields of a batch that `mdplan edit` takes as options, in addition to the fields of the operation.
-BATCH_FIELDS: Final = ("allowOutlineChange", "allowDuplicateHeadings", "updateReferences")
+BATCH_FIELDS: Final = ("allowOutlineChange", "allowDuplicateHeadings")
 
 # What names a section in a batch, and the one option or argument for it in a command.
 _SECTION_NAMES: Final = ("heading", "headingPath", "sectionId")

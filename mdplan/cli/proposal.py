@@ -45,11 +45,12 @@ Words: TypeAlias = Callable[[], "CommandWords"]
 class ApplyOptions:
     """How a command ends: `yes` applies without a question, `dry_run` never applies.
 
-    `plan_title` and `plan_description` say what the change is for.
+    With `no_follow` links stay as they are. `plan_title` and `plan_description` say what the change is for.
     """
 
     yes: bool
     dry_run: bool
+    no_follow: bool
     require_approval: bool
     plan_title: str | None
     plan_description: str | None
@@ -64,6 +65,7 @@ class ApplyOptions:
 choice_options: Final = all_options(
     click.option("--yes", "-y", is_flag=True, help="Apply without asking."),
     click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing."),
+    click.option("--no-follow", is_flag=True, help="Leave links to what is renamed or moved as they are."),
     approval_option,
     intent_options("plan_"),
 )
@@ -116,12 +118,13 @@ def propose(
     an edited batch use the names of its fields. A `section` that was read as a path can be one heading, such
     as ``Input / Output``.
 
-    Without a terminal, and without `--yes`, the plan is saved and nothing is applied:
-    exit code 1.
+    Links to what moves follow, in all files. Without a terminal, and without `--yes`, the plan is saved and
+    nothing is applied: exit code 1.
     """
     engine = session.open_engine(require_approval=choice.require_approval)
     intent = {"title": choice.plan_title, "description": choice.plan_description}
     batch |= {name: text for name, text in intent.items() if text}
+    batch |= {} if choice.no_follow else {"updateReferences": "workspace"}
     while True:
         with session.console.progress("planning") as show:
             # A file is read, and then planned.

@@ -129,7 +129,10 @@ _LIMITS: Final = frozenset(limit.parameter for limit in ALL_LIMITS)
 
 # Options of most commands that few people need: they come last, and in the whole help only.
 _RARE: Final = frozenset(
-    {"allow", "deny", "color", "cursor", "encoding", "format", "no_pager", "quiet", "require_approval"}
+    {
+        *("allow", "deny", "color", "cursor", "encoding", "format", "no_follow", "no_pager", "quiet"),
+        "require_approval",
+    }
 )
 
 _RANGE: Final = lazy_pattern(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\[\]]*[<>]=?[^;\]]*(?=\])")

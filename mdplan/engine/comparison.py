@@ -250,9 +250,10 @@ def _without_derived(plan: Plan) -> Plan:
 
 
 def _with_link_warnings(warnings: Problems, claimed: Problems) -> Problems:
-    """`claimed` if it says the same as `warnings`, and of links perhaps more."""
-    rest = tuple(warning for warning in claimed if warning in warnings or warning.code not in LINK_CODES)
-    return claimed if rest == warnings else warnings
+    """`claimed` if it says the same as `warnings` of its files, and of links perhaps more."""
+    of_files = tuple(each for each in warnings if each.file is not None or each.code not in LINK_CODES)
+    rest = tuple(warning for warning in claimed if warning in of_files or warning.code not in LINK_CODES)
+    return claimed if rest == of_files else warnings
 
 
 _FORGED_PLAN = Code.PLAN_TAMPERED.problem(

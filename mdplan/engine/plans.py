@@ -329,7 +329,10 @@ class Planner:
                 problems += built
         if problems:
             return tuple(problems)
-        made = derive_link_edits(built_files, batch.update_references, linked)
+        # Of the parts of a plan the whole knows which links follow.
+        made = derive_link_edits(
+            built_files, batch.update_references, linked, counts_others=not self._makes_parts
+        )
         made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
         if not isinstance(made, BuildResult):
             return made

@@ -5,9 +5,11 @@ A link of the base keeps its target; a link that an edit wrote stays as its auth
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from itertools import chain
 from typing import Final, Protocol, TypeAlias
 
@@ -493,24 +495,25 @@ _MOST_PLACES: Final = 5
 
 
 def derive_link_edits(
-    built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkSource
+    built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkSource, *, counts_others: bool = True
 ) -> BuildResult | Problems:
     """Rewrite the links of `built_files` as `scope` says, and those of other files that must change.
 
     Entries of files that list the pages of a site are links too. Links that came with text from another file
     are corrected whatever `scope` says. What breaks is reported as BROKEN_LINK warnings: of the files of the
-    batch, and with the scope ``workspace`` of all others.
+    batch, and with the scope ``workspace`` of all others; else one warning `counts_others` by file.
     Errors: those of `LinkSource.refusal`.
     """
     changes = link_changes.LinkChanges.of(built_files, linked)
-    outcome = _derived(built_files, built_files, changes, scope, linked)
+    derive = partial(_derived, built_files, scope=scope, linked=linked, counts_others=counts_others)
+    outcome = derive(built_files, changes)
     if not isinstance(outcome, BuildResult) or not any(map(_has_wiki_heading, outcome.files)):
         return outcome
     # A link in a heading is a part of its text, so that links to the heading may have to follow too.
     again = link_changes.LinkChanges.of(outcome.files, linked)
     if again.anchors == changes.anchors:
         return outcome
-    return _derived(built_files, outcome.files, again, scope, linked)
+    return derive(outcome.files, again)
 
 
 def _has_wiki_heading(built: BuiltFile) -> bool:
@@ -521,8 +524,10 @@ def _derived(
     built_files: Sequence[BuiltFile],
     results: Sequence[BuiltFile],
     changes: link_changes.LinkChanges,
+    *,
     scope: ReferenceScope,
     linked: LinkSource,
+    counts_others: bool,
 ) -> BuildResult | Problems:
     """Return `built_files` and others with links that follow `changes`, which lead to `results`."""
     anchors = Anchors(results, linked)
@@ -530,27 +535,69 @@ def _derived(
     files = [
         _updated(built, changes, anchors, uncertain, may_rewrite=scope != "none") for built in built_files
     ]
-    if scope != "workspace" or not changes.names:
-        return BuildResult(files, tuple(_site_warnings(changes, linked, uncertain)))
     known = {built.file.relative for built in built_files}
+    if scope != "workspace" or not changes.names:
+        site_warnings = tuple(_site_warnings(changes, linked, uncertain))
+        others = _others(changes, anchors, defaultdict(list), linked, known) if counts_others else ()
+        return BuildResult(files, (*site_warnings, *_broken_elsewhere(changes, others)))
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
+    for other in _others(changes, anchors, uncertain, linked, known, may_rewrite=True):
+        if isinstance(other, Diagnostic):
+            warnings.append(other)
+        elif not other.edits:
+            warnings += other.warnings
+        elif (refused := linked.refusal(other.file)) is not None:
+            problems.append(refused)
+        else:
+            files.append(other)
+    warnings += _site_warnings(changes, linked, uncertain)
+    return tuple(problems) or BuildResult(files, tuple(warnings))
+
+
+def _others(
+    changes: link_changes.LinkChanges,
+    anchors: "Anchors",
+    uncertain: _Uncertain,
+    linked: LinkSource,
+    known: AbstractSet[str],
+    *,
+    may_rewrite: bool = False,
+) -> Iterator[BuiltFile | Diagnostic]:
+    """Yield the files that are not `known` and may name what `changes`, as links in them follow."""
+    if not changes.names:
+        return
     for file in chain(linked.linking_to(changes.names), linked.navigation(changes.entry_names)):
         if isinstance(file, Diagnostic):
-            warnings.append(file)
+            yield file
         elif file.relative not in known:
             untouched = BuiltFile(
                 file=file, resolved=(), edits=EditList(), byte_edits=(), result=file.outline, written={}
             )
-            other = _updated(untouched, changes, anchors, uncertain, may_rewrite=True)
-            if not other.edits:
-                warnings += other.warnings
-            elif (refused := linked.refusal(file)) is not None:
-                problems.append(refused)
-            else:
-                files.append(other)
-    warnings += _site_warnings(changes, linked, uncertain)
-    return tuple(problems) or BuildResult(files, tuple(warnings))
+            yield _updated(untouched, changes, anchors, uncertain, may_rewrite=may_rewrite)
+
+
+def _broken_elsewhere(
+    changes: link_changes.LinkChanges, others: Iterable[BuiltFile | Diagnostic]
+) -> Iterator[Diagnostic]:
+    """Yield one warning that counts by file the links of `others` which `changes` break."""
+    broken = {
+        other.file.path: len(other.warnings)
+        for other in others
+        if isinstance(other, BuiltFile) and other.warnings
+    }
+    if not broken:
+        return
+    count = sum(broken.values())
+    named = ", ".join(f"`{path}` ({number})" for path, number in list(broken.items())[:_MOST_PLACES])
+    more = f" and {len(broken) - _MOST_PLACES} more" if len(broken) > _MOST_PLACES else ""
+    links = "1 link in another file breaks" if count == 1 else f"{count} links in other files break"
+    places = (place for anchors in changes.anchors.values() for place in anchors.values())
+    follows = any(changes.after.paths.values()) or any(places)
+    yield Code.BROKEN_LINK.warning(
+        f"{links}: {named}{more}",
+        say('{send updateReferences="workspace"} and links follow') if follows else "correct or delete them",
+    )
 
 
 def _site_warnings(

@@ -281,15 +281,9 @@ def linked_root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("scope", ["none", "file"])
-def test_other_files_are_not_parsed_without_workspace(
-    linked_root: Path, scope: str, parsed: list[str]
-) -> None:
-    assert set(parses(linked_root, scope, parsed)) == {"# Guide"}
-
-
-def test_only_files_that_may_link_are_parsed(linked_root: Path, parsed: list[str]) -> None:
-    found = parses(linked_root, "workspace", parsed)
+@pytest.mark.parametrize("scope", ["none", "file", "workspace"])
+def test_only_files_that_may_link_are_parsed(linked_root: Path, scope: str, parsed: list[str]) -> None:
+    found = parses(linked_root, scope, parsed)
 
     assert sorted(found) == ["# Guide", "# Links", "# Mentions"]
 

@@ -82,7 +82,6 @@ def _command(op: str) -> click.Command:
             *options.rare,
             "allow_outline_change",
             "allow_duplicate_headings",
-            "update_references",
             "plan_title",
             "plan_description",
         },
@@ -90,12 +89,6 @@ def _command(op: str) -> click.Command:
     @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
     @click.option("--allow-outline-change", is_flag=True, help="Allow the edit to change headings elsewhere.")
     @click.option("--allow-duplicate-headings", is_flag=True, help="Allow headings that repeat.")
-    @click.option(
-        "--update-references",
-        type=click.Choice(("none", "file", "workspace")),
-        default=None,
-        help="Where links to what is renamed or moved are updated.",
-    )
     @choice_options
     @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
     def run(session: Session, *, files: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
@@ -108,7 +101,7 @@ def _command(op: str) -> click.Command:
                 raise Misuse(f"there is no text, and {op} needs one", f"give `--{content} TEXT`")
             edit[content] = written
         batch = batch_of(session, expand_globs(files, session.folder()), [edit])
-        for name in ("allow_outline_change", "allow_duplicate_headings", "update_references"):
+        for name in ("allow_outline_change", "allow_duplicate_headings"):
             if given[name]:
                 batch[name] = given[name]
         words = partial(CommandWords.of_edit, options, given.get("section"))
