@@ -7,7 +7,6 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -48,6 +47,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message
+from mdplan.values import Struct
 
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key", bound=Hashable)
@@ -114,8 +114,7 @@ def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
     return CheckReport(ok=True, checked=1, warnings=tuple(problem.at(file=path) for problem in problems))
 
 
-@dataclass(frozen=True)
-class ChangedDocument:
+class ChangedDocument(Struct):
     """A document before and after; None where it did not exist, or does not any more.
 
     Paths are from the root; `old_path` is None for a new file.

@@ -1,10 +1,9 @@
 """The program that made a plan: a client of a server, a command, or a program with the library."""
 
-from dataclasses import dataclass
+from mdplan.values import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct):
     """The program that made a plan, by the name and version that it gives itself."""
 
     name: str

@@ -5,9 +5,12 @@ The events on one plan are an append-only log. A new event names the version of 
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from mdplan.values import Struct, field
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
@@ -47,8 +50,7 @@ class Side(StrEnum):
     AFTER = "after"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineComment:
+class LineComment(Struct, kw_only=True):
     """A comment on the lines `start` to `end` (1-based, inclusive) of the file `file` of a plan.
 
     `file` is its path before the plan. `quote` is the text of the lines, perhaps cut, and `edit_index` the
@@ -64,8 +66,7 @@ class LineComment:
     edit_index: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remarks:
+class Remarks(Struct, kw_only=True):
     """What a person says of a plan: a `comment` on the whole, comments on edits by index, and on lines."""
 
     comment: str = ""
@@ -87,8 +88,7 @@ class Remarks:
 NO_REMARKS: Final = Remarks()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, kw_only=True):
     """A decision on the plan `plan_id`. `decided_at` is in seconds since the epoch.
 
     Of a plan that was approved in part, `rejected` are the indexes of the other edits, and
@@ -124,16 +124,14 @@ class Decision:
         return self.verdict is Verdict.CHANGES_REQUESTED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanUsed:
+class PlanUsed(Struct, kw_only=True):
     """An approval was used by the transaction `transaction`, at `at` seconds since the epoch."""
 
     transaction: str
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionRevoked:
+class DecisionRevoked(Struct, kw_only=True):
     """An approval was revoked by `by`, because of a decision on the plan `because_of`."""
 
     by: str
@@ -150,8 +148,7 @@ _KINDS: Final[Mapping[type[Event], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionHistory:
+class DecisionHistory(Struct):
     """The events of a plan, the oldest first, and the `version` that a new decision has to name.
 
     With `is_damaged` a later event cannot be trusted: then no approval counts.
@@ -190,7 +187,7 @@ UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionE
 
 def stored_form(event: Event) -> tuple[str, str]:
     """Return the kind of `event`, and its facts as a JSON object."""
-    facts = asdict(event)
+    facts = msgspec.to_builtins(event)
     facts |= facts.pop("remarks", {})
     return _KINDS[type(event)], json.dumps(facts, sort_keys=True, separators=(",", ":"))
 

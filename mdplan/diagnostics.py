@@ -1,11 +1,11 @@
 """Diagnostics: problems as values with a code, a message with its place, and a hint at the next step."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import Any, Final, Self, TypedDict, TypeVar, Unpack
 
 from mdplan.text.lines import NearMiss, Position
+from mdplan.values import Struct, replace
 from mdplan.words import PythonWords, say
 
 
@@ -339,8 +339,7 @@ class Code(StrEnum):
 LINK_CODES: Final = frozenset({Code.BROKEN_LINK, Code.LINK_RETARGETED, Code.LINK_UNCERTAIN})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, kw_only=True):
     """One place that an address could mean. Lines are 1-based and inclusive.
 
     Sections and keys of INI files have no ID; their path is the name of the section, and of the key.
@@ -352,8 +351,7 @@ class Candidate:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnostic:
+class Diagnostic(Struct, kw_only=True):
     """One problem, or one warning.
 
     `message` says what and where and contains no file text; `hint` is the next step, with values that can be

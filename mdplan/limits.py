@@ -1,7 +1,8 @@
 """Limits of one document and of one batch, and the command options that set limits."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from mdplan.values import Struct
 
 FRONT_MATTER_CHARACTERS: Final = 64 * 1024
 PATTERN_SECONDS: Final = 1.0
@@ -10,8 +11,7 @@ RESULT_LINES: Final = 400_000
 PARSE_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentLimits:
+class DocumentLimits(Struct, kw_only=True):
     """Limits of one document: what is read of it, looked for in it, and written into it.
 
     `pattern_seconds` is for one search of a regular expression. `result_characters` and `result_lines` are
@@ -29,8 +29,7 @@ class DocumentLimits:
 DEFAULT_DOCUMENT_LIMITS: Final = DocumentLimits()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, kw_only=True):
     """How much one batch may contain; `glob_files` is how many files one glob of it may represent.
 
     >>> Engine.open(["."], settings=Settings(batch=Limits(glob_files=1_000))).settings.batch.glob_files
@@ -52,8 +51,7 @@ DEFAULT_LIMITS: Final = Limits()
 # commands start fast.
 
 
-@dataclass(frozen=True, slots=True)
-class LimitOption:
+class LimitOption(Struct):
     """One limit: `--max-lines NUMBER`, or MDPLAN_MAX_LINES.
 
     `setting` names the field of `Settings`, dotted where that contains another value. `default` is its value

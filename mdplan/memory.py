@@ -32,6 +32,7 @@ from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.text.source import Source
+from mdplan.values import Struct
 from mdplan.words import PythonWords
 
 Format = Literal["markdown", "ini", "yaml", "json", "toml", "text"]
@@ -475,8 +476,7 @@ class Document:
         return iter(self.outline)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class DocumentReport(PlanReport):
+class DocumentReport(PlanReport, kw_only=True):
     """The report of `Document.plan` and `Document.apply`; `document` is the result of `apply`.
 
     >>> document = Document.from_text("# A")
@@ -486,7 +486,9 @@ class DocumentReport(PlanReport):
     False
     """
 
-    result: Document | None = field(default=None, metadata={"wire": False})
+    result: Document | None = None
+
+    _off_wire: ClassVar = frozenset({"result"})
 
     @property
     def document(self) -> Document:
@@ -515,8 +517,7 @@ def _for_caller(*problems: Diagnostic) -> Problems:
 # --- Plans of batches on one document in memory
 
 
-@dataclass(frozen=True)
-class RequestedFile:
+class RequestedFile(Struct):
     """The document fields of a batch: its name, format and encoding, if given."""
 
     name: str
@@ -560,8 +561,7 @@ def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
     return tuple(problems) or derive_link_edits(built, batch.update_references, no_others)
 
 
-@dataclass(frozen=True)
-class _NoOtherFiles:
+class _NoOtherFiles(Struct):
     """The files that links of the document `name` lead to: nothing is known of them."""
 
     name: str

@@ -5,13 +5,13 @@ A plan has the text edits of each file, the hash of the bytes that it changes, a
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NewType
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Lines, Position, Span, to_lf
+from mdplan.values import Struct
 
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"
@@ -26,8 +26,7 @@ MOST_DESCRIPTION: Final = 4_000
 _SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct):
     """What a plan is for: a `title` of one line, and a longer `description`; empty where nobody said."""
 
     title: str = ""
@@ -63,16 +62,14 @@ def plain_text(text: str) -> str:
 NO_INTENT: Final = Intent()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
+class Range(Struct, kw_only=True):
     """Half-open range of 1-based positions."""
 
     start: Position
     end: Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchResult:
+class MatchResult(Struct, kw_only=True):
     """One match in the base; `text` is cut at 200 characters."""
 
     line: int
@@ -81,8 +78,7 @@ class MatchResult:
     range: Range
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditResult:
+class EditResult(Struct, kw_only=True):
     """What one edit of the batch does. `edit_index` is 0-based through the whole batch.
 
     `ranges` are the places in the base that it replaces, `result_lines` the lines that it writes, in the
@@ -115,8 +111,7 @@ class EditResult:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class Effect(Struct, kw_only=True):
     """What one text edit of an edit removes and inserts, and in which section.
 
     `removed` and `inserted` are hashes of the texts with LF line ends; `around` is, for an insertion, the
@@ -129,8 +124,7 @@ class Effect:
     around: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(Struct, kw_only=True):
     """Text edits of one file. `path` is as callers write it; `encoding` and `format` are what they gave.
 
     `edits` are against the text whose bytes hash to `base_sha256`, and give `result_sha256`. Line counts
@@ -161,8 +155,7 @@ class FileChange:
 # --- Numbers of edits as people count them: in each file from 1. Reports count through the batch from 0.
 
 
-@dataclass(frozen=True, slots=True)
-class EditNumbers:
+class EditNumbers(Struct):
     """The files of a batch in their order, each with how many edits it has; none where that is not known.
 
     >>> numbers = EditNumbers((("guide.md", 2), ("tea.md", 1)))
@@ -209,8 +202,7 @@ class EditNumbers:
         return None, index + 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, kw_only=True):
     """All files' text edits.
 
     `requested` holds, file by file, the normalized edits of the batch, and `options` its options, so that

@@ -1,7 +1,6 @@
 """Limits and choices of one engine, and the callback for its progress."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from mdplan.limits import (
@@ -14,12 +13,12 @@ from mdplan.limits import (
     Limits,
 )
 from mdplan.storage.filesystem import Durability
+from mdplan.values import Struct, replace
 
 _DAY_SECONDS: Final = 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, kw_only=True):
     """Limits and choices of one engine. Times are in seconds, sizes in bytes.
 
     The history of a root keeps its newest transactions: up to `history_transactions` of them, up to

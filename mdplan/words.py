@@ -9,10 +9,10 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import is_dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, replace
 
 _CAPITAL: Final = lazy_pattern("[A-Z]")
 
@@ -225,10 +225,10 @@ class Words:
             return tuple(map(self.tell_all, value))
         if hasattr(value, "hint"):
             return self.tell(value)
-        if not is_dataclass(value):
+        if not isinstance(value, Struct):
             return value
         told = {name: self.tell_all(getattr(value, name)) for name in _WITH_PROBLEMS if hasattr(value, name)}
-        return replace(value, **told) if told else value  # type: ignore[type-var]
+        return replace(value, **told) if told else value
 
     def name(self, field: str) -> str:
         """Return the name of a field."""

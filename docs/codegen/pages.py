@@ -318,8 +318,10 @@ def _name_blocks(name: str) -> Iterator[str]:
         yield from _docstring(ast.get_docstring(tree))
         return
     assert isinstance(tree, ast.ClassDef), name
-    bases = f"({', '.join(map(ast.unparse, tree.bases))})" if tree.bases else ""
-    fields = [ast.unparse(each) for each in tree.body if isinstance(each, ast.AnnAssign | ast.Assign)]
+    public = [base for base in map(ast.unparse, tree.bases) if base != "Struct"]
+    bases = f"({', '.join(public)})" if public else ""
+    assigned = (ast.unparse(each) for each in tree.body if isinstance(each, ast.AnnAssign | ast.Assign))
+    fields = [each for each in assigned if not each.startswith("_")]
     yield fenced(
         "\n    ".join([f"class {name}{bases}:", *fields]) if fields else f"class {name}{bases}", "py"
     )

@@ -4,9 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
+
+import msgspec
 
 from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.file_planner import FilePlanner, SpooledPlans, links_of_chunk, plan_chunk, planner_of
@@ -38,11 +39,11 @@ from mdplan.planning.plan_document import document_parts
 from mdplan.planning.replay import PlannedBatch
 from mdplan.planning.results import report_fields
 from mdplan.reports.plan import ApplyReport
+from mdplan.values import Struct, asdict, field, replace
 from mdplan.words import Option, say
 
 
-@dataclass(kw_only=True)
-class RunFindings:
+class RunFindings(msgspec.Struct, kw_only=True):
     """The findings of planning so far."""
 
     named: int = 0
@@ -54,8 +55,7 @@ class RunFindings:
     misses: list[SkippedNearMiss] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BotResult:
+class BotResult(Struct, kw_only=True):
     """The result of a manifest: its `plan`, None for a refusal or without changes.
 
     `problems` are all of them, `findings` has the counts, and `diff` gives the parts of the exact diff.
@@ -70,8 +70,7 @@ class BotResult:
 # --- Reports
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullRequestPart:
+class PullRequestPart(Struct, kw_only=True):
     """One part of a manifest that was split: so many `files` on a `branch` with its pull request.
 
     `commit` and `pull_request` are None for a part with nothing left to do, and `error` says why another
@@ -86,8 +85,7 @@ class PullRequestPart:
     error: Diagnostic | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BotReport(ApplyReport):
+class BotReport(ApplyReport, kw_only=True):
     """The report of `bot plan`, `bot apply` and `bot check`.
 
     The manifest names `files_named` files: `files_left_out` meet no condition, `files_hold` already match,
@@ -113,8 +111,7 @@ class BotReport(ApplyReport):
     pull_requests: tuple[PullRequestPart, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, kw_only=True):
     """What a manifest would do: the report, and the plan; None without changes or with a refusal.
 
     `diff` gives the parts of the exact diff.
@@ -141,8 +138,7 @@ def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
     """Do nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(Struct, kw_only=True):
     """How to plan: in up to `jobs` processes, or on the cluster at the address `executor`.
 
     With `keep_going` files that cannot be planned are skipped and reported. `on_event` is called for each
@@ -191,7 +187,7 @@ def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotRep
         return bot_report(result, {})
     options.on_event("committing", {"files": len(result.plan.files), "planId": result.plan.plan_id})
     committed = engine.commit(result.plan)
-    report = bot_report(result, {each.name: getattr(committed, each.name) for each in fields(committed)})
+    report = bot_report(result, asdict(committed))
     if not committed.ok:
         return replace(report, ok=False)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
@@ -199,8 +195,7 @@ def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotRep
     return report
 
 
-@dataclass(frozen=True, slots=True)
-class Bot:
+class Bot(Struct):
     """Plans what a manifest asks of the files of `job`."""
 
     job: Job

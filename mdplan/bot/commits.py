@@ -12,7 +12,6 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
@@ -44,14 +43,14 @@ from mdplan.storage.commit import StagedFile
 from mdplan.storage.filesystem import StorageRefused, granted, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped, visible
+from mdplan.values import Struct, replace
 from mdplan.words import Option, say
 
 # Each attempt lost to another writer; then a person should look.
 MOST_ATTEMPTS: Final = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitCommit:
+class GitCommit(Struct, kw_only=True):
     """Options of the commit of a plan: its branch (None for the branch that was read), author and message.
 
     `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
@@ -109,8 +108,7 @@ def apply_to_branch(
     return refusal(BotReport, (_moved(ref, wanted.on_stale),))
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
+class _Attempt(Struct):
     """One way from a commit to the next."""
 
     engine: Engine
@@ -300,8 +298,7 @@ _LOCKED: Final = lazy_pattern(rb"Unable to create '(.+)': File exists")
 _Changes: TypeAlias = "Mapping[tuple[str, ...], TreeEntry | None]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitText:
+class CommitText(Struct, kw_only=True):
     """The message of a commit, and who makes it ``Name <address>``, at `now` if no variable says when."""
 
     message: bytes
@@ -468,8 +465,7 @@ _MERGED: Final = (0, 1)
 _CONFLICT: Final = "conflict in "
 
 
-@dataclass(frozen=True, slots=True)
-class MergedTree:
+class MergedTree(Struct):
     """A merged `tree`, the files that need a person, and what the driver said of them."""
 
     tree: str

@@ -8,7 +8,6 @@ import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -25,10 +24,10 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem, required_texts
 from mdplan.text.source import DocumentFormat, keeps_ascii, may_contain
+from mdplan.values import Struct, replace
 
 
-@dataclass(frozen=True)
-class FileFacts:
+class FileFacts(Struct, dict=True):
     """Facts about a file that conditions test, computed lazily: `outline`, and `values` of placeholders."""
 
     outline: Outline
@@ -49,8 +48,7 @@ class FileFacts:
         return content.written_values if isinstance(content, DataContent) else {}
 
 
-@dataclass(frozen=True)
-class BytePrefilter:
+class BytePrefilter(Struct, dict=True):
     """`data` of a file that is read in `encoding`, None for the one that is found."""
 
     data: bytes

@@ -11,11 +11,12 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
+
+import msgspec
 
 from mdplan.data.tree import DataError, Plain, plain_float, spelled
 from mdplan.diagnostics import Code, Diagnostic
@@ -28,6 +29,7 @@ from mdplan.requests.spellings import op_of, operation_named
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Position, lines_of, to_lf
 from mdplan.text.visible import longer_than_runs, nearest_names, visible
+from mdplan.values import Struct, field, replace
 from mdplan.words import say
 
 if TYPE_CHECKING:
@@ -51,8 +53,7 @@ _MOST_EDITS: Final = 100_000
 Path: TypeAlias = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FilledEdit:
+class FilledEdit(Struct):
     """One edit as a batch takes it, and its path in the manifest.
 
     With `only_if_changed` the edit applies only where another edit changes the file; `at` names its section.
@@ -86,8 +87,7 @@ def placed(path: Path) -> Iterator[None]:
         raise ManifestProblem(problem.problem, problem.path or path) from None
 
 
-@dataclass(frozen=True, slots=True)
-class VariableName:
+class VariableName(Struct):
     """A placeholder: its dotted `text`, as it is looked up."""
 
     text: str
@@ -98,8 +98,7 @@ class VariableName:
         return tuple(self.text.split("."))
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct):
     """Values of placeholder names: decoded JSON by the first element of a name.
 
     `turns` is how often all loops around are gone through.
@@ -275,8 +274,7 @@ def templates_in(value: object) -> Iterator[Template]:
             pass
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct):
     """A filter of a placeholder: its `name`, and what follows the colon, empty without one."""
 
     name: str
@@ -287,8 +285,7 @@ class Filter:
         return FILTERS[self.name](value, self.argument)
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
+class Placeholder(Struct):
     """A name, and the filters that its value passes through."""
 
     name: VariableName
@@ -624,8 +621,7 @@ _ENDS: Final = lazy_pattern(
 _HINT: Final = "put it between `snippet:start NAME` and `snippet:end`, each in a comment on a separate line"
 
 
-@dataclass(slots=True)
-class _OpenSnippet:
+class _OpenSnippet(msgspec.Struct):
     """A snippet that has begun in `line`, from 1."""
 
     name: str
@@ -727,8 +723,7 @@ _CONSTANTS: Final[Mapping[str, bool | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SourceMap:
+class SourceMap(Struct):
     """Decoded `data`, and the place of each part of it: of a field its name, of an entry its start."""
 
     data: Any

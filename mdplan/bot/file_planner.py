@@ -3,7 +3,6 @@
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from threading import local
 from typing import Any
 
@@ -34,6 +33,7 @@ from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
 from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
+from mdplan.values import Struct, replace
 
 # Files are examined one after the other, so that few outlines are worth keeping.
 _KEPT_BYTES = 1 << 20
@@ -200,8 +200,7 @@ class FilePlanner:
         return self._linked[root]
 
 
-@dataclass(frozen=True, slots=True)
-class _PlannedAlone:
+class _PlannedAlone(Struct):
     """The plan of one file, and the part of it that is not done yet: None where all of it is."""
 
     planned: PlannedBatch | Problems
@@ -248,8 +247,7 @@ def planner_of(packed: PackedJob) -> FilePlanner:
 # --- Plans that wait on the disk until all files are planned
 
 
-@dataclass(frozen=True, slots=True)
-class SpooledPlans:
+class SpooledPlans(Struct):
     """The plans `made`, in `spool`, as `merge_plans` takes them."""
 
     made: Sequence[PackedPlan]

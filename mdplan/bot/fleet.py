@@ -10,11 +10,12 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from mdplan.bot.bot import RunOptions
 from mdplan.bot.executors import in_order, open_executor
@@ -30,6 +31,7 @@ from mdplan.reports.base import Report
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, replace
 from mdplan.words import ShellWords, say
 
 
@@ -44,8 +46,7 @@ class FleetState(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetBranch:
+class FleetBranch(Struct, kw_only=True):
     """A branch of the bot in a repository, its commit, and the address of its pull request."""
 
     branch: str
@@ -53,8 +54,7 @@ class FleetBranch:
     pull_request: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetRepository:
+class FleetRepository(Struct, kw_only=True):
     """A repository of a fleet and its state.
 
     `files` is how many files the branches change. `error` says why it failed, and `hint` what to do.
@@ -70,15 +70,13 @@ class FleetRepository:
     question: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetReport(Report):
+class FleetReport(Report, kw_only=True):
     """The report of `mdplan fleet`: its repositories with their states, in the order of the list."""
 
     repositories: tuple[FleetRepository, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetMember:
+class FleetMember(Struct, kw_only=True):
     """A repository: its `name` in reports, the `address` that git clones, and the branch to merge into.
 
     `github` is ``OWNER/NAME`` where that is not in the address.
@@ -96,8 +94,7 @@ class FleetMember:
         return f"{_PLAIN.sub('-', self.name)[:60]}-{digest}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fleet:
+class Fleet(Struct, kw_only=True):
     """What to do in each repository: apply the manifest `loaded`, on the branches of `wanted`.
 
     Clones lie in the folder `work`. With `github` each branch has a pull request.
@@ -180,7 +177,7 @@ class FleetStates:
 
     def put(self, repository: FleetRepository) -> None:
         """Keep the state of `repository`. Raises `StorageRefused` (IO_ERROR)."""
-        row = (self._fleet, repository.name, json.dumps(asdict(repository)))
+        row = (self._fleet, repository.name, json.dumps(msgspec.to_builtins(repository)))
         with self._database() as database, database:
             database.execute("insert or replace into repositories values (?, ?, ?)", row)
 

@@ -8,7 +8,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -19,19 +18,18 @@ from mdplan.git.tree import Objects
 from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
+from mdplan.values import Struct
 from mdplan.words import Option, say
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequest:
+class PullRequest(Struct):
     """An open pull request: its number and the address of its page."""
 
     number: int
     url: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullText:
+class PullText(Struct, kw_only=True):
     """Title and description of a pull request; `labels` are added to its existing ones."""
 
     title: str
@@ -91,13 +89,12 @@ _COMMIT: Final = (
 _ADDRESS: Final = lazy_pattern(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/](.+?)(?:\.git)?/?")
 
 
-@dataclass(frozen=True, slots=True)
-class GitHub:
+class GitHub(Struct):
     """The repository `name` (``OWNER/NAME``) of the API at `api`."""
 
     api: str
     name: str
-    token: str = field(repr=False)
+    token: str
 
     @classmethod
     def of_environment(cls, address: str) -> "GitHub":
@@ -293,8 +290,7 @@ def _refused(method: str, path: str, reason: str, status: int = 0) -> StorageRef
 # --- The remote of a repository
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
+class Remote(Struct):
     """The remote `name` of a repository, which the `git` program talks to, with the credentials it has."""
 
     place: repository.RepositoryLocation

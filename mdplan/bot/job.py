@@ -7,7 +7,6 @@ import stat
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final, Protocol, TypeAlias
@@ -21,6 +20,7 @@ from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.replay import PlannedBatch
 from mdplan.settings import Settings
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, field, replace
 
 # The value of a manifest that has the history of the file.
 GIT_FACTS: Final = "git"
@@ -65,8 +65,7 @@ class Tree(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class FolderTree:
+class FolderTree(Struct):
     """The folders of a workspace, which every process of this machine can open."""
 
     roots: Mapping[str, str]
@@ -125,8 +124,7 @@ class FolderTree:
             return file_history(RepositoryLocation.of(workspace), paths)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(Struct, kw_only=True):
     """A manifest on the files of `tree`; `history` is what git knows of them, if the manifest asks."""
 
     tree: Tree
@@ -141,12 +139,11 @@ class Job:
         return replace(self, history=self.tree.history([each.path for each in candidates]))
 
 
-@dataclass(frozen=True, slots=True)
-class PackedJob:
+class PackedJob(Struct):
     """A pickled job, and the key of this run, by which a process recognizes what it has unpacked before."""
 
     key: str
-    data: bytes = field(repr=False)
+    data: bytes
 
     @classmethod
     def of(cls, job: Job) -> "PackedJob":
@@ -161,8 +158,7 @@ class PackedJob:
         return job
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackedPlan:
+class PackedPlan(Struct, kw_only=True):
     """A plan in pieces, with what the bot needs to know of it before all files are planned.
 
     It has no files that stay as they are. The `pieces` are its files with the edits that were requested, its
@@ -171,7 +167,7 @@ class PackedPlan:
     it is `all_open`, no edit that the manifest asks for is done yet.
     """
 
-    pieces: tuple[bytes, ...] = field(repr=False)
+    pieces: tuple[bytes, ...]
     at: tuple[int, ...] = ()
     written: tuple[str, ...]
     edits: int
@@ -223,8 +219,7 @@ def unpacked(piece: bytes) -> tuple[Any, ...]:
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateFile:
+class CandidateFile(Struct):
     """A file, as callers write its path, and the numbers of the rules of a manifest that name it.
 
     `known` is the verdict on it if its bytes have this SHA-256.
@@ -244,8 +239,7 @@ class FileStatus(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkippedNearMiss:
+class SkippedNearMiss(Struct, kw_only=True):
     """A section nearly of the name that the edit at `asked` of a manifest gives: in `file`, on `line`."""
 
     asked: Path
@@ -255,8 +249,7 @@ class SkippedNearMiss:
     found: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileOutcome:
+class FileOutcome(Struct, kw_only=True):
     """The outcome of the file `path`.
 
     Of one that changes: its `plan`, which the process that asks puts on the disk as it is. `misses` are

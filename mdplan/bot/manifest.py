@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Final, Literal
 
@@ -37,6 +36,7 @@ from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.visible import visible
+from mdplan.values import Struct, field, replace
 from mdplan.words import say
 
 
@@ -170,8 +170,7 @@ class Manifest(ManifestPart):
 _HINT: Final = say("see {mdplan schema manifest} for what is allowed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedManifest:
+class LoadedManifest(Struct, kw_only=True):
     """A manifest that was checked: its `name` in messages, and `values` that are the same for all files.
 
     `intent` is its title and description, with these values.
@@ -244,8 +243,7 @@ def _intent(manifest: Manifest, values: expansion.Values) -> Intent:
     return intent
 
 
-@dataclass(frozen=True, slots=True)
-class EditChecks:
+class EditChecks(Struct):
     """Checks of texts that get `values`: those that are known before files are.
 
     Of names that begin with one of `of_files` nothing is known before.
@@ -569,8 +567,7 @@ def _loop(description: str, properties: Schema, required: list[str]) -> Schema:
 # --- Inputs of a manifest: its own file, data files, options, and environment variables
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestInputs:
+class ManifestInputs(Struct, kw_only=True):
     """Options and data that a caller passes with a manifest.
 
     `variables` go before those of the manifest; of `environment` only the variables of these names can be
@@ -582,8 +579,7 @@ class ManifestInputs:
     data: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class InputFiles:
+class InputFiles(Struct):
     """Reads input files of the bot, of at most `max_bytes` each, under the rules of documents.
 
     A pull request can bring manifests and their data, so neither may lead to another file of the machine.

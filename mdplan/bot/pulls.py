@@ -6,7 +6,6 @@ Each step can be repeated: a run that is killed leaves a state from which the ne
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Final
@@ -30,13 +29,13 @@ from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import code_span, visible
+from mdplan.values import Struct, replace
 
 _MOST_FILES: Final = 100
 _CLOSED: Final = "The base has all of this already, so that nothing is left to merge."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullBranch:
+class PullBranch(Struct, kw_only=True):
     """The branch of a pull request into `base`, both on `remote`.
 
     `forge` makes the forge of the address of the remote; None for a branch without a pull request. `author`
@@ -55,8 +54,7 @@ class PullBranch:
         return remote, self.forge(remote.address()) if self.forge is not None else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullOptions(PullBranch):
+class PullOptions(PullBranch, kw_only=True):
     """The pull request of a manifest.
 
     `title` is None for what the manifest says; the name of the `part` of a split follows it. With `on_stale`
@@ -128,8 +126,7 @@ class SplitBy(StrEnum):
     FILES = "files"
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct):
     """How to split: the criterion `by`, and its folder depth, front matter key or number of files."""
 
     by: SplitBy
@@ -293,8 +290,7 @@ _MARKER: Final = "<!-- mdplan-merge -->"
 _MOST_LISTED: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class BranchMerged:
+class BranchMerged(Struct):
     """The result of merging a base into a branch: the `files` that both sides changed, and the report."""
 
     report: BotReport
@@ -428,8 +424,7 @@ def _owners(files: Sequence[str], tree: CommitTree) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _OwnedFiles:
+class _OwnedFiles(Struct):
     """The files that a pattern of CODEOWNERS names: as `.gitignore` does, but ``docs/*`` is one level."""
 
     spec: GitIgnoreSpec

@@ -1,7 +1,6 @@
 """Finds the files of a manifest, and the edits of each: tests conditions, fills in loops and placeholders."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -20,10 +19,10 @@ from mdplan.requests.spellings import op_of, operation_named
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.source import DocumentFormat, Source
+from mdplan.values import Struct, field, replace
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedEdits:
+class SelectedEdits(Struct):
     """The edits of one file: a batch of that file alone, and the path of each edit in the manifest.
 
     Edits whose paths are `conditional` apply only where another edit changes the file.
@@ -43,8 +42,7 @@ class SelectedEdits:
         return replace(self, batch=batch, paths=tuple(self.paths[index] for index in kept))
 
 
-@dataclass(frozen=True)
-class _InspectedFile:
+class _InspectedFile(Struct, dict=True):
     """A file as it is; `data` is None where there is none."""
 
     documents: Documents
@@ -78,8 +76,7 @@ class _InspectedFile:
         return values
 
 
-@dataclass(frozen=True)
-class Selector:
+class Selector(Struct, dict=True):
     """Selects what the manifest `loaded` asks of files of `documents`; git knows `history` of them."""
 
     loaded: LoadedManifest

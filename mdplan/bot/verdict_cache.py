@@ -10,13 +10,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from mdplan import __version__
 from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job
 from mdplan.storage.user_state import RootFolder
+from mdplan.values import Struct, replace
 
 _FILE: Final = "verdicts.sqlite3"
 _WAIT_SECONDS: Final = 2.0
@@ -35,8 +36,7 @@ _FORGET_JOBS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct):
     rules: str
     stamp: str
     digest: bytes

@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import click
@@ -15,6 +14,7 @@ from mdplan.cli.usage import retyped
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.requests.schemas import Schema, inlined, operation_reference, operation_schema
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, replace
 from mdplan.words import ShellWords, commands_for_tools, listed, snake_case
 
 # Fields with text that is often long: it can come from a file, standard input or an editor.
@@ -32,8 +32,7 @@ _SECTION_FIELDS: Final = ("heading", "headingPath", "anchor", "occurrence")
 _SECTION: Final = "section"
 
 
-@dataclass(frozen=True, slots=True)
-class EditOptions:
+class EditOptions(Struct):
     """The options of one operation. `schemas` has the JSON Schema of each field by its name."""
 
     op: str

@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from glob import iglob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -21,6 +20,7 @@ from mdplan.cli.terminal import ask, has_terminal
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
 from mdplan.text.visible import counted
+from mdplan.values import Struct, field, replace
 from mdplan.words import snake_case
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ Check = Callable[[PlanReport], Diagnostic | None]
 Words: TypeAlias = Callable[[], "CommandWords"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyOptions:
+class ApplyOptions(Struct, kw_only=True):
     """How a command ends: `yes` applies without a question, `dry_run` never applies.
 
     With `no_follow` links stay as they are. `plan_title` and `plan_description` say what the change is for.
@@ -58,7 +57,7 @@ class ApplyOptions:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "ApplyOptions":
         """The choice among the values `given` for the options of a command."""
-        return cls(**{field.name: given[field.name] for field in fields(cls)})
+        return cls(**{name: given[name] for name in cls.__struct_fields__})
 
 
 # The options that are the fields of `ApplyOptions`.
@@ -304,8 +303,7 @@ def check_count(expected: int | None, search: str) -> Check:
 CODE_KINDS: Final = ("codeBlocks", "inlineCode", "linkDestinations", "images", "frontMatter", "html")
 
 
-@dataclass(frozen=True, slots=True)
-class _Shortcut:
+class _Shortcut(Struct):
     """Names of fields, `target` for the section, and `flags` that stand for one value of a field."""
 
     names: Mapping[str, str]

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -20,6 +20,7 @@ from mdplan.diagnostics import Exit
 from mdplan.reports.plan import ReviewComment, ReviewReport
 from mdplan.review import plan_review
 from mdplan.text.visible import counted, escaped
+from mdplan.values import Struct, replace
 
 if TYPE_CHECKING:
     from mdplan.engine.reviews import OpenPlan
@@ -48,8 +49,7 @@ r - show the review of the plan that this one revises, and what differs
 _NO_SPLIT: Final = "An edit is accepted or rejected whole; `e` comments on its lines.\n"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class QuotedLines:
+class QuotedLines(Struct, order=True):
     """Lines `first` to `last` of a file, in its text before the plan (`is_old`) or after it."""
 
     file: str
@@ -98,8 +98,7 @@ class Choices:
         return [index for index in indexes if index not in self.answers]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminalDialog:
+class TerminalDialog(Struct, kw_only=True):
     """How a review talks to its person.
 
     `ask` gives the line typed after a question, None at the end of the input. `show_text` writes a text,
@@ -353,8 +352,7 @@ _MESSAGE: Final = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewEnd:
+class ReviewEnd(Struct):
     """How a review ended: the decision, and the choices that it is about."""
 
     verdict: Verdict
@@ -541,16 +539,14 @@ _TAIL: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Comments:
+class Comments(Struct):
     """Comments on one edit: on all of it, and on lines."""
 
     whole: str
     on_lines: Mapping[QuotedLines, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Quoted:
+class _Quoted(Struct):
     """A line of the editor that the person did not write. `place` is None where it has none."""
 
     text: str
@@ -681,8 +677,7 @@ page_options: Final = all_options(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageOptions:
+class PageOptions(Struct, kw_only=True):
     """Where the page is served, and whether a browser is opened."""
 
     host: str

@@ -5,7 +5,6 @@ import itertools
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mdplan.cli.options import session_options
@@ -14,6 +13,7 @@ from mdplan.diagnostics import Code, Diagnostic, Exit, Problems, Refused
 from mdplan.documents.workspace import Workspace, find_root, folder_of, found_root, root_name_of
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
+from mdplan.values import Struct, replace
 from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ _ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Struct, kw_only=True):
     """One run of a command: which files it may touch, where it writes, and the shape of its report.
 
     `limits` are those that the command has as options; None where its user gave none.

@@ -4,12 +4,12 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.visible import escaped
+from mdplan.values import replace
 from mdplan.words import ShellWords
 
 _GLOB: Final = frozenset("*?[")

@@ -7,19 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final, TextIO, TypeAlias
 
 import click
 
 from mdplan.text.visible import escaped, escaped_but_for_colours, escaped_json
+from mdplan.values import Struct
 
 # What stands for standard input where a command takes a file.
 STANDARD_INPUT: Final = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct):
     """Colours for one stream, or none."""
 
     on: bool
@@ -44,8 +43,7 @@ def _styled(text: str, fg: str | None, *, bold: bool | None = None, reverse: boo
 NO_STYLE: Final = Style(on=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Console:
+class Console(Struct, kw_only=True):
     """Where a command writes: data to standard output, everything else to standard error.
 
     With `as_json` people are told nothing: the one object on standard output has it all.

@@ -9,7 +9,6 @@ the file decide.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.data.tree import Element, Path, Unnamed, value_at
@@ -17,6 +16,7 @@ from mdplan.diagnostics import Code, Diagnostic, Refused
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
+from mdplan.values import Struct
 from mdplan.words import say
 
 _LISTED: Final = 8
@@ -27,8 +27,7 @@ _ESCAPED: Final = lazy_pattern(r"\\(.)", re.DOTALL)
 GivenKey = str | Sequence[str | int | Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct):
     """An item of a list: by its number, by its `value`, or by the value of a `key` in it."""
 
     number: int | None = None
@@ -39,8 +38,7 @@ class Item:
 Step = str | Item
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct):
     """The `path` of an existing value, and the names after it that are `missing`."""
 
     path: Path

@@ -7,8 +7,9 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from mdplan.data import tree
 from mdplan.text.edit import TextEdit
@@ -41,8 +42,7 @@ _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "
 _LINE_ENDS: Final = frozenset({"\n", "\r", "\r\n", "\u2028", "\u2029"})
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """A list or map that is not closed yet; `entry` is that of the key whose value comes next."""
 
     node: tree.Node
@@ -241,8 +241,7 @@ class ValueText(Protocol):
         """Write `value`, like the string `like`; on several lines after `indent` if that is given."""
 
 
-@dataclass(slots=True)
-class _Slot:
+class _Slot(msgspec.Struct):
     """An entry of the result: one that stays, or one that is new."""
 
     entry: tree.Entry | None = None

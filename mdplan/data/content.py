@@ -8,7 +8,6 @@ import datetime as dt
 import json
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, line_end_around, to_lf, with_line_ends
 from mdplan.text.source import Source
+from mdplan.values import Struct
 
 # Few texts are INI files.
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ _DEEP_TOML_KEY: Final = lazy_pattern(
 _TOML_PLACE: Final = lazy_pattern(r"\(at line (\d+), column \d+\)")
 
 
-@dataclass(frozen=True)
-class DataContent:
+class DataContent(Struct, dict=True):
     """A `text` and its `values`; `root` is their tree, except for TOML. Front matter `is_strict`."""
 
     language: tree.Language

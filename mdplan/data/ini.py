@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex
+from mdplan.values import Struct
 
 _Name = TypeVar("_Name")
 _Item = TypeVar("_Item")
@@ -17,8 +18,7 @@ _SHORT_HASH: Final = 16
 _FIRST: Final = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniAssignment:
+class IniAssignment(Struct, kw_only=True):
     """A key and its value. `separator` is the sign with the whitespace around it; None without one."""
 
     name: Span
@@ -26,8 +26,7 @@ class IniAssignment:
     value: Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniKey:
+class IniKey(Struct, kw_only=True):
     """One key. `index` counts through all sections, `section` is the index of its own.
 
     `lines` are those of its value, 1-based: the key's own, then the indented ones that continue it with the
@@ -57,8 +56,7 @@ class IniKey:
         return self.lines[-1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniSection:
+class IniSection(Struct, kw_only=True):
     """One section. The first of a file has no name: it is what is before the first header.
 
     `span` reaches from the header to the next one, and `body` holds the lines between that are the section's
@@ -189,8 +187,7 @@ def read_sections(source: Source) -> tuple[IniSection, ...]:
     return tuple(sections)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniLine:
+class IniLine(Struct, kw_only=True):
     """One line of an INI file; spans are offsets in the whole text.
 
     `text` is the line without its indentation, its comment, and the whitespace before that; it is empty for

@@ -2,7 +2,6 @@
 
 import configparser
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from mdplan.data import tree
@@ -28,6 +27,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Span, text_range, to_lf
 from mdplan.text.source import Source
 from mdplan.text.visible import first_few, nearest_names
+from mdplan.values import Struct
 from mdplan.words import say
 
 # The name of a section that holds the keys before the first one, for `configparser`.
@@ -65,8 +65,7 @@ def _entry_of(ini: IniOutline, key: IniKey) -> tree.Entry:
     return tree.Entry(key.name, name, value, place.name.start)
 
 
-@dataclass(frozen=True, slots=True)
-class IniPlaces:
+class IniPlaces(Struct):
     """The `outline` of an INI file, and its sections and keys by their paths in its tree.
 
     The empty path is before the first section. `of_sections` and `of_keys` are the paths by index.
@@ -102,8 +101,7 @@ class IniPlaces:
         return {self.of_keys[key.index][-1]: key for key in section.keys}
 
 
-@dataclass(frozen=True, slots=True)
-class IniAddress:
+class IniAddress(Struct):
     """A section, or a key of one, as a caller names it.
 
     With a `section`, which is empty for what is before the first one, `key` is one name, and None the section
@@ -510,8 +508,7 @@ def _listed(names: Sequence[str]) -> str:
 # --- Reading text for the body of a section.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniPayload:
+class IniPayload(Struct, kw_only=True):
     """Lines without blank ones at their edges. `header` is the name of the section that they begin with.
 
     `last_indent` is the indentation of the last key, which deeper lines after it would continue; None if the

@@ -8,7 +8,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from mdplan.data.content import as_json
 from mdplan.data.tree import DataError, Opaque, Path
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.pattern import has_too_many_parts
+from mdplan.values import Struct
 
 # For the schema itself, and then for the values. Seconds of the processor are for what is slow in one step.
 _MOST_STEPS: Final = 300_000
@@ -40,8 +40,7 @@ _MODELINE: Final = lazy_pattern(
 _Errors = Iterator[ValidationError]
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct):
     """A schema violation: the value at `path` violates `rule`, a keyword of the schema.
 
     `kind` is the same in two texts for the same violation, wherever items of lists are.

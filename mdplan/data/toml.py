@@ -4,7 +4,6 @@ import datetime as dt
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.data import tree
@@ -12,6 +11,7 @@ from mdplan.data.brackets import TOML_STRING, FlowWriter, read_toml_value
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
+from mdplan.values import Struct
 
 _BARE_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
 
@@ -91,8 +91,7 @@ _COMMENT: Final = lazy_pattern(r"#[^\r\n]*")
 _IN_VALUE: Final = lazy_pattern(r"[^\"'#\[\]{}\r\n]+")
 
 
-@dataclass(frozen=True, slots=True)
-class TomlHeader:
+class TomlHeader(Struct):
     """A line ``[path]`` or ``[[path]]``; `span` is the whole line, `parts` are the names in it.
 
     In `path` the index of a table follows the name that several tables have.
@@ -103,8 +102,7 @@ class TomlHeader:
     parts: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TomlAssignment:
+class TomlAssignment(Struct):
     """``key = value`` below a header of the path `table`; `path` is from the outermost map.
 
     `span` are the whole lines, `key` and `value` the texts in them, `parts` the names in the key.

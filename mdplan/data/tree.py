@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, Final
+
+import msgspec
 
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+from mdplan.values import Struct, field
 
 _LONGEST_NUMBER: Final = 300
 MOST_VALUES: Final = 100_000
@@ -46,8 +48,7 @@ class Kind(StrEnum):
     LIST = "list"
 
 
-@dataclass(frozen=True, slots=True)
-class Unnamed:
+class Unnamed(Struct):
     """The name of a key that no path can name: one of several equal keys, or one that is not a string."""
 
     text: str
@@ -61,16 +62,14 @@ Element = str | int | Unnamed
 Path = tuple[Element, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Struct):
     """A value that only its own program understands: a tagged one, an alias, an odd date."""
 
     kind: str
     value: object
 
 
-@dataclass(slots=True)
-class Node:
+class Node(msgspec.Struct):
     """A value. `span` is its text, without an anchor before it.
 
     `style` is the quote or block sign of a scalar, `is_flow` says that a list or map is in brackets.
@@ -117,8 +116,7 @@ class Node:
         return entry
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(msgspec.Struct):
     """A key with its value, or an item of a list, which has no `key`.
 
     `start` is where it begins: its key, its dash, or its value. `comma` is the offset of the comma after it.
@@ -205,8 +203,7 @@ KEPT: Final = KeyMarker.KEPT
 REMOVED: Final = KeyMarker.REMOVED
 
 
-@dataclass(frozen=True, slots=True)
-class DateText:
+class DateText(Struct):
     """A date or time to write as `text`, which reads as `value`."""
 
     text: str
@@ -284,16 +281,14 @@ def spelled(text: str) -> str | int | float:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChange:
+class KeyChange(Struct):
     """Set `key` to `value`: JSON, a `DateText`, or `REMOVED`. Missing maps around it are created."""
 
     key: Path
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class NewEntry:
+class NewEntry(Struct):
     """Insert an entry into the list or map at `key`, before its entry number `place` or at its end.
 
     A map gets one with that `name`. With `source` it is the entry of that name or index, which moves.
@@ -306,8 +301,7 @@ class NewEntry:
     source: Element | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewName:
+class NewName(Struct):
     """Rename the key at the end of the path `key` to `name`."""
 
     key: Path
@@ -317,8 +311,7 @@ class NewName:
 Change = KeyChange | NewEntry | NewName
 
 
-@dataclass(slots=True)
-class NewItem:
+class NewItem(msgspec.Struct):
     """An entry that comes before the entry number `place`."""
 
     place: int
@@ -328,8 +321,7 @@ class NewItem:
     changes: list[int]
 
 
-@dataclass(slots=True)
-class ChangeTree:
+class ChangeTree(msgspec.Struct):
     """Changes at one value: its own new `value`, or those inside it.
 
     `changes` are the indexes of the changes that it was made of.
@@ -568,8 +560,7 @@ def kept_items(old: Sequence[object], new: Sequence[object]) -> tuple[int, ...]:
     return tuple(kept)
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+class Splice(Struct):
     """An `edit` of the text that is changed, and the indexes of the `changes` that it makes."""
 
     edit: TextEdit

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import yaml
@@ -21,6 +20,7 @@ from mdplan.data.brackets import FlowWriter, added_entries, entry_stays
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, to_lf
+from mdplan.values import Struct, replace
 
 MAX_DEPTH: Final = 100
 _STRICT_DEPTH: Final = 32
@@ -328,8 +328,7 @@ def yaml_edits(
     return writer.splices
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct):
     """A value: what is after the colon, and the whole lines below it, without newlines."""
 
     head: str
@@ -341,8 +340,7 @@ class Written:
 _INDENT: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct):
     """How a block is laid out. Columns are those of a map in a map, and of a list in a map, beyond the map's.
 
     `flow_lists` says that lists are in brackets, `literals` that strings may become literal blocks.

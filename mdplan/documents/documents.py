@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import Final, TypeGuard, TypeVar
@@ -34,6 +33,7 @@ from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
+from mdplan.values import replace
 from mdplan.words import Argument, Send, either, say
 
 BACKUP_SUFFIX: Final = ".bak"
@@ -43,7 +43,6 @@ _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _Found = TypeVar("_Found")
 
 
-@dataclass(frozen=True, slots=True)
 class Documents(OutlinedFiles):
     """`OutlinedFiles` with what batches and plans need: snapshots, bases and backups."""
 

@@ -4,7 +4,6 @@ import re
 from _thread import allocate_lock
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from time import thread_time
 from typing import Any, Final, Self, TypeVar
@@ -23,6 +22,7 @@ from mdplan.storage.files import FileName
 from mdplan.storage.root import Root
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source, may_contain
+from mdplan.values import Struct, field
 from mdplan.words import either, say
 
 _Found = TypeVar("_Found")
@@ -81,8 +81,7 @@ class OutlineCache:
                 self._bytes -= len(old.source.data)
 
 
-@dataclass(frozen=True, slots=True)
-class OutlinedFiles:
+class OutlinedFiles(Struct):
     """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
 
     `limits` hold inside each of them. `given_rules` of the site go before those of its roots.
@@ -92,7 +91,7 @@ class OutlinedFiles:
     max_file_bytes: int
     max_lines: int
     limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
-    outlines: OutlineCache = field(default_factory=OutlineCache, compare=False, repr=False)
+    outlines: OutlineCache = field(default_factory=OutlineCache)
     given_rules: SiteRules | None = None
 
     @classmethod

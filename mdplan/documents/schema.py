@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from mdplan.markdown.paths import folder_of, followed, leads_out
 from mdplan.planning.build import BuiltFile
 from mdplan.storage.files import FileName
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct, replace
 
 _MOST_LISTED: Final = 10
 
@@ -43,8 +43,7 @@ def schema_problems(
             yield from _violations(built, own_schema, is_asked=False)
 
 
-@dataclass(frozen=True)
-class _Schema:
+class _Schema(Struct, dict=True):
     """The schema in the file `path`, as it is after the changes of `files`."""
 
     documents: Documents

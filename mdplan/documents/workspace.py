@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
+
+import msgspec
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
@@ -14,6 +15,7 @@ from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused
 from mdplan.storage.root import LET_THROUGH, Root
 from mdplan.storage.user_state import is_known_root, user_state_directory
 from mdplan.text.visible import visible
+from mdplan.values import Struct, field, replace
 from mdplan.words import either
 
 if TYPE_CHECKING:
@@ -26,8 +28,7 @@ _GLOB_CHARACTERS: Final = frozenset("*?[")
 _ROOTS_SHOWN: Final = 10
 
 
-@dataclass(slots=True)
-class _KeptFiles:
+class _KeptFiles(msgspec.Struct):
     """Files that were read, by the identity of their root, which is kept too, and their path.
 
     There is `room` for so many bytes more.
@@ -53,8 +54,7 @@ def reading_once() -> Iterator[None]:
         _kept.reset(token)
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Struct):
     """The roots that this process may touch, held open.
 
     Where there are several, callers put the root's name before a path (`docs:guide/a.md`); a single root has

@@ -3,7 +3,6 @@
 import os
 import posixpath
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.client import Client
@@ -19,6 +18,7 @@ from mdplan.reports.plan import Approved, ReviewComment, ReviewReport
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore, PlanLinks, PlanStore
 from mdplan.storage.root import Root
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, Command, Step, say
 
 # Few plans were reviewed: the comparison and the reports are loaded for these.
@@ -62,8 +62,7 @@ def no_approval(plan: Plan, root: Root) -> Problems:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clearance:
+class Clearance(Struct, kw_only=True):
     """A plan may be committed now. `approved` is the approval that the commit uses, None where there is none.
 
     `version` is the version of the decisions that the gate saw; None where the approval is not one of them.
@@ -73,8 +72,7 @@ class Clearance:
     version: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalGate:
+class ApprovalGate(Struct, kw_only=True):
     """Decides for every commit, also of an undo, whether its plan may be committed.
 
     A rejection always refuses, and so does a request for changes. With `is_required` only approved plans
@@ -282,8 +280,7 @@ _NOT_STORED: Final = Code.IO_ERROR.problem(
 _MOST_DECISIONS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Feedback:
+class Feedback(Struct):
     """What people decided about plans of `library`, for the program `client` that made the plans."""
 
     library: PlanLibrary

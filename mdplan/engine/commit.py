@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -27,13 +26,13 @@ from mdplan.storage.lock import RootLock, locked
 from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
 from mdplan.text.source import Source
+from mdplan.values import Struct, replace
 
 # Plans something, or raises `StorageRefused`; a plan alone was committed before, and is still in place.
 MakePlan: TypeAlias = Callable[[], PlannedBatch | Plan]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Committer:
+class Committer(Struct, kw_only=True):
     """Commits batches, plans and undos, each under the lock of its root and through the `gate`.
 
     What is stale is planned again if the caller asks for that. It is `caller` who commits; `clock` gives

@@ -1,7 +1,6 @@
 """Comparison of plans by their results, and the check of plan documents that callers send."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
@@ -23,19 +22,18 @@ from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.root import Root
 from mdplan.text.diff import DiffStat, DiffText, Hunk, LineDrift, file_diff, find_hunks
 from mdplan.text.source import EncodeProblem, Source
+from mdplan.values import Struct, replace
 from mdplan.words import say
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedResults:
+class ComparedResults(Struct):
     """The `comparison` of two plans, and the lines (1-based) of the older result that differ, by file."""
 
     comparison: PlanComparison
     changed_lines: Mapping[str, frozenset[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class PlanComparer:
+class PlanComparer(Struct):
     """Compares plans of `library` by what they make of their files.
 
     `past` gives what a file contained when it had a hash, as far as that is kept.
@@ -112,8 +110,7 @@ class PlanComparer:
         return past
 
 
-@dataclass(frozen=True, slots=True)
-class _PlanState:
+class _PlanState(Struct):
     """A file in one state: its path and text, None where it is not there."""
 
     path: str | None
@@ -174,8 +171,7 @@ def compare_plans(
 # part that a reviewer reads, and hash that. So every member that follows from the others is computed again.
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentCheck:
+class DocumentCheck(Struct):
     """Checks plan documents against the files of `documents`, the plans of `library` and the history."""
 
     documents: Documents

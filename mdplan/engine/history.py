@@ -7,7 +7,6 @@ receipts, repeated batches and undo are read from it, and nothing else has to be
 import heapq
 import os
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mdplan import __version__
@@ -22,6 +21,7 @@ from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.visible import escaped
+from mdplan.values import Struct, replace
 
 if TYPE_CHECKING:
     from mdplan.storage.store import Transaction
@@ -65,8 +65,7 @@ def note_of(  # noqa: PLR0913 (one parameter for each fact)
     return b"".join((head.removesuffix(b"}"), b',"plan":', *document_parts(plan), b"}"))
 
 
-@dataclass(frozen=True, slots=True)
-class PastTransaction:
+class PastTransaction(Struct):
     """One transaction of `root`, `stored` in its history."""
 
     root: Root
@@ -342,8 +341,7 @@ def mcp_client(name: str, version: str) -> Client:
     return Client(_shortened(name), _shortened(version))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallerIdentity:
+class CallerIdentity(Struct, kw_only=True):
     """`actor` names who calls now, and `client` the program that is recorded with the plans that it makes.
 
     `on_pending` hears of plans that a person has to approve.

@@ -1,7 +1,6 @@
 """The reports of `history`: past transactions, or one of them; and what is forgotten."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.documents.workspace import Workspace
@@ -16,6 +15,7 @@ from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import locked
 from mdplan.storage.store import Store
 from mdplan.text.diff import DiffText
+from mdplan.values import replace
 
 
 def list_transactions(

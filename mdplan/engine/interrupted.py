@@ -1,13 +1,13 @@
 """Interrupted commits, as the verbs that only look report them: a warning for each."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.documents.workspace import Workspace
 from mdplan.storage.root import Root
 from mdplan.storage.user_state import has_conflict
+from mdplan.values import replace
 from mdplan.words import say
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """Merges of stale plans that a person decides: the conflicts, and the plan of the choices."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,22 +12,21 @@ from mdplan.plan import Plan
 from mdplan.planning.replay import FoundFile
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.text.source import sha256_hex
+from mdplan.values import Struct
 from mdplan.words import say
 
 if TYPE_CHECKING:
     from mdplan.planning.merging import Sides
 
 
-@dataclass(frozen=True, slots=True)
-class MergedFile:
+class MergedFile(Struct):
     """A file at `path` that both changed, or one, and the `places` of it that need a person."""
 
     path: str
     places: tuple[ConflictPlace, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenMerge:
+class OpenMerge(Struct):
     """A merge of `plan` into its files that is not committed yet. `version` changes with the files."""
 
     plan: Plan
@@ -73,8 +71,7 @@ def plan_merge(engine: Engine, plan_id: str, choices: Mapping[str, Sequence[Choi
     return planned.plan.plan_id
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenedSides:
+class _OpenedSides(Struct):
     plan: Plan
     current_files: Sequence[FoundFile]
     sides: "Sequence[Sides]"

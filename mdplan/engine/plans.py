@@ -1,8 +1,9 @@
 """Plans: stored ones by ID, planning of batches, merges into changed files, and requests to apply."""
 
+import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from time import time
@@ -37,6 +38,7 @@ from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.plans import PlanLinks, PlanStore, StoredPlan
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
+from mdplan.values import Struct, replace
 from mdplan.words import either, say
 
 # Few plans are stale: what merges them, and git, is loaded for these.
@@ -356,7 +358,6 @@ class Planner:
 # --- Merges of plans into files that others changed: `onStale: "merge"`.
 
 
-@dataclass(frozen=True, slots=True)
 class _PastWorkspace(Workspace):
     """The roots of another workspace, in which the files `past` have the bytes of before."""
 
@@ -364,14 +365,12 @@ class _PastWorkspace(Workspace):
 
     def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
         """Read a file. Errors: those of `Workspace.read`."""
-        # Two arguments: the class is made again with slots.
-        content = super(_PastWorkspace, self).read(name, max_bytes)
+        content = super().read(name, max_bytes)
         data = self.past.get(name)
         return content if data is None or isinstance(content, Diagnostic) else replace(content, data=data)
 
 
-@dataclass(frozen=True, slots=True)
-class MergeService:
+class MergeService(Struct):
     """Merges of plans in `library`, and of batches, into `documents`. `planner` plans the result."""
 
     documents: Documents
@@ -522,7 +521,7 @@ def _are_stale(problems: Problems) -> bool:
 class _NamedPlan(Query):
     """How a plan is applied. `accept` are indexes of its edits, None for all."""
 
-    dry_run: bool = field(default=False, metadata={"strict": True})
+    dry_run: bool = dataclasses.field(default=False, metadata={"strict": True})
     accept: tuple[Count, ...] | None = None
     on_stale: OnStale = "refuse"
 
@@ -599,7 +598,7 @@ def _unknown_fields(given: Mapping[str, Any], known: tuple[str, ...]) -> Iterato
             say("send {planId} to apply the preview, or edits to plan again"),
         )
         return
-    of_reports = {camel_case(field.name) for field in fields(ApplyReport)}
+    of_reports = set(map(camel_case, ApplyReport.__struct_fields__))
     unknown = {name: None for name in given if name not in of_reports}
     yield from unknown_fields(unknown, known, say("a request with {planId}"))
 

@@ -5,7 +5,6 @@ The terminal, the page and comments on pull requests only show this.
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Final, TypeVar
@@ -40,11 +39,11 @@ from mdplan.storage import plans
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, visible
+from mdplan.values import Struct, replace
 from mdplan.words import say
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionTerms:
+class DecisionTerms(Struct, kw_only=True):
     """How a person decides: the version of the decisions that they `saw`, and where.
 
     `overrides` is the explicit wish to approve in spite of a rejection.
@@ -53,6 +52,9 @@ class DecisionTerms:
     saw: str = UNDECIDED
     channel: Channel = Channel.APP
     overrides: bool = False
+
+
+_NO_TERMS: Final = DecisionTerms()
 
 
 class ReviewState(StrEnum):
@@ -66,8 +68,7 @@ class ReviewState(StrEnum):
     STALE = "stale"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewEntry:
+class ReviewEntry(Struct, kw_only=True):
     """One plan in the list. `saved_at` is in seconds since the epoch; `root` is empty where there is one.
 
     `client` is the program that made it, as far as it is known.
@@ -86,8 +87,7 @@ class ReviewEntry:
 _Part = TypeVar("_Part")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenPlan:
+class OpenPlan(Struct, kw_only=True):
     """A plan that is examined. `review` is it in short; `file` and `section` give the rest, piece by piece.
 
     `decision` is the one in force, which can be on a plan that this one was derived from. `stale` lists what
@@ -256,7 +256,7 @@ class ReviewService:
         remarks: Remarks = NO_REMARKS,
         *,
         rejected: Collection[int] = (),
-        terms: DecisionTerms = DecisionTerms(),
+        terms: DecisionTerms = _NO_TERMS,
     ) -> Decision | Problems:
         """Decide about a plan for the user `by`: approve it without the edits `rejected`, or refuse it.
 
@@ -358,8 +358,7 @@ class ReviewService:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _DecisionState:
+class _DecisionState(Struct):
     """Decisions on one plan: its own `standing`, the `decision` in force, and whether it can be applied."""
 
     standing: DecisionHistory

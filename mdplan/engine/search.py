@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -22,6 +21,7 @@ from mdplan.text.lines import LineEndView, Span
 from mdplan.text.pattern import MatchType, PatternProblem
 from mdplan.text.source import Source, visible
 from mdplan.text.visible import counted
+from mdplan.values import replace
 from mdplan.words import say
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})

@@ -1,7 +1,6 @@
 """`stat`: the structure of files."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from mdplan.reports.stat import BrokenLink, StatReport
 from mdplan.requests.queries import StatRequest
 from mdplan.storage.root import Root
 from mdplan.text.lines import Span
+from mdplan.values import replace
 
 if TYPE_CHECKING:
     from mdplan.reading.inventories import FindBroken

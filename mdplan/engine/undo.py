@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
@@ -24,6 +23,7 @@ from mdplan.storage.root import Root
 from mdplan.storage.store import Record, Store, stored_content
 from mdplan.text.source import Source
 from mdplan.text.visible import visible
+from mdplan.values import Struct, replace
 from mdplan.words import Step, say
 
 # Every commit asks whether one before was interrupted; few were.
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from mdplan.reports.history import ForeignTransaction, RecoverReport
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedUndo:
+class PlannedUndo(Struct):
     """The plan of an undo, and its `bases`, where the files are not its results already.
 
     With `rebased` it is carried over what others changed since.
@@ -44,8 +43,7 @@ class PlannedUndo:
     rebased: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedPlan:
+class CommittedPlan(Struct):
     """A plan that was committed, and the `bases` that it was committed on."""
 
     plan: Plan

@@ -10,7 +10,6 @@ import posixpath
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,6 +19,7 @@ from mdplan.documents.workspace import Workspace
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
+from mdplan.values import Struct
 from mdplan.words import Text, say
 
 BRANCHES: Final = "refs/heads/"
@@ -124,8 +124,7 @@ def git_failed(
     return repository_error(code, f"`git {done.args[0]}` failed: {visible(words)}", hint)
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryLocation:
+class RepositoryLocation(Struct):
     """A repository at `path`; `below` is the folder of its trees that is the root, empty for all of them."""
 
     path: str
@@ -213,8 +212,7 @@ class RepositoryLocation:
         return self.words("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *places)
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct):
     """A commit of the repository, whose name is its ID."""
 
     name: str
@@ -235,8 +233,7 @@ class Commit:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class BaseCommit:
+class BaseCommit(Struct):
     """A commit to plan on, and the full name of the branch by which it was named; None for any other name."""
 
     commit: str

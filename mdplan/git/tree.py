@@ -11,7 +11,6 @@ import weakref
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import IO, Any, Final, NamedTuple, TypeAlias
 
@@ -20,6 +19,7 @@ from mdplan.git import repository
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
 from mdplan.storage.root import Root
 from mdplan.text.visible import visible
+from mdplan.values import Struct, replace
 
 # Above all descriptors that a process can have, so that a call which goes past these files is refused.
 _FIRST_HANDLE: Final = 1 << 30
@@ -185,8 +185,7 @@ class Pack:
         return hashlib.sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenObject:
+class _OpenObject(Struct):
     """A file, and how far it was read."""
 
     mode: int
@@ -194,8 +193,7 @@ class _OpenObject:
     read: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CommitTree:
+class CommitTree(Struct):
     """The files of one commit of the repository at `place`; every process that sees it can open them."""
 
     place: repository.RepositoryLocation

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Refused, or_problem
@@ -11,6 +10,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import without_attributes
 from mdplan.markdown.sections import Section
 from mdplan.text.visible import first_few, nearest_names
+from mdplan.values import Struct
 from mdplan.words import Argument, Heading, Nearest, Text, join, say
 
 MAX_LEVEL: Final = 6
@@ -94,8 +94,7 @@ def candidate(section: Section) -> Candidate:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Struct):
     """One way to read an element of a heading path: rendered text, and a level where one was given.
 
     With `only_exactly` the canonical form is none of its readings.

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
 from itertools import count
@@ -11,6 +10,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+from mdplan.values import Struct
 
 
 class BlockKind(StrEnum):
@@ -42,9 +42,7 @@ _TASK_BOX: Final = lazy_pattern(rf"{BOX}[ \t\n]")
 _DONE: Final = frozenset("xX")
 
 
-# Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
-@dataclass(slots=True, unsafe_hash=True, kw_only=True)
-class Block:
+class Block(Struct, kw_only=True):
     """One block. Lines are 1-based and inclusive; `span` holds those lines with their line ends.
 
     `depth` counts the containers around it (quotes, lists, list items, footnotes): 0 is the root. `level` is

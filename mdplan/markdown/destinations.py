@@ -6,7 +6,6 @@ has a scheme and never names a file, so it is none of them.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import accumulate, chain
 from typing import Final, Protocol
@@ -22,6 +21,7 @@ from mdplan.markdown.targets import attributes_in, is_resolved, leaves_containin
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+from mdplan.values import Struct, replace
 
 _MOST_ROOTS: Final = 8
 ANY_LINK: Final = lazy_pattern(r"\]\(|\]:|\[\[|\{\{[<%]")
@@ -65,8 +65,7 @@ class DestinationForm(Enum):
     SHORTCODE = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
+class Destination(Struct, kw_only=True):
     """One destination that names a place of this root, or might: it has no scheme and no host.
 
     `span` is what is written, without angle brackets and quotes; `path_span` what of it is the path without
@@ -450,8 +449,7 @@ class FileTree(Protocol):
         """How links of the site name its files."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedPath:
+class LinkedPath(Struct):
     """A resolved destination: `path` from the root, and the `style` in which the link names it."""
 
     path: str

@@ -8,7 +8,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Final, TypeVar
@@ -17,12 +16,12 @@ from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
+from mdplan.values import Struct
 
 _Edge = TypeVar("_Edge")
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(Struct):
     """One line that opens or closes an enclosure, by its offset. `name` tells which one.
 
     `needs_other` says that without its other half it is an error, and not a tag that needs none.
@@ -35,8 +34,7 @@ class Tag:
     needs_other: bool
 
 
-@dataclass(frozen=True)
-class Enclosures:
+class Enclosures(Struct, dict=True):
     """The pairs of opening and closing tags, in the order of their ends, and the `lone` tags, in order.
 
     `attribute_lines` are those that say something about the block above: attributes, block IDs, breaks.
@@ -102,8 +100,7 @@ NO_ENCLOSURES: Final = Enclosures()
 # --- Comments and formulas of several lines: Obsidian, MDX, Hugo, Liquid, TeX; and code in components of MDX.
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenText:
+class HiddenText(Struct):
     """Whole lines of a comment, a formula or code, which begins with `sign`."""
 
     sign: str
@@ -363,8 +360,7 @@ def _read_directive(match: re.Match[str], line: int) -> Tag:
 # --- A region as a value: text between a pair of marker comments.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionMarker:
+class RegionMarker(Struct, kw_only=True):
     """One marker comment. `line` is 1-based, `is_start` tells the two edges of a region apart."""
 
     name: str
@@ -373,8 +369,7 @@ class RegionMarker:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
+class Region(Struct, kw_only=True):
     """A pair of markers of one name."""
 
     name: str
@@ -387,8 +382,7 @@ class Region:
         return Span(self.start.span.end, self.end.span.start)
 
 
-@dataclass(frozen=True)
-class Regions:
+class Regions(Struct, dict=True):
     """All pairs in the order of their start, and the markers that miss the other half, in order."""
 
     pairs: tuple[Region, ...] = ()

@@ -1,7 +1,6 @@
 """From bytes to a document: decode a file, detect its format, and find its front matter."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -9,6 +8,7 @@ from mdplan.markdown.paths import MARKDOWN_SUFFIXES
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import DecodeFailure, DecodeProblem, DocumentFormat, Source
+from mdplan.values import Struct
 from mdplan.words import either, say
 
 _SUFFIXES: Final = {
@@ -89,8 +89,7 @@ _ALMOST: Final = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
+class FrontMatter(Struct):
     """`span` is the block with both fences, `content` what is between them.
 
     JSON may stand there without fences.

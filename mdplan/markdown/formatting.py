@@ -5,7 +5,6 @@ Only the text of single root blocks comes back from it: those with definitions a
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +23,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_edges, line_end_around, lines_of, to_lf
 from mdplan.text.source import Source
+from mdplan.values import Struct
 from mdplan.words import say
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ _KEPT: Final = frozenset({"definition", "footnote_reference"})
 NOT_INSTALLED: Final = "mdformat is not installed"
 
 
-@dataclass(frozen=True, slots=True)
-class FormattedBlock:
+class FormattedBlock(Struct):
     """One root block: its lines, 1-based and inclusive, without blank ones at its end, and its new lines.
 
     `lines` is None where the block stays as it is, with the blank lines around it.
@@ -286,8 +285,7 @@ _NOT_INSTALLED: Final = Code.FORMATTER_FAILED.problem(
 _FENCE_ALONE: Final = lazy_pattern(r"[ \t]*(`+|~+)[ \t]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FencedCode:
+class FencedCode(Struct, kw_only=True):
     """A closed fenced code block (CommonMark 0.31.2, section 4.5).
 
     `opening` and `closing` are the runs of fence characters. `prefix` is what its lines begin with: the

@@ -1,6 +1,5 @@
 """Reading front matter: its values, whether they are what a caller expects, and what its editors need."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -9,12 +8,12 @@ from mdplan.data.tree import DataError, Language
 from mdplan.limits import FRONT_MATTER_CHARACTERS
 from mdplan.markdown.format_detection import FrontMatter
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct
 
 MAX_DEPTH: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct):
     """Why a block cannot be read, as the end of a sentence about it, and where in its content."""
 
     reason: str

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import dropwhile, pairwise
@@ -16,6 +15,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex
+from mdplan.values import Struct
 
 # GitHub keeps letters, marks, decimal digits, connector punctuation, hyphens and spaces.
 _DROPPED_ASCII: Final = lazy_pattern(r"[^A-Za-z0-9_\- ]")
@@ -48,8 +48,7 @@ class OwnIds(Enum):
     ALL = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class SlugStyle:
+class SlugStyle(Struct):
     """How anchors of headings are made: `slug` of the rendered title, then a suffix where that is taken.
 
     `prepared` changes the raw inline text of a heading before that is rendered. With `has_images` the
@@ -195,8 +194,7 @@ STYLES: Final[Mapping[str, SlugStyle]] = {
 GITHUB_PREFIX: Final = "user-content-"
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(Struct):
     """A place that ``#id`` links to. `line` is 1-based; `explicit` when HTML names it."""
 
     id: str

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ from mdplan.markdown.reference_parser import SAFE_NESTING, inert_parser
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.visible import escaped
+from mdplan.values import Struct
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -41,8 +41,7 @@ _RAW_TEXT_ENDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HtmlAttribute:
+class HtmlAttribute(Struct, kw_only=True):
     """One attribute with a value. `tag` and `name` are in lower case, `value` is without entities.
 
     `value_span` is the value as written, without quotes, in the text that was searched.

@@ -5,7 +5,6 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final
@@ -25,6 +24,7 @@ from mdplan.markdown.parser import ParserFailure, PreparedText, event_batches, i
 from mdplan.markdown.reference_parser import html_parser
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+from mdplan.values import Struct
 
 _FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
 _FOOTNOTE_DEFINITION: Final = lazy_pattern(r"\[\^[^\]\s]+\]:")
@@ -32,8 +32,7 @@ _LABEL: Final = lazy_pattern(r"\[(?!\^)(?P<label>(?:[^\[\]\\]|\\.)*)\]:", re.DOT
 _LINE_END: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 
 
-@dataclass(frozen=True)
-class FoundNodes:
+class FoundNodes(Struct, dict=True):
     """Inline nodes in document order, and spans that may hold nodes whose places are not certain."""
 
     nodes: tuple[InlineNode, ...] = ()

@@ -1,12 +1,12 @@
 """Inline nodes as values: what they are and where their parts are."""
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+from mdplan.values import Struct
 
 # ``[[page#anchor|text]]``. In a table the pipe has a backslash, which some programs write everywhere.
 WIKI_LINK: Final = lazy_pattern(
@@ -31,9 +31,7 @@ class InlineKind(StrEnum):
     FOOTNOTE_DEFINITION = "footnoteDefinition"
 
 
-# Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
-@dataclass(slots=True, unsafe_hash=True, kw_only=True)
-class InlineNode:
+class InlineNode(Struct, kw_only=True):
     """One inline node.
 
     All spans are in the source text; one over several lines contains what is before their text, such as

@@ -4,7 +4,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from itertools import groupby
 from typing import Final
 
@@ -15,6 +14,7 @@ from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, reso
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+from mdplan.values import Struct
 
 _FOOTNOTE: Final = lazy_pattern(r"\[\^(?P<label>[^\s\[\]^]+)\]")
 
@@ -32,8 +32,7 @@ _DEFINITION_KINDS: Final = frozenset({InlineKind.DEFINITION, InlineKind.FOOTNOTE
 _FOOTNOTE_KINDS: Final = frozenset({InlineKind.FOOTNOTE_REFERENCE, InlineKind.FOOTNOTE_DEFINITION})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalLink:
+class LocalLink(Struct, kw_only=True):
     """A link from a document into itself: to an anchor, or to a footnote.
 
     `target` is ``#fragment`` as the parser understood it, or ``[^label]``. `span` is what would be rewritten:
@@ -46,8 +45,7 @@ class LocalLink:
     resolves: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceUse:
+class ReferenceUse(Struct, kw_only=True):
     """A link or image by label. `label` is normalized, `span` is the label as written without brackets."""
 
     line: int
@@ -55,8 +53,7 @@ class ReferenceUse:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkCount:
+class LinkCount(Struct, kw_only=True):
     """Links by kind. An image counts as an image alone, however its destination is written.
 
     `html` counts ``<a href>``; `footnote` the references that have a definition.
@@ -76,7 +73,7 @@ def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
     area = whole(outline) if span is None else span
     kinds = Counter(_kind_of(node) for node in nodes_near(outline, area, _LINK_SIGN))
     kinds["html"] = sum((found.tag, found.name) == ("a", "href") for found in attributes_in(outline, area))
-    return LinkCount(**{kind.name: kinds[kind.name] for kind in fields(LinkCount)})
+    return LinkCount(**{kind: kinds[kind] for kind in LinkCount.__struct_fields__})
 
 
 def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
@@ -121,8 +118,7 @@ def footnote_links(outline: Outline, spans: Sequence[Span] | None = None) -> tup
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class Definition(Struct, kw_only=True):
     """A link reference definition. `text` is one line of Markdown, `href` the destination as understood.
 
     `label` is as written.

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.diagnostics import Code, Refused
@@ -25,6 +24,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import Source
+from mdplan.values import Struct, replace
 from mdplan.words import say
 
 _HIGHEST_NUMBER: Final = 999_999_999
@@ -33,16 +33,14 @@ _INTERRUPTING: Final = frozenset({BlockKind.FENCE, BlockKind.QUOTE, BlockKind.LI
 _INTERRUPTING_ITEM: Final = lazy_pattern(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class ItemInsertion:
+class ItemInsertion(Struct):
     """The edit that adds an item. `leads` says that the item before which it is is of its own list."""
 
     edit: TextEdit
     leads: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemRemoval:
+class ItemRemoval(Struct, kw_only=True):
     """The removal of an item: whole lines to delete, and edits; `claimed` is the text of the item."""
 
     claimed: Span
@@ -50,8 +48,7 @@ class ItemRemoval:
     edits: tuple[TextEdit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ItemText:
+class ItemText(Struct):
     """The content of one list item without its marker: `lines` without line ends.
 
     `text` is what `ListItem.text` gives for such an item: of its first paragraph or heading, without the box

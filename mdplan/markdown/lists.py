@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final
 
@@ -14,12 +13,12 @@ from mdplan.markdown.enclosures import NO_ENCLOSURES, Enclosures
 from mdplan.markdown.headings import composed, reader_names
 from mdplan.markdown.tables import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.text.lines import LineIndex, Span
+from mdplan.values import Struct, replace
 
 _MOST_SPACES: Final = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListItem:
+class ListItem(Struct, kw_only=True):
     """One item. `children` are the blocks directly in it; `lists` those of them that are lists.
 
     `last_line` (1-based) is its last line that is not blank; marks of quotes count as blank. To Markdown it
@@ -53,8 +52,7 @@ class ListItem:
         return text_without_box(self.children[0], self.mark) if self.children else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MarkdownList:
+class MarkdownList(Struct, kw_only=True, dict=True):
     """One list. `index` (0-based) counts the lists that are in no other list; nested ones have none.
 
     `block.markup` is the bullet, or the delimiter of its numbers. `containers` are those around it.
@@ -102,8 +100,7 @@ class MarkdownList:
         return "X" if marks.count("X") > marks.count("x") else "x"
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedItem:
+class PlacedItem(Struct):
     """The item at the 0-based `position` of a list."""
 
     listing: MarkdownList
@@ -115,8 +112,7 @@ class PlacedItem:
         return self.listing.items[self.position]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemMarker:
+class ItemMarker(Struct, kw_only=True):
     """The marker of an item: `span` is its bullet or number with delimiter, in `column` (0-based).
 
     `prefix` is what a line needs to be in the same place, `spacing` the white space after the marker.

@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Final
 
@@ -16,6 +15,7 @@ from mdplan.markdown.tables import NodeKind
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.pattern import Pattern, PatternMatch, PatternProblem
+from mdplan.values import Struct
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
 UNDECIDED: Final = "undecided"
@@ -32,16 +32,14 @@ _INLINE: Final = {InlineKind.CODE: NodeKind.INLINE_CODE, InlineKind.HTML: NodeKi
 _INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS, NodeKind.IMAGES})
 
 
-@dataclass(frozen=True, slots=True)
-class SoftBreak:
+class SoftBreak(Struct):
     """A soft break at the index `at` of a text in which a blank represents it, and its `text` with LF."""
 
     at: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Eligible:
+class Eligible(Struct):
     """A match in no excluded node, with its `span` in the source.
 
     `found` is in the text that was searched: the view with LF line ends, or that with soft breaks as blanks.
@@ -54,8 +52,7 @@ class Eligible:
     breaks: tuple[SoftBreak, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches:
+class Matches(Struct, kw_only=True):
     """All matches of a pattern. `excluded` counts the others by node kind, or as ``undecided``."""
 
     eligible: tuple[Eligible, ...]
@@ -119,8 +116,7 @@ def exclusion_of(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> s
     return next((text.kind for text in protected if text.excludes(match)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Protected:
+class _Protected(Struct):
     """Text that a kind of exclusion covers.
 
     A match that shares a code point with `span`, or an empty one between the edges of `inner` (both

@@ -3,7 +3,6 @@
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
@@ -35,6 +34,7 @@ from mdplan.markdown.sections import HtmlHeading, Section, SectionNames, html_he
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineHashes, Span
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
+from mdplan.values import Struct
 
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
@@ -423,8 +423,7 @@ _SPACES: Final = lazy_pattern(r"[ \t]+")
 _BOX: Final = lazy_pattern(BOX)
 
 
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
+class CodeBlock(Struct):
     """One code block, fenced or indented; the lines of `block` include the fences.
 
     `index` (0-based) counts the fenced blocks of every depth; indented ones have none. `language` is the
@@ -436,8 +435,7 @@ class CodeBlock:
     language: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct):
     """One GFM table. `index` (0-based) counts the tables of every depth.
 
     `columns` are the header cells, as inline Markdown. `rows` counts the lines below the delimiter row.
@@ -449,8 +447,7 @@ class Table:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct):
     """One task list item (GFM, section 5.3): the list item `block`, and whether its box is checked."""
 
     block: Block

@@ -8,16 +8,17 @@ import re
 from bisect import bisect_right, insort_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import accumulate, cycle, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+import msgspec
 import pyromark
 
 from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind, check_deadline_often, with_deadline
 from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
+from mdplan.values import field
 
 # Names of types alone, whose module takes longer to import than the parser.
 if TYPE_CHECKING:
@@ -187,8 +188,7 @@ _QUOTE_MARK: Final = lazy_pattern(r"[ \t]*>")
 _CLOSING_MARKS: Final = lazy_pattern(r"[ \t]#+\Z")
 
 
-@dataclass(slots=True, eq=False)
-class BlockNode:
+class BlockNode(msgspec.Struct, eq=False):
     """One block and the blocks in it. Lines are 0-based and inclusive.
 
     Until the tree is complete, `last_line` of a container is the last line that the parser counts to it,

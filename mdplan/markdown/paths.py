@@ -5,10 +5,10 @@ as text it can still be followed, though no one looks there.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.markdown.headings import GITHUB, STYLES, SlugStyle
+from mdplan.values import Struct, replace
 
 MARKDOWN_SUFFIXES: Final = (
     ".md",
@@ -103,8 +103,7 @@ def without_suffix(path: str, suffixes: tuple[str, ...]) -> str:
 # Rules describe only links: the path of a file that they lead to is looked up as any other path is.
 
 
-@dataclass(frozen=True, slots=True)
-class LinkStyle:
+class LinkStyle(Struct):
     """How a link abbreviates or prefixes the path of its file.
 
     `prefix` and `folder` are those of the root that it begins with; `locale` comes before the prefix.
@@ -127,8 +126,7 @@ NAME: Final = LinkStyle(is_name=True)
 FROM_PAGE: Final = LinkStyle(is_from_page=True)
 
 
-@dataclass(frozen=True)
-class SiteRules:
+class SiteRules(Struct):
     """The rules of one site.
 
     `roots` are prefixes of links (``/docs/``) with the folders that they mean, the longest first.

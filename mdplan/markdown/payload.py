@@ -1,7 +1,6 @@
 """Markdown that a caller wants to insert: its headings, and their levels fitted to the place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -17,13 +16,13 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_edges, line_end_around, to_lf, with_line_ends
 from mdplan.text.source import Source
+from mdplan.values import Struct
 from mdplan.words import say
 
 _BLANK: Final = " \t\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(Struct):
     """Text with LF line ends and no blank lines around it, and its blocks (spans are in `text`)."""
 
     text: str
@@ -179,8 +178,7 @@ def within_enclosures(outline: Outline, span: Span) -> Span:
     return span if end is None else Span(span.start, end)
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedBlocks:
+class PlacedBlocks(Struct):
     """One edit that writes several blocks; `spans` are the places of the blocks in its new text."""
 
     edit: TextEdit

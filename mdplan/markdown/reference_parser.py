@@ -10,12 +10,12 @@ They keep no state of a parse, so threads share them; building one twice in a ra
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind, check_deadline, with_deadline
 from mdplan.text.lines import LineIndex, Span
+from mdplan.values import Struct
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -209,8 +209,7 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceBlocks:
+class ReferenceBlocks(Struct):
     """Blocks in document order, containers before what they contain.
 
     `nesting_limit` is true when content was nested deeper than the parser goes, so that blocks may be

@@ -6,7 +6,6 @@ A region is the text between two marker comments, which stay as they are.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
@@ -26,13 +25,13 @@ from mdplan.markdown.targets import target_key
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, text_range, to_lf
+from mdplan.values import Struct, field
 
 _BLANKS: Final = " \t"
 _BEFORE_BLOCK: Final = lazy_pattern(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionText:
+class RegionText(Struct, kw_only=True):
     """The text of `region`.
 
     `lines` are the whole lines between those of the markers, without the `prefix` that a quote or list item
@@ -178,8 +177,7 @@ _BRACKET: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)([\[\]])")
 _FEWEST: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ContentsForm:
+class ContentsForm(Struct):
     """How contents are written: the `bullet` of every item, the `indent` of a level, the levels listed.
 
     `listed` are the anchors of headings that the old list names, as `target_key` writes them, and `entries`

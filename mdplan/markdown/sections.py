@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
@@ -33,6 +32,7 @@ from mdplan.markdown.parser import (
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+from mdplan.values import Struct
 
 # An opening tag of a heading; what no tag is read in comes first.
 _OPENING: Final = lazy_pattern(r"<[hH][1-6]\b")
@@ -44,9 +44,7 @@ _BLANK_LINE: Final = lazy_pattern(r"\n[ \t\r]*\n|\r[ \t]*\r")
 _LONGEST: Final = 2_000
 
 
-# Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
-@dataclass(slots=True, unsafe_hash=True)
-class Section:
+class Section(Struct):
     """A heading, its own body, and its subsections; or the preamble (level 0, empty path, no heading).
 
     `span` is the whole section, with the anchor lines above its heading; `body` is the text between the
@@ -58,7 +56,7 @@ class Section:
     the preamble; `parent` is such an index.
     """
 
-    heading: Block | None = field(repr=False, hash=False)
+    heading: Block | None
     index: int
     level: int
     title: str

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +15,7 @@ from mdplan.markdown.reference_parser import trim_characters
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_start
 from mdplan.text.visible import display_width
+from mdplan.values import Struct, replace
 
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
@@ -29,8 +29,7 @@ class Alignment(Enum):
     RIGHT = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRow:
+class TableRow(Struct, kw_only=True):
     """One row. `line` is 1-based; `span` is its text without the white space around it.
 
     `cells` are the places between the pipes, padding included; there may be fewer or more than columns.
@@ -44,24 +43,21 @@ class TableRow:
     trails: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Keys:
+class _Keys(Struct):
     """Rows by the texts of their cells in one column, white space collapsed: as written, and as rendered."""
 
     written: Mapping[str, Sequence[TableRow]]
     rendered: Mapping[str, Sequence[TableRow]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
+class _Walk(Struct):
     """How far the marks of containers go in a line: `at` is after them, `prefix` repeats them."""
 
     at: int
     prefix: str
 
 
-@dataclass(frozen=True, slots=True)
-class Containers:
+class Containers(Struct):
     """The quotes, list items and footnotes around a block: the innermost `block`, and those `outer` of it.
 
     Without a block there are none. CommonMark 0.31.2, sections 5.1 and 5.2.

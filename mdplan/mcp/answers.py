@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -20,6 +19,7 @@ from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.requests.batch import validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.search import SearchRequest
+from mdplan.values import replace
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
 MOST_CHARACTERS: Final = 50_000

@@ -1,7 +1,6 @@
 """Plans and commits, said once: hashes that pin the next edit, and of each edit what one would not expect."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, islice
 from typing import Any, Final
@@ -20,6 +19,7 @@ from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchRepo
 from mdplan.reports.stat import LinkCounts, SectionEntry, StatReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
+from mdplan.values import Struct, replace
 
 _NO_COMMIT: Final = "the history has no commit here"
 
@@ -389,8 +389,7 @@ _FIRST, _LAST = 4, 2
 _NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _FileDiff:
+class _FileDiff(Struct):
     """One file of a diff: what it is called, remarks of its header, and its changes by their first line."""
 
     name: str

@@ -6,7 +6,6 @@ one transaction.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
@@ -19,6 +18,7 @@ from mdplan.mcp.tool import EDITOR_PATCH, ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
 from mdplan.text.lines import to_lf
 from mdplan.text.source import Source, visible
+from mdplan.values import Struct
 from mdplan.words import OtherToolWords
 
 # --- Requests
@@ -243,8 +243,7 @@ def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
     return answers
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct):
     """Why a file cannot be edited, in the words of the document."""
 
     reason: str
@@ -261,8 +260,7 @@ class Failure:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct):
     """The expected text of some lines: `text`, which may end in a line end; `what` names it in the request.
 
     Unless `exact`, blanks at line ends do not count.
@@ -283,8 +281,7 @@ class Expected:
         return Failure(_VALIDATION, _CHECK, f"{_VERIFY}: {lines} not the {self.what}")
 
 
-@dataclass(frozen=True, slots=True)
-class EditorDocument:
+class EditorDocument(Struct):
     """One file as this call read it, which pins the edits of it."""
 
     file: str

@@ -4,7 +4,6 @@ Both tools only read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -23,6 +22,7 @@ from mdplan.requests.read import MOST_TARGETS, LinesToRead, ReadRequest, ReadTar
 from mdplan.requests.search import SearchRequest
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
+from mdplan.values import replace
 from mdplan.words import Argument, Arguments, OtherToolWords, say
 
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")

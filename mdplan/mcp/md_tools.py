@@ -1,7 +1,6 @@
 """The toolset `md`: look at a file's structure, preview edits, apply them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -40,6 +39,7 @@ from mdplan.requests.search import SearchRequest
 from mdplan.requests.verbs import VERBS, Verb
 from mdplan.storage.files import FileName
 from mdplan.text.source import DocumentFormat
+from mdplan.values import replace
 from mdplan.words import AgentWords, say
 
 # Claude Code loads the first three with a session, and finds the others by these words.

@@ -9,7 +9,6 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from threading import Lock
@@ -29,6 +28,7 @@ from mdplan.operations.base import Count
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.text.visible import escaped
+from mdplan.values import Struct, replace
 from mdplan.web.labels import counted
 from mdplan.words import AgentWords, say
 
@@ -39,8 +39,7 @@ META_KEY: Final = "mdplan/review"
 _MOST_OF_A_DIFF: Final = 4_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class Decided(Struct, kw_only=True):
     """A decision that was stored, and the report of the apply that followed; None where none did."""
 
     decision: Decision
@@ -212,8 +211,7 @@ _NOT_IN_CHAT: Final = Code.APPROVAL_REQUIRED.problem(
 # --- Tools of the App: hosts offer them only to the App; without an App they are of no use
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewAppReport(Report):
+class ReviewAppReport(Report, kw_only=True):
     """The answer to the App: HTML to show, or the outcome of a decision; `message` is one sentence."""
 
     plan_id: str | None = None

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
@@ -14,6 +13,7 @@ from mdplan.mcp.tool import ToolResult
 from mdplan.operations.base import Count, LinesField
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import SHOWN_BYTE, Source, visible
+from mdplan.values import Struct
 from mdplan.words import OtherToolWords
 
 _FILE_PATH: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
@@ -214,8 +214,7 @@ class TextToolWords(OtherToolWords):
         return self.tools.get(verb)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineChangePreview:
+class LineChangePreview(Struct, kw_only=True):
     """Lines of a file that an edit put in place of others.
 
     `removed` lines from `start` on are now the `added` lines from `new_start` on; 1-based.

@@ -1,7 +1,6 @@
 """The toolset `text`: inspect, read, patch and replace parts of text and Markdown files."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -25,6 +24,7 @@ from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern
 from mdplan.text.source import SHOWN_BYTE, DocumentFormat, Source
 from mdplan.text.visible import escape_for_message
+from mdplan.values import Struct, replace
 
 AnyTextRequest = TypeVar("AnyTextRequest", bound=answers.Request)
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
@@ -558,8 +558,7 @@ def _edits_at_heading(request: text_requests.TextPatchRequest, found: ReadResult
     return edits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOutcome:
+class WriteOutcome(Struct, kw_only=True):
     """One edit of a file that was committed: the file as it was and as it is, and what is to be warned of."""
 
     before: Source

@@ -1,16 +1,17 @@
 """Tools, resources and prompts as values, and the call that is running. This module does not know the SDK."""
 
+import dataclasses
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mdplan.settings import ProgressCallback, no_progress
+from mdplan.values import Struct, field
 
 if TYPE_CHECKING:
     from mdplan.client import Client
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from mdplan.storage.root import Root
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolResult(Struct, kw_only=True):
     """The result of a call: `text` for the model, the same as data, and whether it is a refusal.
 
     `meta` is `_meta` of the result, which hosts give to an App and not to the model.
@@ -37,8 +37,7 @@ class ToolResult:
         return max(len(self.text), len(json.dumps(self.structured, ensure_ascii=False)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDefinition:
+class ToolDefinition(Struct, kw_only=True):
     """One tool. `call` takes the arguments as decoded JSON, may run in any thread, and returns what is wrong.
 
     `writes` says whether it can change files; a server that is read-only leaves such tools out.
@@ -89,8 +88,7 @@ def published_schema(name: str, kind: str) -> Mapping[str, Any]:
     return schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceDefinition:
+class ResourceDefinition(Struct, kw_only=True):
     """One resource. `read` takes the parameters of the URI's template by name, if it has some.
 
     It gives text, or bytes that are no Unicode text, or None where there is no such resource. `complete`
@@ -113,8 +111,7 @@ class ResourceDefinition:
         return self.uri.startswith("ui://")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptDefinition:
+class PromptDefinition(Struct, kw_only=True):
     """One prompt: `text` is what the client puts before its model when a person asks for it."""
 
     name: str
@@ -123,8 +120,7 @@ class PromptDefinition:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlanQuestion:
+class PlanQuestion(Struct):
     """The question of a form about a plan: `text` shows it; `is_whole` says that it shows all changes."""
 
     text: str
@@ -148,8 +144,7 @@ class ChatDecisions(Protocol):
         """Whether the answer to a form was stored as a decision."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalog:
+class Catalog(Struct, kw_only=True):
     """All that one server has. `decisions` are those that its clients pass on; None where it takes none."""
 
     tools: tuple[ToolDefinition, ...]
@@ -164,8 +159,7 @@ class Catalog:
 EDITOR_PATCH: Final = "patch_text_file_contents"
 
 
-@dataclass(frozen=True, slots=True)
-class Introduction:
+class Introduction(Struct):
     """A family of tools; `instructions` is the paragraph that a model reads about their way of working."""
 
     names: tuple[str, ...]
@@ -233,8 +227,7 @@ def tool_names(toolsets: Sequence[str]) -> list[str]:
 _UNKNOWN_CLIENT: Final = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class PendingPlan:
+class PendingPlan(Struct):
     """A plan that a person has to approve. `version` is that of its decisions when the call asked.
 
     `address` is a page that shows the plan, and cannot decide; None where no page is served.
@@ -253,7 +246,7 @@ class PendingPlan:
         return DecisionStore(self.root_path).history(self.plan_id).version != self.version
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class CurrentCall:
     """A call: the plans that it waits for in `pending`, and the URIs of what it `changed`.
 
@@ -266,8 +259,8 @@ class CurrentCall:
     version: str = ""
     shown: "ShownFiles | None" = None
     on_progress: ProgressCallback = no_progress
-    pending: list[PendingPlan] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
+    pending: list[PendingPlan] = dataclasses.field(default_factory=list)
+    changed: list[str] = dataclasses.field(default_factory=list)
 
 
 _CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
@@ -343,8 +336,7 @@ def report_progress(done: int, total: int | None) -> None:
 _MOST_FILES: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class ShownVersion:
+class ShownVersion(Struct):
     """A version of a file: its SHA-256, and the hashes of its sections by their IDs, where they are known."""
 
     sha256: str

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -43,6 +43,7 @@ from mdplan.merge.siblings import (
 )
 from mdplan.text.edit import EditList, Overlap
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, replace
 
 BY_KEYS: Final = "keys of both sides were merged"
 _UNREADABLE: Final = "lines were merged: {} cannot be read as {}"
@@ -152,8 +153,7 @@ def _by_lines(
     return Merge(found.text, found.conflicts, note)
 
 
-@dataclass(frozen=True, slots=True)
-class ValueConflict:
+class ValueConflict(Struct):
     """A key that needs a person, and why: its path in base, ours and theirs, None in a text without it."""
 
     base: tree.Path | None
@@ -275,8 +275,7 @@ _BOTH_ADDED: Final = "both sides added it, and not the same"
 _DEEP: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
+class _Spot(Struct):
     """One key in the three texts: its value in each, `REMOVED` for none, and its path there."""
 
     values: tuple[Any, Any, Any]

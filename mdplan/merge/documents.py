@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import pairwise, zip_longest
@@ -54,6 +53,7 @@ from mdplan.merge.trees import (
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, text_range
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct, replace
 
 _ROUNDS: Final = 4
 _STRICT: Final = "only a merge that is not strict decides this: {}"
@@ -299,8 +299,7 @@ _VERSION: Final = lazy_pattern(r"\d")
 _NOTHING: Final = lazy_pattern(r"[\s>]*[-+*]\s+\W*(?:none|nothing|n/a|no changes)\b\W*$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Struct):
     """The 0-based `line` of a result that a check refuses, and the `reason`.
 
     With a `lost` line it is that one that is missing or doubled, wherever it was.
@@ -587,8 +586,7 @@ _LOCAL: Final = lazy_pattern(r"\(<?#|\[\^|\[\[|\]:|href", re.IGNORECASE)
 _MARK: Final = "mdplan-left-out-"
 
 
-@dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(Struct):
     """`texts` in which one line stands for what all three have unchanged: whole sections, or their bodies.
 
     `left_out` has the lines for each such line; `ours` the lines of the whole text of ours, by those of the
@@ -606,8 +604,7 @@ class Shortened:
         return "".join(self.left_out.get(line, line) for line in text.splitlines(keepends=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct):
     """A heading of the base with its own text, up to the next heading at the line `stop`.
 
     `shifts` says how far it moved in each text, without a change; None where there is one.
@@ -726,8 +723,7 @@ class Choice(StrEnum):
     BOTH = "both"
 
 
-@dataclass(frozen=True, slots=True)
-class ConflictPlace:
+class ConflictPlace(Struct):
     """The lines of both sides at a conflict, and what the merge says of it; None where that is not known."""
 
     ours: str

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from operator import eq
 from typing import Any, Final, NamedTuple, TypeVar
 
 from mdplan.text import diff
 from mdplan.text.diff import ChangedLines, LineComparison
+from mdplan.values import Struct, replace
 
 # Pairs of lines that one comparison of two texts may look at beyond lines that occur once.
 _COMPARISONS: Final = 400_000
@@ -43,8 +43,7 @@ def changed_version(base: Version, ours: Version, theirs: Version) -> Version:
     return theirs if origin_of(base, ours, theirs) is Origin.THEIRS else ours
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, kw_only=True):
     """Half-open ranges of 0-based lines of `base`, `ours` and `theirs`, and which of them the result has.
 
     A merged piece has lines of its own, `merged`. A conflict has a `reason` in words. A `note` says in words
@@ -273,8 +272,7 @@ def lost_or_doubled(texts: Iterable[Iterable[str]], result: Iterable[str]) -> It
 PathAt = Callable[[int], tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct):
     """A place that needs a person: the section by its path, why, and the text of each side.
 
     `line` is the 1-based line of ours.
@@ -288,8 +286,7 @@ class Conflict:
     theirs: str
 
 
-@dataclass(frozen=True, slots=True)
-class MergedText:
+class MergedText(Struct):
     """Lines that the merge wrote and no side has: `what` it did, in which section, and the new lines."""
 
     path: tuple[str, ...]
@@ -297,8 +294,7 @@ class MergedText:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(Struct):
     """A merge: `text` has markers where there are `conflicts`; `note` says why it is git's, if it is.
 
     `decisions` are the lines that no side has.
@@ -315,8 +311,7 @@ class Merge:
         return not self.conflicts
 
 
-@dataclass(frozen=True, slots=True)
-class MarkerStyle:
+class MarkerStyle(Struct):
     """Style of conflict markers: their length, and the names of the sides."""
 
     size: int = 7
@@ -376,8 +371,7 @@ GIT_IS_WRONG: Final = "git's result is not used: {}"
 GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
 
 
-@dataclass(frozen=True, slots=True)
-class GitResult:
+class GitResult(Struct):
     """The result of `git merge-file`, and whether it has no conflicts."""
 
     text: str

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from mdplan.text.diff import LineComparison
+from mdplan.values import Struct
 
 Name = TypeVar("Name", bound=Hashable)
 Sibling = TypeVar("Sibling")
@@ -25,8 +25,7 @@ WITH_DELETED: Final = "deleted and changed"
 MOVED: Final = "both sides moved it"
 
 
-@dataclass(frozen=True, slots=True)
-class SiblingPlace(Generic[Name]):
+class SiblingPlace(Struct, Generic[Name]):
     """One known sibling, None for the place before the first, and what each side adds after it.
 
     Where siblings of the base are `gone`, `ours` and `theirs` are what the sides have in their place, and a

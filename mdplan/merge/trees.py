@@ -3,7 +3,6 @@
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import pairwise, takewhile
@@ -40,6 +39,7 @@ from mdplan.merge.siblings import (
 )
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source
+from mdplan.values import Struct, replace
 
 _NOTHING: Final = range(0)
 _ADDED_HERE: Final = "both sides added text at this place"
@@ -63,8 +63,7 @@ class MergeNodeKind(StrEnum):
     LEAF = "leaf"
 
 
-@dataclass(frozen=True, slots=True)
-class MergeNode:
+class MergeNode(Struct):
     """A run of 0-based lines: `head`, then those of `children`, up to `stop`; blank lines after it excluded.
 
     `style` must be the same for two nodes to be the same: the kind of block, or the markers of a list.

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
@@ -19,22 +18,21 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, Arguments, either, say
 
 if TYPE_CHECKING:
     from mdplan.data.tree import Change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(Struct, kw_only=True):
     """One match of a pattern in the base text. `span` is half-open, in code points."""
 
     span: Span
     selected: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchReport:
+class MatchReport(Struct, kw_only=True):
     """What a pattern matched. `excluded` counts matches by the node kind that kept them out."""
 
     found: int
@@ -55,8 +53,7 @@ class InsertRank(IntEnum):
     BEFORE = 5
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class InsertOrder:
+class InsertOrder(Struct, order=True):
     """Order of insertions at one place, by structure; batch order decides between equals.
 
     Into a body first; then what becomes a child of the deepest section, outward to the shallowest.
@@ -72,8 +69,7 @@ class InsertOrder:
         return cls(rank > InsertRank.BODY_END, -len(parent.path), rank)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockInsertion:
+class BlockInsertion(Struct, kw_only=True):
     """Whole blocks to be inserted at the line start or text end `offset`; the planner owns the spacing."""
 
     offset: int
@@ -81,8 +77,7 @@ class BlockInsertion:
     order: InsertOrder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, kw_only=True):
     """The claim of an edit, beyond the bytes that it changes: its declared `span`.
 
     `owner` is the index of the section that the text belongs to; None for the text of a heading, which goes
@@ -100,8 +95,7 @@ class Claim:
     part: tuple[int | str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataChanges:
+class DataChanges(Struct, kw_only=True):
     """Changes of keys of the file, or of its front matter. The planner makes those of all edits in one go.
 
     `creates` is the format of the front matter that they are to create; `removes` says that all of it goes.
@@ -112,16 +106,14 @@ class DataChanges:
     removes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct):
     """Blocks that leave the file, and what inserts them into the other file as they are to be there."""
 
     payload: Payload
     insert: "Callable[[Outline, Payload], Resolution]"
 
 
-@dataclass(frozen=True, slots=True)
-class OtherFile:
+class OtherFile(Struct):
     """Another file that an edit writes into, and its hash, or the first digits, as the caller saw it.
 
     `is_made` says that it is made where it is missing.
@@ -132,8 +124,7 @@ class OtherFile:
     is_made: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
+class Resolution(Struct, kw_only=True):
     """Text edits of one operation against one outline.
 
     `deletions` are whole lines that go, and `insertions` blocks that come: the planner owns the blank lines
@@ -212,8 +203,7 @@ class WireModel(BaseModel):
 # --- The file that an operation of the bot is about, before anything parses it.
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(Struct):
     """The bytes of a file, None where it does not exist, and the encoding that the caller names for it.
 
     `exists` returns whether another path, relative to the root, is a file.

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
@@ -24,6 +23,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, lines_of, to_lf
 from mdplan.text.source import Source, visible
 from mdplan.text.visible import first_few
+from mdplan.values import replace
 from mdplan.words import say
 
 

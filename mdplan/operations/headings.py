@@ -1,7 +1,6 @@
 """Operations on headings and whole sections: rename, change the level, move, order and delete."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
@@ -37,6 +36,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+from mdplan.values import replace
 from mdplan.words import say
 
 _MARKS: Final = lazy_pattern(r"#{1,6}[ \t]")

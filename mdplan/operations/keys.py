@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -36,6 +35,7 @@ from mdplan.operations.base import (
 )
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, say
 
 # --- Shared parts of operations on data files: addresses, guards and positions.
@@ -45,8 +45,7 @@ from mdplan.words import Argument, say
 Step = Annotated[str | int | dict[str, Any], Field(union_mode="left_to_right")]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct):
     """The parsed values of a file, or of its front matter, which it `creates` first."""
 
     content: DataContent

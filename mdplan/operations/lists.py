@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
@@ -20,13 +19,13 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import visible
 from mdplan.text.visible import first_few, nearest_names
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, Arguments, say
 
 _NUMBER: Final = lazy_pattern(r"(\s*\d{1,9})([.)])(?=[ \t])")
 
 
-@dataclass(frozen=True, slots=True)
-class ListScope:
+class ListScope(Struct):
     """Where an edit looks for items: in `area`, which is a list, a section, or the file.
 
     `section` and `listing` are what the edit names, if it does.
@@ -44,8 +43,7 @@ class ListScope:
         return "the section" if self.section is not None else "the file"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundItem:
+class FoundItem(Struct):
     """The one item that a text names; `is_exact` says that it is there just so, and nowhere else."""
 
     placed: PlacedItem
@@ -278,8 +276,7 @@ class AddListItem(ItemOperation):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct):
     """The 0-based position in a list that the new item gets."""
 
     listing: MarkdownList

@@ -5,7 +5,6 @@ explain an `expectedText` that is not where it should be: other operations use t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -42,6 +41,7 @@ from mdplan.text.lines import NearMiss, Span, lf_pattern, to_lf, with_line_ends
 from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem, has_words, needed_text, required_texts
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, either, say
 
 # With any other field the pattern is not of exact case, or must occur.
@@ -61,8 +61,7 @@ _CONTAINER_MARKS: Final = lazy_pattern(r"[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)
 _TEXT_BLOCKS: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 
 
-@dataclass(frozen=True, slots=True)
-class MatchSelection:
+class MatchSelection(Struct):
     """Matches of one operation, and the indexes (0-based) of those it selects; `section` is the scope."""
 
     section: Section | None

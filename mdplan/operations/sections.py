@@ -1,7 +1,6 @@
 """Operations that write sections: append, prepend, insert, replace, upsert and format."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
@@ -38,13 +37,13 @@ from mdplan.operations.base import (
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+from mdplan.values import Struct, replace
 from mdplan.words import Send, either, say
 
 BodyEdge = Literal["start", "end", "very end"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsertionPoint:
+class InsertionPoint(Struct, kw_only=True):
     """Where blocks go: an offset, the section that they become part of, and the level of a section there."""
 
     offset: int

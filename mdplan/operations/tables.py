@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -17,11 +16,11 @@ from mdplan.operations.base import Claim, Count, Resolution, SectionTargeted, Ta
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
 from mdplan.text.visible import first_few, nearest_names
+from mdplan.values import Struct
 from mdplan.words import say
 
 
-@dataclass(frozen=True, slots=True)
-class AddressedTable:
+class AddressedTable(Struct):
     """A table, and the 0-based column of its keys.
 
     `section` is the one that the edit addresses, and `owner` the index of the one whose own body it is in.

@@ -1,7 +1,6 @@
 """Plan a batch on files that were opened: resolve, check, build, verify. Reads no files itself."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, or_problems
@@ -23,6 +22,7 @@ from mdplan.planning.sequence import build_in_sequence, with_second_pass
 from mdplan.planning.verify import find_conflicts, verify, verify_paths
 from mdplan.requests.batch import Batch
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct, field, replace
 from mdplan.words import Argument, say
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def _in_sequence(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[Bui
 # --- Edits of one file that write into another: sections that move there, and entries of new pages
 
 
-@dataclass(frozen=True, slots=True)
-class CrossFileMoves:
+class CrossFileMoves(Struct):
     """By the path of a file, the edits of other files that write into it; and what is wrong with some."""
 
     by_file: Mapping[str, Sequence[ResolvedEdit]] = field(default_factory=dict)

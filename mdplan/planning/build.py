@@ -3,7 +3,6 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
@@ -31,6 +30,7 @@ from mdplan.text.source import (
     Source,
     splice,
 )
+from mdplan.values import Struct, field, replace
 from mdplan.words import Option, Send, either, say
 
 # Few batches change keys: what reads and writes data is loaded for these.
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from mdplan.data.tree import Change, Splice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedEdit:
+class ResolvedEdit(Struct, kw_only=True):
     """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0.
 
     Of an edit that moves text here from another file, `origin` is the path of that file, from the root.
@@ -52,8 +51,7 @@ class ResolvedEdit:
     origin: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotFile:
+class SnapshotFile(Struct, kw_only=True):
     """One file: what the caller asked of it, and its base.
 
     `path` is as callers write it, `relative` without the name of the root. `first_edit` is the index of its
@@ -85,8 +83,7 @@ class SnapshotFile:
         return self.requested.file_effect == "delete"
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuiltFile:
+class BuiltFile(Struct, kw_only=True, dict=True):
     """One file before and after. `written` maps the index of an edit to what it wrote, in the result.
 
     `earlier` and `later` map the index of an edit of a sequential batch to the edits that lead from the base
@@ -154,8 +151,7 @@ class BuiltFile:
         return file_diff(file.relative if file.exists else None, new, self.hunks)
 
 
-@dataclass(frozen=True, slots=True)
-class BuildResult:
+class BuildResult(Struct):
     """The files of a batch, then those that the engine changes besides; and warnings about other files."""
 
     files: Sequence[BuiltFile]
@@ -198,8 +194,7 @@ def build_file(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AttributedEdit:
+class AttributedEdit(Struct):
     """A text edit, and where the new text of which batch edits is in it."""
 
     edit: TextEdit
@@ -453,8 +448,7 @@ _NAMES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Deletion:
+class _Deletion(Struct):
     """Whole lines that go, and the indexes of the edits that delete them."""
 
     span: Span

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import unescape
 from typing import Final
@@ -47,10 +46,10 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct, field, replace
 
 
-@dataclass(frozen=True, slots=True)
-class AnchorPlace:
+class AnchorPlace(Struct):
     """A place of the result that has an anchor. `path` is from the root, `title` that of its heading."""
 
     path: str
@@ -58,8 +57,7 @@ class AnchorPlace:
     title: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentTarget:
+class CurrentTarget(Struct):
     """Where what a destination named is in the result.
 
     `path` is None for a file that is gone. `place` is the new place of an anchor that changed;
@@ -77,8 +75,7 @@ AnchorChanges = Mapping[str, AnchorPlace | None]
 # --- The files of a root as a batch leaves them
 
 
-@dataclass(frozen=True)
-class ResultTree:
+class ResultTree(Struct, dict=True):
     """The tree `base` with other `paths`: by the old path of a file its new one, None for one that is gone.
 
     `created` are the paths of new files. Paths are from the root.
@@ -141,8 +138,7 @@ class ResultTree:
         return frozenset("/".join(each[:depth]) for each in components for depth in range(1, len(each)))
 
 
-@dataclass(frozen=True)
-class LinkChanges:
+class LinkChanges(Struct, dict=True):
     """Files and anchors that a batch changes; paths are from the root, those of files as they were.
 
     `outlines` are those of the base, `results` of the result, by new paths.
@@ -682,8 +678,7 @@ def _kept_label(edits: EditList, use: ReferenceUse) -> Span | None:
     return None if opening is None or closing is None else Span(opening + 1, closing)
 
 
-@dataclass(frozen=True)
-class _Labels:
+class _Labels(Struct, dict=True):
     """The labels that base and result define; `edits` lead from one to the other."""
 
     built: BuiltFile

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain
@@ -50,14 +49,14 @@ from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Position, Span
 from mdplan.text.source import DocumentFormat, visible
+from mdplan.values import Struct, replace
 from mdplan.words import either, say
 
 _LINK_OR_ATTRIBUTE: Final = lazy_pattern(rf"{ANY_LINK.pattern}|=")
 _WIKI_IN_HEADING: Final = lazy_pattern(r"(?m)^[ >\t]*#{1,6}[ \t].*\[\[|\[\[.*\n[=-]+[ \t]*\r?$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkedDocument:
+class LinkedDocument(Struct, kw_only=True):
     """A document of the result. `path` is its own, `old_path` that of the base; both from the root.
 
     `written` are the places that its edits wrote, and `moved` those that came from the files of the given
@@ -72,8 +71,7 @@ class LinkedDocument:
     may_rewrite: bool
 
 
-@dataclass(frozen=True, slots=True)
-class UnresolvedLink:
+class UnresolvedLink(Struct):
     """A destination of the result that names nothing: where it starts, how it is written, why, what to do."""
 
     offset: int
@@ -82,8 +80,7 @@ class UnresolvedLink:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class RetargetedLink:
+class RetargetedLink(Struct):
     """A destination of the result that still resolves, but no longer to what it named in the base.
 
     `offset` is where it starts. `old` says where its target is now, `new` what the link names instead.
@@ -96,16 +93,14 @@ class RetargetedLink:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class UncertainLink:
+class UncertainLink(Struct):
     """A destination that may mean the file `path`, which moves or goes: no rule of the site says so."""
 
     offset: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinkUpdates:
+class LinkUpdates(Struct):
     """`edits` of the result rewrite `rewritten` links; `broken` are those that name nothing any more."""
 
     edits: tuple[TextEdit, ...] = ()
@@ -141,8 +136,7 @@ def update_links(
     return LinkUpdates(tuple(edits), rewritten, tuple(broken), tuple(retargeted), tuple(uncertain))
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(Struct):
     edits: tuple[TextEdit, ...] = ()
     is_broken: bool = False
     is_retargeted: bool = False

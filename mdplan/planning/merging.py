@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import accumulate, groupby
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from mdplan.text.diff import LineDrift, file_diff, find_hunks
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Position, to_lf
 from mdplan.text.source import DocumentFormat, EncodeProblem, Source, visible
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, say
 
 _MOST_CONFLICTS: Final = 20
@@ -28,8 +28,7 @@ _MOST_CHARACTERS: Final = 1_000
 _MIXED: Final = "it has mixed line ends, or conflict markers"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class Sides(Struct, kw_only=True):
     """A file: the `base` of a change, as it is now, `ours`, and as the change left it, `theirs`.
 
     `theirs_sha256` is the hash of the bytes of the last; `encoding` and `format` are what the caller gave.

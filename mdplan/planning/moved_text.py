@@ -22,13 +22,13 @@ from mdplan.markdown.payload import Payload, read_payload
 from mdplan.markdown.targets import explicit_anchors, resolvable_targets, target_key
 from mdplan.planning.build import SnapshotFile
 from mdplan.text.lines import Span
+from mdplan.values import Struct
 from mdplan.words import say
 
 _MOST_NAMES: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class MovedText:
+class MovedText(Struct):
     """The text to insert into the other file, and warnings about IDs that exist there too."""
 
     payload: Payload
@@ -54,8 +54,7 @@ class _Labels:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Defined:
+class _Defined(Struct):
     """Definitions of a file by label: links, and the lines of footnotes."""
 
     links: Mapping[str, Definition]
@@ -114,8 +113,7 @@ class MovedTexts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Used:
+class _Used(Struct):
     """What a text uses of its document: by their labels, definitions of links, and footnotes elsewhere.
 
     `own_notes` are the labels of the footnotes that the text itself defines.

@@ -5,12 +5,12 @@ The name of a file decides its kind. Of programs (`sidebars.js`, `config.ts`) on
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.markdown import paths
 from mdplan.markdown.destinations import FileTree, TargetKind
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, replace
 
 if TYPE_CHECKING:
     from mdplan.data.tree import Path
@@ -25,8 +25,7 @@ EXTERNAL: Final = lazy_pattern(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 TAIL: Final = lazy_pattern(r"[#?].*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NavigationKind:
+class NavigationKind(Struct, kw_only=True):
     """One kind of navigation file.
 
     `names_page` says whether the value at a path may name a page, and `pages_key` the names of keys whose
@@ -49,8 +48,7 @@ class NavigationKind:
     index_names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Navigation:
+class Navigation(Struct):
     """The navigation file at `path`, of a `kind`, whose entries begin in `folder`."""
 
     path: str

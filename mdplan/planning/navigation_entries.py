@@ -1,7 +1,6 @@
 """Update the entries of navigation files: of pages that are renamed, deleted or created."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.data.address import shown
@@ -34,13 +33,13 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import nearest_names
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, Send, either, say
 
 _LINK_ALONE: Final = lazy_pattern(r"\[[^\[\]]*\]\([^()\s]*\)")
 
 
-@dataclass(frozen=True, slots=True)
-class AffectedPage:
+class AffectedPage(Struct):
     """The value at `path`: it names a `page` that is `now` elsewhere, or gone; `change` makes it right."""
 
     path: Path
@@ -272,8 +271,7 @@ def _evident(added: Resolution) -> Resolution:
     return replace(added, is_evidence=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _PageList:
+class _PageList(Struct):
     """A list of pages at `path`, with the `names` that a reader sees for it, and the folders of its pages.
 
     `entries` are the indexes of its entries by what may name one: a title, a page as written, or its path.

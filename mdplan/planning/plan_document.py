@@ -8,10 +8,10 @@ edits gives this plan: whoever writes a document can hash it. So the engine plan
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from mdplan import __version__
 from mdplan.diagnostics import Code, Diagnostic
@@ -31,11 +31,10 @@ from mdplan.plan import (
 from mdplan.reports.base import to_wire
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import sha256_hex
+from mdplan.values import replace
 from mdplan.words import snake_case
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
     from mdplan.markdown.outline import Outline
     from mdplan.planning.build import BuiltFile, ResolvedEdit
 
@@ -267,17 +266,9 @@ def _effect_of_json(entry: Sequence[str]) -> Effect:
     return Effect(section_id=section_id, removed=removed, inserted=inserted, around=around)
 
 
-@cache
-def _reader(shape: Any) -> "TypeAdapter[Any]":  # noqa: ANN401 (any shape)
-    # Who only looks at an empty history reads no plan.
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(shape)
-
-
 def _of_json(shape: Any, value: object) -> Any:  # noqa: ANN401 (a value of any shape)
     """Return what `to_wire` wrote, as a value of `shape`. Raises ValueError."""
-    return _reader(shape).validate_python(_with_field_names(value))
+    return msgspec.convert(_with_field_names(value), shape)
 
 
 def _with_field_names(value: object) -> object:

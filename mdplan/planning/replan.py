@@ -5,7 +5,6 @@ A `Planner` turns a batch into its plan; functions here call it once or twice.
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -24,6 +23,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Lines, Span
 from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
 from mdplan.text.visible import first_few
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, say
 
 Planner: TypeAlias = Callable[[Batch], replay.PlannedBatch | Problems]
@@ -345,8 +345,7 @@ def _changes_of(built: BuiltFile, item: ResolvedEdit) -> _Changes:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Subset:
+class _Subset(Struct):
     """Indexes of the accepted edits, and the file of every edit of the batch."""
 
     kept: Sequence[int]
@@ -399,8 +398,7 @@ UNDO_IS_WHOLE: Final = Diagnostic.invalid(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UndoneFile:
+class UndoneFile(Struct):
     """One file of an undo. `change` is the inverse change, and `source` the text that its edits are of.
 
     `source` is what the transaction left; that of a file which it deleted is empty.

@@ -1,7 +1,6 @@
 """Apply a plan to files as they are now, or say which of them changed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar, overload
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
@@ -15,6 +14,7 @@ from mdplan.planning.results import report_fields
 from mdplan.reports.plan import PlanReport
 from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
+from mdplan.values import Struct
 from mdplan.words import say
 
 Entry = TypeVar("Entry")
@@ -23,8 +23,7 @@ Entry = TypeVar("Entry")
 CACHED_BYTES: Final = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(Struct):
     """A file of a plan as it is now: its hash, None where there is none, and that of what has its new path.
 
     `read` gives its text. Where a plan has many files it is read again each time, and may be another by then.
@@ -40,8 +39,7 @@ class FoundFile:
         return cls(source.sha256 if source else None, lambda: source, renamed_sha256)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class Replay(Struct, kw_only=True):
     """The result of a plan on its bases: the bytes of every file, None for a deleted one, and the diff.
 
     Of many `results` only some are held: another is made of its base when it is asked for. Each is proven by
@@ -137,8 +135,7 @@ def replay(
     return Replay(results=results, sizes=sizes, diff=b"".join(diff))
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedFile:
+class ReplayedFile(Struct):
     """The bytes that a plan makes of one file, None where it is deleted, and the edits that make them."""
 
     result: bytes | None
@@ -208,8 +205,7 @@ def _tampered(change: FileChange) -> Diagnostic:
 # --- A plan together with what it was made of
 
 
-@dataclass(frozen=True, slots=True)
-class PlanSelection:
+class PlanSelection(Struct):
     """A plan; of a subset, also the indexes in the batch that it was asked of."""
 
     plan: Plan
@@ -217,8 +213,7 @@ class PlanSelection:
     rejected: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedBatch:
+class PlannedBatch(Struct):
     """A plan as it was chosen, and the files that it was made of."""
 
     chosen: PlanSelection
@@ -256,8 +251,7 @@ class PlannedBatch:
         return fields | {"accepted": self.chosen.accepted, "rejected": self.chosen.rejected}
 
 
-@dataclass(frozen=True, slots=True)
-class PlanResult:
+class PlanResult(Struct):
     """A report on a new plan, with the exact bytes of its diff and its document; empty for a refusal."""
 
     report: PlanReport

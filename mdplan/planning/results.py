@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +22,7 @@ from mdplan.text.diff import ChangedLines, DiffStat, DiffText, changed_lines, ke
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex, Lines, Position, Span, lines_of, to_lf
 from mdplan.text.source import Source, visible
+from mdplan.values import Struct, replace
 
 if TYPE_CHECKING:
     from mdplan.markdown.tables import TableSource
@@ -63,8 +63,7 @@ def _moved_here(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> Edi
     )
 
 
-@dataclass(frozen=True, slots=True)
-class MappedSection:
+class MappedSection(Struct):
     """The section that an edit made, else the one that it addressed, in the result.
 
     `new_id` is its ID where that is not the one that the edit addressed; `sha256` is its hash, as in stat.

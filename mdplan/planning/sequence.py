@@ -5,7 +5,6 @@ Also edits results again: what is made after the edits of a batch.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Refused, or_problem, or_problems, refuse_if
@@ -27,6 +26,7 @@ from mdplan.requests.batch import Batch
 from mdplan.text.edit import EditList, Overlap, TextEdit, compose
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import EncodeProblem, Source
+from mdplan.values import Struct, replace
 from mdplan.words import say
 
 
@@ -124,8 +124,7 @@ def _with_overlaps(
 # --- The document that earlier edits made, and where parts of the base are in it
 
 
-@dataclass(frozen=True, slots=True)
-class SequentialState:
+class SequentialState(Struct):
     """Result `current` of `edits` on `base`.
 
     `starts` says where headings of the base start in it, by where they started; those that are gone are left

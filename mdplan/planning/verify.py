@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -19,6 +18,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Span
 from mdplan.text.visible import first_few
+from mdplan.values import Struct
 from mdplan.words import either, say
 
 _MOST_LISTED = 5
@@ -360,8 +360,7 @@ def _folded_path(section: Section) -> _FoldedPath:
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct):
     """A row of a table of the base, its line end left away; `place` is 0 for the header, 1 for the dashes."""
 
     line: int
@@ -476,8 +475,7 @@ def find_conflicts(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEd
     return (*by_pair.values(), *in_two_formats)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Conflict:
+class _Conflict(Struct, kw_only=True):
     """Two edits, by their indexes, and why `edit`, which wants `span`, does not go with the `other`."""
 
     edit: int

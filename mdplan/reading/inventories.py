@@ -1,7 +1,6 @@
 """List the code blocks, tables, lists, tasks, anchors, regions and links of a document for a report."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
 from typing import Any, Final, TypeVar
 
 from mdplan.markdown.links import count_links, local_links
@@ -10,6 +9,7 @@ from mdplan.markdown.targets import find_anchors
 from mdplan.reports import stat
 from mdplan.text.lines import Span
 from mdplan.text.visible import escape_for_message, shown_names
+from mdplan.values import asdict
 
 # Finds the links in a span of a document that lead to nothing.
 FindBroken = Callable[[Outline, Span], list[stat.BrokenLink]]

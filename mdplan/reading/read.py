@@ -3,7 +3,6 @@
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -23,6 +22,7 @@ from mdplan.text.lines import LineIndex, Span, lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.visible import counted, escape_for_message, shown_names
+from mdplan.values import Struct
 from mdplan.words import either, say
 
 _CURSOR: Final = lazy_pattern(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
@@ -91,8 +91,7 @@ def _addressed(outline: Outline, first: int, text: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadLocation:
+class ReadLocation(Struct, kw_only=True):
     """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` if there are none).
 
     `section` is the requested one, `own_body` is true if only that part of it was requested.

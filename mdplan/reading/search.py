@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -18,14 +17,14 @@ from mdplan.text.lines import Span
 from mdplan.text.pattern import Pattern, PatternProblem
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.text.visible import shown_names
+from mdplan.values import Struct
 
 _MOST_LINES: Final = 10
 _MOST_TEXT: Final = 200
 _EVERY_KIND: Final = frozenset(NodeKind)
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct):
     """The matches of a search to list: `count` of them, after the first `skipped`."""
 
     skipped: int
@@ -57,8 +56,7 @@ def search_document(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _SectionEnds:
+class _SectionEnds(Struct):
     """The lines that patterns of section starts match, by pattern, the preferred one first."""
 
     starts: Mapping[str, Sequence[int]]

@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,6 +17,7 @@ from mdplan.requests.queries import USUAL_INVENTORIES, StatRequest
 from mdplan.text.lines import Lines, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message, shown_names
+from mdplan.values import Struct, replace
 from mdplan.words import say
 
 # Loaded when it is needed.
@@ -160,8 +160,7 @@ def _depth_below(outline: Outline, section: Section, top: Section) -> int:
     return depth
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(Struct):
     """One page of the list. `area` is the text from its first section to the next page."""
 
     sections: tuple[Section, ...]

@@ -5,7 +5,6 @@ values are omitted, and every string is valid Unicode.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, NoReturn, Self, TypeVar
@@ -13,10 +12,10 @@ from typing import Any, NoReturn, Self, TypeVar
 from mdplan.diagnostics import Diagnostic, Refused, Severity
 from mdplan.field_names import camel_case
 from mdplan.text.source import visible
+from mdplan.values import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, kw_only=True):
     """The part that all reports share. `error` is the first of the `diagnostics` that are errors.
 
     `left_out` says how many entries long lists have lost to keep the report short, by the names of the lists.
@@ -53,7 +52,7 @@ def refusal(shape: type[AnyReport], problems: Sequence[Diagnostic]) -> AnyReport
 
 
 def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
-    """Convert `value` to JSON: dataclasses to objects in camelCase without absent fields, enums to values.
+    """Convert `value` to JSON: records to objects in camelCase without absent fields, enums to values.
 
     >>> to_wire(engine.search({"pattern": "nightly", "file": "guide.md"}))["totalMatches"]
     2
@@ -79,8 +78,8 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
 
 @cache
 def _names(shape: type) -> tuple[tuple[str, str], ...] | None:
-    """Return the names of the fields of a dataclass, each with its wire name; None for another class."""
-    if not is_dataclass(shape):
+    """Return the names of the fields of a Struct, each with its wire name; None for another class."""
+    if not issubclass(shape, Struct):
         return None
-    on_wire = (field.name for field in fields(shape) if field.metadata.get("wire", True))
-    return tuple((name, camel_case(name)) for name in on_wire)
+    off_wire = getattr(shape, "_off_wire", ())
+    return tuple((name, camel_case(name)) for name in shape.__struct_fields__ if name not in off_wire)

@@ -1,16 +1,15 @@
 """The reports of `history` and `recover`."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
 from mdplan.reports.plan import Approved, FileReport, RecoveredTransactions, ReviewReport
+from mdplan.values import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionEntry:
+class TransactionEntry(Struct, kw_only=True):
     """One transaction. `committed_at` is in seconds since the epoch.
 
     `state` is ``committed``, or ``rolled back`` for one that was interrupted and undone by recovery.
@@ -37,16 +36,14 @@ class TransactionEntry:
     approved: Approved | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignFile:
+class ForeignFile(Struct, kw_only=True):
     """A file that the recovery of a foreign transaction would change, and how."""
 
     file: str
     action: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignTransaction:
+class ForeignTransaction(Struct, kw_only=True):
     """A commit that another user or state directory began, and that was interrupted.
 
     `root` names its root, where there are several; `files` are those that `recover` would change if a person
@@ -58,8 +55,7 @@ class ForeignTransaction:
     files: tuple[ForeignFile, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistorySize:
+class HistorySize(Struct, kw_only=True):
     """How many transactions a history has, and how many bytes of old content, as they are stored.
 
     It keeps no more than `most_transactions`, `most_bytes`, and those of the last `most_days`: in each root.
@@ -72,8 +68,7 @@ class HistorySize:
     most_days: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PruneReport(Report):
+class PruneReport(Report, kw_only=True):
     """Of `prune`: how many transactions went, with how many bytes of old content, and what is `kept`.
 
     >>> engine.prune(older_than=30.0).transactions
@@ -85,8 +80,8 @@ class PruneReport(Report):
     kept: HistorySize | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryReport(Report):
+@final
+class HistoryReport(Report, kw_only=True):
     """Of `history`: transactions, the newest first. `more` says that there are older ones.
 
     `kept` is how large the whole history is.
@@ -108,8 +103,7 @@ class HistoryReport(Report):
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoverReport(Report):
+class RecoverReport(Report, kw_only=True):
     """Of `recover`: what was done now, None for nothing. Errors are what still needs a person.
 
     `foreign` are interrupted transactions of others, about which nothing was done.
@@ -127,8 +121,7 @@ class RecoverReport(Report):
 # --- The report of `doctor`.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, kw_only=True):
     """One thing that `doctor` examined: its name, what was found, and what to do about it.
 
     `status` is ``ok``; ``note`` for what works less well than it could; ``problem`` for what stops a commit
@@ -142,8 +135,7 @@ class Check:
     root: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorReport(Report):
+class DoctorReport(Report, kw_only=True):
     """Of `doctor`: every check of every root. Problems are errors of the report as well.
 
     >>> all(check.status in ("ok", "note") for check in engine.doctor().checks)
@@ -156,8 +148,7 @@ class DoctorReport(Report):
 # --- The report of `mdplan check`.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckReport(Report):
+class CheckReport(Report, kw_only=True):
     """Of `check`: how many documents changed, and what the change broke. Lines are those of the new files.
 
     `skipped` are changed documents that cannot be read, each with the reason; they are not among `checked`.

@@ -1,7 +1,6 @@
 """The reports of `validate`, `plan`, `apply` and `undo`, and of reviews and comparisons of plans."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from html import escape
 from typing import Final
 
@@ -9,14 +8,14 @@ from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult, FileChange, MatchResult
 from mdplan.reports.base import Report
+from mdplan.values import Struct, asdict
 
 # How much of a report its `repr` shows: the prefix and 12 digits of the plan ID, and so many files.
 _ID_SHOWN: Final = len("sha256-") + 12
 _FILES_SHOWN: Final = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileReport:
+class FileReport(Struct, kw_only=True):
     """One file of a plan. Line counts are those of the diff.
 
     A file that is created has no `base_sha256`, one that is deleted no `result_sha256`; `new_file` is what a
@@ -51,8 +50,7 @@ class FileReport:
 # --- The reports on reviews: comments on a plan, and the comparison with another plan.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewComment:
+class ReviewComment(Struct, kw_only=True):
     """A comment on an edit, or on lines of a file.
 
     `edit_index` is of the plan that was commented, and `edit` its number as people count; a comment on lines
@@ -71,8 +69,7 @@ class ReviewComment:
     outdated: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedFile:
+class ComparedFile(Struct, kw_only=True):
     """A file that two plans leave in another state. Line counts are those of the diff between the results.
 
     `state` is ``changed`` where both plans have it, else ``only in`` one of them.
@@ -84,8 +81,7 @@ class ComparedFile:
     lines_removed: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanComparison:
+class PlanComparison(Struct, kw_only=True):
     """What the plan `plan_id` does otherwise than the plan `against`, from one result to the other."""
 
     plan_id: str
@@ -96,8 +92,7 @@ class PlanComparison:
     diff_truncated: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewReport:
+class ReviewReport(Struct, kw_only=True):
     """What a person decided about the plan `plan_id`; `verdict` is None where nobody did.
 
     `verdict` is ``approved``, ``rejected`` or ``changes requested``, `decided_at` in seconds since the epoch,
@@ -115,8 +110,7 @@ class ReviewReport:
     comparison: PlanComparison | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class PlanReport(Report):
+class PlanReport(Report, kw_only=True):
     """Of `validate` and `plan`. Nothing was written.
 
     `accepted` and `rejected` are indexes of the batch that a subset was asked of; the edits of the report are
@@ -175,8 +169,7 @@ class PlanReport(Report):
         return report_html(repr(self), self.diff or "", [str(each) for each in self.warnings])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Struct, kw_only=True):
     """What one transaction committed. `committed_at` is in seconds since the epoch.
 
     `cas` is weak where a late write by others could go unseen; a receipt of an earlier call has none.
@@ -190,8 +183,7 @@ class Receipt:
     cas: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveredTransactions:
+class RecoveredTransactions(Struct, kw_only=True):
     """What recovery did about commits that were interrupted.
 
     `rolled_back` are transactions that were undone, `finished` those that were committed and are cleaned up
@@ -203,8 +195,7 @@ class RecoveredTransactions:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineShift:
+class LineShift(Struct, kw_only=True):
     """Lines of a base that are still there: what was line n is now line n + `shift`.
 
     Lines are 1-based and inclusive.
@@ -215,8 +206,7 @@ class LineShift:
     shift: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextBlock:
+class ContextBlock(Struct, kw_only=True):
     """Text of whole lines of a result; their numbers are 1-based and inclusive.
 
     Where context is cut short, the last block may end inside its last line.
@@ -227,8 +217,7 @@ class ContextBlock:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenFile:
+class WrittenFile(Struct, kw_only=True):
     """One file that was just written: what the next edit of it needs to know.
 
     `line_map` says where the lines of the base are now: ranges in order, and lines of the base in none of
@@ -244,8 +233,7 @@ class WrittenFile:
     context_truncated: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approved:
+class Approved(Struct, kw_only=True):
     """Who approved a plan, when (in seconds since the epoch), and what they said.
 
     `channel` is the way: ``page``, ``terminal``, ``command line``, ``chat form``, ``chat app``, or ``app``
@@ -259,8 +247,7 @@ class Approved:
     overrides: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoneTransaction:
+class UndoneTransaction(Struct, kw_only=True):
     """The transaction that an undo takes back, who committed it, and when (in seconds since the epoch)."""
 
     transaction: str
@@ -268,8 +255,7 @@ class UndoneTransaction:
     committed_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ApplyReport(PlanReport):
+class ApplyReport(PlanReport, kw_only=True):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 
     With `rebased` the files had changed, and the same edits were planned on them again. `written` is of the
@@ -296,11 +282,10 @@ class ApplyReport(PlanReport):
 
 def as_apply_report(report: PlanReport) -> ApplyReport:
     """`report` in the form that `apply` and `undo` return; nothing was committed."""
-    return ApplyReport(**{field.name: getattr(report, field.name) for field in fields(report)})
+    return ApplyReport(**asdict(report))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonReport(Report):
+class ComparisonReport(Report, kw_only=True):
     """Of `compare`: what one plan does otherwise than another.
 
     >>> first = engine.plan({"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New"}]})

@@ -1,15 +1,14 @@
 """The reports of `read` and `search`: content with the hashes that guard an edit of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
+from mdplan.values import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutlineRow:
+class OutlineRow(Struct, kw_only=True):
     """One section of what was left out. Lines are 1-based and inclusive."""
 
     section_id: str
@@ -18,8 +17,7 @@ class OutlineRow:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadResult:
+class ReadResult(Struct, kw_only=True):
     """One place that was read: `content` is the text of the lines `start_line` to `end_line`, inclusive.
 
     Where `end_line` is less than `start_line` there is no text. `content_exact` is false where bytes that are
@@ -49,8 +47,7 @@ class ReadResult:
     problem: Diagnostic | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadReport(Report):
+class ReadReport(Report, kw_only=True):
     """Of `read`: one result a target, in their order. `ok` says that all of them were read.
 
     >>> report = engine.read({"file": "guide.md", "codeBlock": {"language": "sh"}})
@@ -61,8 +58,7 @@ class ReadReport(Report):
     results: tuple[ReadResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchHit:
+class SearchHit(Struct, kw_only=True):
     """One match: its first line and column (1-based, code points) and that line, cut at 200 characters.
 
     `address` is the line with its hash, ``12:a3f``, if that was asked for. `key` is the innermost key or item
@@ -86,8 +82,7 @@ class SearchHit:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchGroup:
+class SearchGroup(Struct, kw_only=True):
     """Matches in the own body of one section; `end_line` is where that section ends, subsections included.
 
     `level` is 0 for the text before the first heading, and for plain text.
@@ -101,8 +96,7 @@ class SearchGroup:
     hits: tuple[SearchHit, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchedFile:
+class SearchedFile(Struct, kw_only=True):
     """One file with matches. `matches` is their exact number; `groups` may have less of them.
 
     `front_matter` has the values that were asked about, by their keys.
@@ -116,8 +110,7 @@ class SearchedFile:
     front_matter: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchReport(Report):
+class SearchReport(Report, kw_only=True):
     """Of `search`. The totals are exact, also where `truncated` says that hits are omitted.
 
     `total_files` are those with matches. `warnings` are of files that could not be searched.

@@ -1,15 +1,15 @@
 """The report of `stat`: the structure of a document, or of a folder."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import ClassVar
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
 from mdplan.text.lines import Lines
+from mdplan.values import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SectionEntry:
+class SectionEntry(Struct, kw_only=True):
     """One section. Lines are 1-based and inclusive; `tokens` is an estimate: characters / 4.
 
     `duplicate_of` is the ID of the first section of the same canonical path. `nested` is true for a heading
@@ -30,11 +30,12 @@ class SectionEntry:
     duplicate_of: str | None = None
     nested: bool | None = None
     # Whether no other section has this heading, which then names it.
-    has_own_heading: bool = field(default=False, metadata={"wire": False})
+    has_own_heading: bool = False
+
+    _off_wire: ClassVar = frozenset({"has_own_heading"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeBlockEntry:
+class CodeBlockEntry(Struct, kw_only=True):
     """One code block. `index` is 0-based over fenced blocks of every depth; indented ones have none."""
 
     start_line: int
@@ -45,8 +46,7 @@ class CodeBlockEntry:
     section_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableEntry:
+class TableEntry(Struct, kw_only=True):
     """One table: its index (0-based), lines, header cells as inline Markdown, and number of body rows."""
 
     index: int
@@ -57,8 +57,7 @@ class TableEntry:
     section_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListEntry:
+class ListEntry(Struct, kw_only=True):
     """One list in no other list: its index (0-based), lines, marker (`-`, `1.`) and number of items."""
 
     index: int
@@ -69,16 +68,14 @@ class ListEntry:
     section_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskCounts:
+class TaskCounts(Struct, kw_only=True):
     """Task list items."""
 
     total: int
     done: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnchorEntry:
+class AnchorEntry(Struct, kw_only=True):
     """A place that ``#id`` links to: made from a heading, or explicit in HTML."""
 
     id: str
@@ -86,8 +83,7 @@ class AnchorEntry:
     explicit: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionEntry:
+class RegionEntry(Struct, kw_only=True):
     """Text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``; the lines are those of the markers.
 
     A marker without its other half has its own line alone, and is no region yet.
@@ -98,16 +94,14 @@ class RegionEntry:
     end_line: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenLink:
+class BrokenLink(Struct, kw_only=True):
     """A link of a file that leads to nothing: ``#fragment``, ``[^footnote]``, or a path as it is written."""
 
     line: int
     target: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkCounts:
+class LinkCounts(Struct, kw_only=True):
     """Links by kind, and those that resolve to nothing: in the same file, or if asked in any."""
 
     inline: int
@@ -120,8 +114,7 @@ class LinkCounts:
     broken: tuple[BrokenLink, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontMatterEntry:
+class FrontMatterEntry(Struct, kw_only=True):
     """Front matter: its format (yaml, toml, json), lines with fences, and top-level keys that can be read."""
 
     format: str
@@ -130,8 +123,7 @@ class FrontMatterEntry:
     keys: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRow:
+class FileRow(Struct, kw_only=True):
     """One file of a folder: enough to find one's way. `problem` is why it could not be read.
 
     `broken_links` are there if asked for; `total_broken_links` where there are more than are listed.
@@ -151,8 +143,7 @@ class FileRow:
 # --- Entries for the parts of data files and plain text; lines are 1-based and inclusive.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniKeyEntry:
+class IniKeyEntry(Struct, kw_only=True):
     """One key of an INI file and its line; `end_line` where its value goes on in other lines."""
 
     key: str
@@ -160,8 +151,7 @@ class IniKeyEntry:
     end_line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IniSectionEntry:
+class IniSectionEntry(Struct, kw_only=True):
     """One section of an INI file, from its header on; the one before the first header has no `name`.
 
     Brief entries have neither `section_sha256` nor `keys`.
@@ -174,8 +164,7 @@ class IniSectionEntry:
     keys: tuple[IniKeyEntry, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyEntry:
+class KeyEntry(Struct, kw_only=True):
     """One key or item of a YAML, JSON or TOML file: its address, as edits take it, and its lines.
 
     `items` counts the entries of a list or map. `sha256` is the hash of its text; brief entries have none.
@@ -188,8 +177,7 @@ class KeyEntry:
     sha256: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextSectionEntry:
+class TextSectionEntry(Struct, kw_only=True):
     """One section of plain text: from a line that is its `marker`, a name in brackets, to the next one."""
 
     marker: str
@@ -197,8 +185,7 @@ class TextSectionEntry:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentBlockEntry:
+class CommentBlockEntry(Struct, kw_only=True):
     """Successive lines that begin with the comment sign `prefix`."""
 
     prefix: str
@@ -206,8 +193,7 @@ class CommentBlockEntry:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatReport(Report):
+class StatReport(Report, kw_only=True):
     """Of `stat`: the structure of one file, or one row a file of a folder or glob; never content.
 
     `next_cursor` is there when more sections, or rows, follow. Inventories (code blocks and what follows)

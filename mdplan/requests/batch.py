@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import (
     TYPE_CHECKING,
@@ -26,6 +26,7 @@ from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import FileEffect, Operation, WireModel, fold_match_options
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent, one_line, plain_text
 from mdplan.requests.spellings import SPELLINGS, meant_operations, op_of, operation_named
+from mdplan.values import Struct, replace
 from mdplan.words import Argument, Meaning, Option, Text, either, say
 
 # Few batches contain a diff.
@@ -477,8 +478,7 @@ def _read_edit(edit: object, index: int, scope_reader: ReferenceScopeReader) -> 
 Model: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(Struct):
     """A field of a model: the types that it may have, and what it is for."""
 
     types: tuple[Any, ...]

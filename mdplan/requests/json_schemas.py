@@ -1,11 +1,10 @@
-"""JSON Schemas of what goes in and what comes out, made from the models and dataclasses themselves.
+"""JSON Schemas of what goes in and what comes out, made from the models and Structs themselves.
 
 They describe the wire in its plain form: what the request reader folds (synonyms, snake_case, null for
 absent) is accepted, but no one should send it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
@@ -22,6 +21,7 @@ from mdplan.requests.batch import Batch, FileEdits
 from mdplan.requests.schemas import DIALECT, Schema, prose, tidied
 from mdplan.requests.spellings import SPELLINGS
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct
 
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _SHA256: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
@@ -153,20 +153,20 @@ def report_schema(shape: type[Report]) -> Schema:
 
 
 def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401 (a type, or what annotates as one)
-    """Schema of values of a type that reports are made of; dataclasses and enums go into `definitions`."""
+    """Schema of values of a type that reports are made of; Structs and enums go into `definitions`."""
     kind = getattr(kind, "__supertype__", kind)
     if kind is Any:
         return {}
     if kind in _SCALARS:
         return {"type": _SCALARS[kind]}
-    if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, Enum)):
+    if isinstance(kind, type) and issubclass(kind, Struct | Enum):
         if kind.__name__ not in definitions:
-            made = _of_enum(kind) if issubclass(kind, Enum) else _of_dataclass(kind, definitions)
+            made = _of_enum(kind) if issubclass(kind, Enum) else _of_struct(kind, definitions)
             definitions[kind.__name__] = made
         return {"$ref": f"#/$defs/{kind.__name__}"}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        # What is absent is omitted; what was stored of a dataclass comes back as a mapping like it.
+        # What is absent is omitted; what was stored of a Struct comes back as a mapping like it.
         return _of_type(next(argument for argument in arguments if argument is not NoneType), definitions)
     if origin is tuple and arguments[1:] == (Ellipsis,):
         return {"type": "array", "items": _of_type(arguments[0], definitions)}
@@ -175,9 +175,10 @@ def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN4
     return {"type": "object", "additionalProperties": _of_type(arguments[1], definitions)}
 
 
-def _of_dataclass(kind: type[Any], definitions: dict[str, Schema]) -> Schema:
+def _of_struct(kind: type[Struct], definitions: dict[str, Schema]) -> Schema:
     hints = get_type_hints(kind)
-    names = {field.name: to_camel(field.name) for field in fields(kind) if field.metadata.get("wire", True)}
+    off_wire = getattr(kind, "_off_wire", ())
+    names = {name: to_camel(name) for name in kind.__struct_fields__ if name not in off_wire}
     properties = {wire: _of_type(hints[name], definitions) for name, wire in names.items()}
     may_be_absent = {name for name in names if NoneType in get_args(hints[name])} | {"hint"}
     required = [wire for name, wire in names.items() if name not in may_be_absent]

@@ -6,11 +6,11 @@ The spellings are from versions in which front matter, INI files and previews ha
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
 from mdplan.operations import IMPLIED, OPERATIONS
+from mdplan.values import Struct, field
 
 # Names of operations are read by commands that load no model.
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 Fields = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(Struct):
     """The operation `op` that is meant, and the function that makes its fields of those that the caller sent.
 
     `fixed` are fields, by their wire names, to which the spelling gives a value: callers cannot.

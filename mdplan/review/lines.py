@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
 from typing import Any, Final, NamedTuple
@@ -19,6 +18,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, visible
+from mdplan.values import Struct
 
 # --- Which edit of a batch made which text edit of a plan
 #
@@ -37,8 +37,7 @@ class EditedLines(NamedTuple):
     edit: int
 
 
-@dataclass(frozen=True, slots=True)
-class EditPlaces:
+class EditPlaces(Struct):
     """Who made each text edit of a file: `owners`, ascending; no one where the engine did.
 
     `claimed` are places in the base, `written` in the result, both sorted; they tell several owners of one
@@ -50,8 +49,7 @@ class EditPlaces:
     written: Sequence[EditedLines] = ()
 
 
-@dataclass(frozen=True)
-class FileSides:
+class FileSides(Struct, dict=True):
     """`change` of a plan, and the `base` that its text edits are of (no text where the file is created)."""
 
     change: FileChange
@@ -118,8 +116,7 @@ class FileSides:
         return Outline(source, document_format(change.new_path or change.path, source.text, change.format))
 
 
-@dataclass(frozen=True)
-class LinePlaces:
+class LinePlaces(Struct, dict=True):
     """The text edits of `sides`, and who made them. Places of lines are bytes of the UTF-8 view."""
 
     sides: FileSides
@@ -195,8 +192,7 @@ class LinePlaces:
         return starts, [start + len(edit.new) for start, edit in zip(starts, edits, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
+class _Places(Struct):
     """Sorted places of edits, as bytes. `latest` is the greatest end of each place and those before it."""
 
     places: Sequence[EditedLines]
@@ -407,8 +403,7 @@ _WORD: Final = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedText:
+class MarkedText(Struct):
     """Part of a line; `changed` says that it has no counterpart on the other side."""
 
     text: str

@@ -6,7 +6,6 @@ them. Unknown bytes of a file are in them as ``\xNN``, so every text is valid Un
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
 from typing import Any, Final
@@ -26,6 +25,7 @@ from mdplan.review.lines import (
 )
 from mdplan.text.diff import Hunk
 from mdplan.text.source import visible
+from mdplan.values import Struct, replace
 
 
 class ChangeKind(StrEnum):
@@ -38,8 +38,7 @@ class ChangeKind(StrEnum):
     UNCHANGED = "unchanged"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewedEdit:
+class ReviewedEdit(Struct, kw_only=True):
     """One edit of the batch. `index` is 0-based through the whole batch.
 
     `place` is its target in words, as its author named it. `requested` is the edit as the plan keeps it,
@@ -54,8 +53,7 @@ class ReviewedEdit:
     files: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewedFile:
+class ReviewedFile(Struct, kw_only=True):
     """One file of a plan in short. `index` is its position in the plan, `edits` are indexes of edits.
 
     Line counts are those of the diff. `references_updated` counts links that the engine rewrites besides.
@@ -73,8 +71,7 @@ class ReviewedFile:
     edits: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanReview:
+class PlanReview(Struct, kw_only=True):
     """A plan without the text of its files, which `review_file` gives for one at a time.
 
     `warnings` are all of the plan, those of its edits first. `undoes` is the transaction that it takes back;
@@ -111,8 +108,7 @@ class PlanReview:
         return tuple(file for file in self.files if file.kind is not ChangeKind.UNCHANGED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewedLine:
+class ReviewedLine(Struct, kw_only=True):
     """One line of a hunk. `sign` is a blank, ``-`` or ``+``; `pieces` joined are its text.
 
     `line_end` is LF, CRLF, or nothing for a last line without one; a CR alone is part of the text, as diffs
@@ -135,8 +131,7 @@ class ReviewedLine:
         return "".join(piece.text for piece in self.pieces)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewedHunk:
+class ReviewedHunk(Struct, kw_only=True):
     """Changed lines with those around them; numbers as in a unified diff.
 
     `section` is the heading path of the first changed line, in the result, or in the base where it was only
@@ -154,8 +149,7 @@ class ReviewedHunk:
     lines: tuple[ReviewedLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct):
     """Unchanged lines of the result that no hunk shows: `start` to `end`, both counted from 1.
 
     In the base each of them has a number that is less by `shift`. A gap without lines ends before it starts.
@@ -171,8 +165,7 @@ class Gap:
         return self.end - self.start + 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileReview:
+class FileReview(Struct, kw_only=True):
     """One file of a plan with its text. `notes` say in words what the lines do not show.
 
     `gaps` are the lines before each hunk, and those after the last one. The notes are changes of line ends,
@@ -185,8 +178,7 @@ class FileReview:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SectionSide:
+class SectionSide(Struct):
     """A section before or after: its heading path, and its whole text with the line ends of the file.
 
     The text before the first heading has an empty path.
@@ -196,8 +188,7 @@ class SectionSide:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TouchedSection:
+class TouchedSection(Struct, kw_only=True):
     """The section that an edit touches. A side is None where there is no such section: it is new, or goes."""
 
     before: SectionSide | None
@@ -468,8 +459,7 @@ _LEAST_LETTERS: Final = 20
 _MOST_PLACES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class MovedLines:
+class MovedLines(Struct):
     """By the line number on one side, the number on the other: `to` of removed lines, `origin` of added."""
 
     to: Mapping[int, int]
@@ -540,8 +530,7 @@ def _is_moved(lines: Sequence[ReviewedLine], movers: frozenset[int]) -> bool:
 # --- Search in the lines that a plan shows
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLine:
+class FoundLine(Struct):
     """A line of the diff of a file that has the text. `sign` is a blank, ``-`` or ``+``.
 
     `number` is its line number on the new side; on the old side where it is removed. The text that was

@@ -5,7 +5,6 @@ or manifest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, Final
 from urllib.parse import quote
@@ -14,6 +13,7 @@ from mdplan import __version__
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.text.source import visible
 from mdplan.text.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
+from mdplan.values import Struct
 from mdplan.words import ShellWords
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -29,8 +29,7 @@ WOULD_CHANGE: Final = "WOULD_CHANGE"
 MOST_FIXES: Final = 5000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(Struct, kw_only=True):
     """The lines `first` to `last` of the file `file`, 1-based, get the text `new` in place of `old`.
 
     Both texts have their line ends; lines end at LF alone. Lines that are inserted come with the line before

@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
@@ -29,6 +28,7 @@ from mdplan.storage.lock import RootLock
 from mdplan.storage.neighbours import StagedPlace
 from mdplan.storage.recovery import RootState
 from mdplan.storage.store import TRANSACTION, FileEntry, NewTransaction, Record, State, Traits
+from mdplan.values import Struct, replace
 from mdplan.words import say
 
 # "strong" where two files can change places in one step, from which the last-moment write of another program
@@ -42,8 +42,7 @@ _MOST_FILES_LEFT: Final = 128
 SwapStrength = Literal["strong", "weak"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitResult:
+class CommitResult(Struct, kw_only=True):
     """The result of a successful commit.
 
     `cas` is `weak` where another program's write in the microseconds before a replacement could be lost.
@@ -101,8 +100,7 @@ class LaterContent(NamedTuple):
     make: Callable[[], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class StagedFile:
+class StagedFile(Struct):
     """One file of a commit: its name, and the hex digests of its base and of `result`.
 
     Without a base it is created and must not exist; without a result it is deleted. A created file gets the
@@ -113,11 +111,11 @@ class StagedFile:
 
     name: FileName
     base_sha256: str | None
-    result: bytes | LaterContent | None = field(repr=False)
+    result: bytes | LaterContent | None
     result_sha256: str | None
     like: FileName | None = None
     restores: bool = False
-    base: bytes | None = field(default=None, repr=False)
+    base: bytes | None = None
 
     def __post_init__(self) -> None:
         assert (self.result is None) is (self.result_sha256 is None), "a result and its digest go together"
@@ -267,8 +265,7 @@ class TemplateFile(NamedTuple):
     status: os.stat_result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedTarget:
+class StagedTarget(Struct, kw_only=True):
     """A file of a commit where it was found. `status` is that of its base, None where there is none.
 
     A new file is made like `template`; without one it becomes an ordinary file of the user. `exchanges` says

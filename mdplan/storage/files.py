@@ -6,13 +6,13 @@ import re
 import stat
 import sys
 import unicodedata
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, of_error
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import has_hidden, visible
+from mdplan.values import Struct
 from mdplan.words import Step, either, say
 
 if TYPE_CHECKING:
@@ -39,11 +39,10 @@ _HASHED_AT_ONCE: Final = 1 << 20
 MAX_IMAGE_BYTES: Final = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class FileBytes:
+class FileBytes(Struct):
     """The bytes of a file, and its status just before they were read."""
 
-    data: bytes = field(repr=False)
+    data: bytes
     status: os.stat_result
 
 
@@ -88,11 +87,10 @@ def read_regular_file(
     return _size_problem(len(data), shown, max_bytes) or FileBytes(data, status)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownContent:
+class KnownContent(Struct):
     """Bytes that are held, and their SHA-256: to compare a file with them costs less than to hash it."""
 
-    data: bytes = field(repr=False)
+    data: bytes
     sha256: str
 
 
@@ -282,8 +280,7 @@ _DEVICES: Final = frozenset(
 _ORDINARY: Final = lazy_pattern(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9_-])?")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class FileName:
+class FileName(Struct, order=True):
     """A file below a root, by names that passed the rules; `str()` of it is what a caller writes.
 
     `root` is the root's name, empty where the workspace has one root. `path` is relative, with `/` between
@@ -387,8 +384,7 @@ def _refused(path: str, reason: str, hint: str = "", code: Code = Code.PATH_INVA
 _GLOBS_SHOWN: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct):
     """The globs of `--allow` and `--deny`: a file must match one that allows, if any, and none that denies.
 
     Of several globs that match, the last decides, so `!` makes exceptions. Letters with accents match however

@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -28,6 +27,7 @@ from mdplan.storage.root import Root
 from mdplan.storage.store import TRANSACTION, FileEntry, Record, State, Store
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
+from mdplan.values import Struct
 from mdplan.words import Run, say
 
 _MAX_NOTE_BYTES: Final = 1 << 25
@@ -46,8 +46,7 @@ class FoundContents(NamedTuple):
     aside: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedPlace:
+class StagedPlace(Struct, kw_only=True):
     """A file of a transaction, in its open folder.
 
     `leaf` is its name and `shown` its path for messages. Besides it, `temporary` holds the result until that

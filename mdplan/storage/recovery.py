@@ -8,9 +8,10 @@ import errno
 import os
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final, Literal, NamedTuple
+
+import msgspec
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage import neighbours
@@ -21,11 +22,11 @@ from mdplan.storage.lock import RootLock, is_locked
 from mdplan.storage.neighbours import FoundContents, StagedPlace
 from mdplan.storage.root import Root
 from mdplan.storage.store import FileEntry, Record, State, Store
+from mdplan.values import Struct, field, replace
 from mdplan.words import say
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryResult:
+class RecoveryResult(Struct):
     """The result of a recovery: the IDs of transactions that it rolled back or finished.
 
     `files` are the restored paths. Errors among the `problems` need a person; the others are information.
@@ -131,8 +132,7 @@ def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) 
 Keep = Literal["current", "base"]
 
 
-@dataclass(slots=True)
-class _Findings:
+class _Findings(msgspec.Struct):
     rolled_back: list[str] = field(default_factory=list)
     finished: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)

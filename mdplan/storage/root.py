@@ -4,7 +4,6 @@ import errno
 import os
 import posixpath
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -12,6 +11,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import FileSystem, of_error, storage_errors
 from mdplan.text.visible import visible
+from mdplan.values import Struct, replace
 from mdplan.words import Step, either, say
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ Found = TypeVar("Found")
 LET_THROUGH: Final = say("{--allow} and {--deny} say which may be read or written")
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct):
     """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
 
     A path of a caller, plan or note becomes a `FileName` by `locate`, which checks it once, so that none
@@ -38,7 +37,7 @@ class Root:
     given: str
     descriptor: int
     scope: files.Scope
-    filesystem: FileSystem = field(repr=False)
+    filesystem: FileSystem
     private: tuple[int, int] | None = None
 
     @staticmethod

@@ -18,7 +18,6 @@ import threading
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple
 
@@ -26,6 +25,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused, of_error
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, RootFolder, UnsafeFolderError
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, astuple
 
 DATABASE: Final = "store.sqlite3"
 BUSY_SECONDS: Final = 30.0
@@ -48,8 +48,7 @@ class State(StrEnum):
     CONFLICT = "conflict"
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry:
+class FileEntry(Struct):
     """One file of a transaction, by its path below the root.
 
     `base` and `result` are the SHA-256 digests of its content before and after, None where the file is not
@@ -68,8 +67,7 @@ class FileEntry:
         return max(self.base_bytes, self.result_bytes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, kw_only=True):
     """What a transaction changes. The entries are in the order of the batch.
 
     `made_folders` are made before the files, the outer first; `removed_folders` are removed after the commit
@@ -86,8 +84,7 @@ class Record:
     noted: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
+class Transaction(Struct, kw_only=True):
     """A transaction that is complete, whose `record` says what it changed. `note` is the engine's.
 
     It is `undoable` when it was committed and the store has the old content of every file.
@@ -95,7 +92,7 @@ class Transaction:
 
     record: Record
     state: Literal["committed", "rolled back"]
-    note: dict[str, Any] = field(repr=False)
+    note: dict[str, Any]
     undoable: bool
 
     @property
@@ -121,8 +118,7 @@ class StoreSize(NamedTuple):
     file_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class NewTransaction:
+class NewTransaction(Struct):
     """A transaction that is being put into the `database`."""
 
     database: sqlite3.Connection

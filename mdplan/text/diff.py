@@ -9,7 +9,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate, groupby
@@ -19,6 +18,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import ByteEdit, Source
+from mdplan.values import Struct
 
 _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
 _NOWHERE: Final = b"/dev/null"
@@ -27,8 +27,7 @@ _SPECIAL_OR_BLANK: Final = lazy_pattern(rb'[\x00-\x20"\\\x7f]')
 _ESCAPES: Final = dict(zip(b'\a\b\t\n\v\f\r"\\', b'abtnvfr"\\', strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct):
     """Changed lines with the unchanged ones around them.
 
     Starts are 1-based line numbers in base and result; with a count of 0 the number of the line before.
@@ -48,8 +47,7 @@ class Hunk:
         return header + b"".join(self.lines)
 
 
-@dataclass(frozen=True, slots=True)
-class DiffStat:
+class DiffStat(Struct):
     """Number of lines that a diff adds and removes; a changed line counts for both."""
 
     added: int
@@ -65,8 +63,7 @@ class DiffStat:
         return cls(added, removed)
 
 
-@dataclass(frozen=True, slots=True)
-class DiffText:
+class DiffText(Struct):
     """A diff as valid Unicode; `exact` when it encodes back to the same bytes, as UTF-8."""
 
     text: str
@@ -477,8 +474,7 @@ def _compare(old: list[Line], new: list[Line], gap: ChangedLines) -> Iterator[Ch
 # --- The drift of a text, by which edits are rebased.
 
 
-@dataclass(frozen=True)
-class LineDrift:
+class LineDrift(Struct, dict=True):
     """The lines in which a text differs from what it became. A newline belongs to its line.
 
     `blocks` are 0-based, half-open and in order; the lines outside them are the same.

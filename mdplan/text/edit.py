@@ -2,16 +2,15 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Self
 
 from mdplan.text.lines import BY_PLACE, Span
+from mdplan.values import Struct
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TextEdit:
+class TextEdit(Struct, order=True):
     """Replace `span` of the base text by `new_text`."""
 
     span: Span
@@ -28,16 +27,14 @@ class TextEdit:
         return cls(span, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(Struct):
     """Two edits of the same code points, by their indexes in the given sequence."""
 
     first: int
     second: int
 
 
-@dataclass(frozen=True)
-class EditList:
+class EditList(Struct, dict=True):
     """Edits of one text. Invariant: sorted by span and pairwise disjoint; build it with `of`.
 
     Several insertions at one offset keep the order in which they were given, and are before a
@@ -135,8 +132,7 @@ class EditList:
 # --- Composing two edit lists.
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct):
     """Part of a text: kept from ``[start, end)`` of the base, or new."""
 
     start: int

@@ -6,7 +6,6 @@ A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, sectio
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, pairwise
@@ -14,15 +13,14 @@ from operator import add, attrgetter
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct
 
 _LINE_END = lazy_pattern(r"\r\n?|\n")
 
 # --- Spans and positions: offsets inside the core, lines and columns at its edges.
 
 
-# Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
-@dataclass(slots=True, unsafe_hash=True, order=True)
-class Span:
+class Span(Struct, order=True):
     """Half-open range ``[start, end)`` of code points in the text of one `Source`.
 
     Invariant: ``0 <= start <= end``.
@@ -47,8 +45,7 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(Struct, order=True):
     """Place of a code point for people: `line` and `col` are 1-based, columns count code points."""
 
     line: int
@@ -169,16 +166,14 @@ class LineIndex:
 BY_PLACE: Final = attrgetter("start", "end")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lines:
+class Lines(Struct, kw_only=True):
     """Whole lines, 1-based and inclusive."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearMiss:
+class NearMiss(Struct, kw_only=True):
     """A place that is nearly what was asked for. Lines and columns are 1-based, `end_line` is inclusive.
 
     `differs` names what differs, where, and what is there: ``dashes (U+2013, not U+002D) at column 9``.

@@ -6,7 +6,6 @@ This is for hints, never for edits.
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from heapq import heappop, heappush, merge
 from itertools import accumulate, islice
@@ -14,6 +13,7 @@ from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, NearMiss, Span, common_edges, common_start
+from mdplan.values import Struct, replace
 
 _MOST_SHOWN: Final = 3
 _KINDS_SHOWN: Final = 4
@@ -22,8 +22,7 @@ _ESCAPE: Final = lazy_pattern(r"\\([nt])")
 _ESCAPED: Final = {"n": "\n", "t": "\t"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchTerm:
+class SearchTerm(Struct, kw_only=True):
     """A `text` with LF newlines that was not found.
 
     With `whole_lines` it is whole lines, else any text. `addressed` is where it should be; the search starts
@@ -91,8 +90,7 @@ def describe_near_misses(near: Sequence[NearMiss]) -> str:
     return f"nearest: {'; '.join(map(_describe, near))}" if near else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct):
     """A place, what differs there in words, and in how many places or characters."""
 
     span: Span
@@ -145,8 +143,7 @@ def _near_miss(lines: LineIndex, wanted: SearchTerm, place: _Place, remark: str)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct):
     """One difference, at `offset` of the text. `detail` says what is there, and what is not."""
 
     kind: str
@@ -209,8 +206,7 @@ class Dropped(StrEnum):
 _DASH_AND_MARKUP: Final = frozenset({Dropped.DASH, Dropped.MARKUP})
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarSpan:
+class SimilarSpan(Struct):
     """A `span` that differs from the search term in about `errors` characters, the first at `offset`."""
 
     span: Span
@@ -700,8 +696,7 @@ _MOST_SIMILAR_PLACES: Final = 3
 _MOST_SEARCHES: Final = 8
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class SimilarMatch:
+class SimilarMatch(Struct, order=True):
     """A `span` of a text, and the least number of characters to change, add or drop in it."""
 
     span: Span

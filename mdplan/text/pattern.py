@@ -6,7 +6,6 @@ Regular expressions are those of the `regex` package with V0 semantics, which ar
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
+from mdplan.values import Struct
 
 if TYPE_CHECKING:
     import regex
@@ -37,24 +37,21 @@ class PatternFailure(StrEnum):
     TOO_MANY = "too many"
 
 
-@dataclass(frozen=True, slots=True)
-class PatternProblem:
+class PatternProblem(Struct):
     """A pattern that cannot be used, and the reason in words."""
 
     failure: PatternFailure
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PatternMatch:
+class PatternMatch(Struct):
     """One match; `match` is None for a literal pattern."""
 
     span: Span
     match: "regex.Match[str] | None" = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class Pattern(Struct, kw_only=True):
     """A pattern. With `multiline`, ``^`` and ``$`` match at lines; with `dot_all`, a dot matches LF."""
 
     text: str

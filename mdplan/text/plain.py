@@ -1,12 +1,12 @@
 """Outline plain text: sections by marker lines, blocks of comments, groups of blank lines."""
 
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
+from mdplan.values import Struct
 
 _MARKER: Final = lazy_pattern(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
 
@@ -14,8 +14,7 @@ _MARKER: Final = lazy_pattern(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
 _COMMENT: Final = lazy_pattern(r"[ \t]*(#|;|//|--(?=[ \t]))")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkedSection:
+class MarkedSection(Struct, kw_only=True):
     """From a line that is a name in brackets to the line before the next one; 1-based and inclusive."""
 
     marker: str
@@ -23,8 +22,7 @@ class MarkedSection:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentBlock:
+class CommentBlock(Struct, kw_only=True):
     """Successive lines that begin with the same comment marker, `prefix`, indented or not."""
 
     prefix: str
@@ -32,8 +30,7 @@ class CommentBlock:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlankLines:
+class BlankLines(Struct, kw_only=True):
     """Successive blank lines."""
 
     first_line: int

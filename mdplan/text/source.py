@@ -8,7 +8,6 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, to_lf
+from mdplan.values import Struct
 
 if TYPE_CHECKING:
     from mdplan.text.edit import EditList
@@ -46,16 +46,14 @@ class DecodeFailure(StrEnum):
 _INVALID_BYTE: Final = lazy_pattern("[\udc80-\udcff]")
 
 
-@dataclass(frozen=True, slots=True)
-class DecodeProblem:
+class DecodeProblem(Struct):
     """Bytes that could not become a `Source`, and the reason in words."""
 
     failure: DecodeFailure
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class EncodeProblem:
+class EncodeProblem(Struct):
     """New text that the encoding of its file cannot hold.
 
     `character` is the first one that does not fit; None when the file's encoding itself is unknown.
@@ -66,16 +64,15 @@ class EncodeProblem:
     character: str | None
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, dict=True):
     """Decoded text of one file and its bytes.
 
     `text` is without the byte order mark. Bytes that are not valid in `encoding` are in it as lone
     surrogates (PEP 383) and are counted by `invalid_bytes`. `sha256` is the hex digest of `data`.
     """
 
-    data: bytes = field(repr=False)
-    text: str = field(repr=False)
+    data: bytes
+    text: str
     encoding: str
     bom: bytes
     sha256: str
@@ -185,8 +182,7 @@ class Source:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ByteEdit:
+class ByteEdit(Struct):
     """Replace the bytes ``[start, end)`` of a base by `new`."""
 
     start: int

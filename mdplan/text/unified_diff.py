@@ -8,13 +8,13 @@ of a diff end at LF only.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
+from mdplan.values import Struct
 
 if TYPE_CHECKING:
     from unidiff.patch import Hunk, PatchedFile
@@ -33,24 +33,21 @@ _ESCAPE: Final = lazy_pattern(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class NotADiff:
+class NotADiff(Struct):
     """Why a text cannot be read as a unified diff, and what to do about it."""
 
     reason: str
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(Struct):
     """One line of a hunk: `sign` is a space, ``-`` or ``+``; `text` has its newline, if it has one."""
 
     sign: str
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class DiffHunk:
+class DiffHunk(Struct, kw_only=True, dict=True):
     """One hunk; `number` is 1-based in its file.
 
     `old_start` and `new_start` are those of its header: they count lines that end at LF, from 1, and for a
@@ -83,8 +80,7 @@ class DiffHunk:
         return self.lines[-1].sign == " "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDiff:
+class FileDiff(Struct, kw_only=True):
     """The part of a diff for one file. Names are without their prefix; None where the side is not a file.
 
     Both names are None where the diff is of hunks alone. They may differ without a renaming: `diff -u` takes
@@ -302,8 +298,7 @@ _MOST_PLACES: Final = 5
 _LF: Final = lazy_pattern("\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedHunk:
+class PlacedHunk(Struct, kw_only=True):
     """A hunk and the `span` of the base that it shows, in the view; `moved_by` lines from where it says.
 
     With `lacks_newline` the base ends in the last line that the hunk shows, without the line end that the
@@ -316,8 +311,7 @@ class PlacedHunk:
     lacks_newline: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MisplacedHunk:
+class MisplacedHunk(Struct, kw_only=True):
     """A hunk that is not where its header says, at the offset `stated` of the view (None: no such line).
 
     `places` are the offsets where it is instead: several, or one before the hunk in front of it.

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile, zip_longest
 from math import ceil
 from typing import Final, NamedTuple
@@ -21,6 +20,7 @@ from mdplan.review.lines import MarkedText, Pieces
 from mdplan.text.diff import LineComparison
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped, is_hidden
+from mdplan.values import Struct, field, replace
 from mdplan.web.labels import counted, shown
 from mdplan.web.sessions import Mark, PlanNotes
 
@@ -28,8 +28,7 @@ from mdplan.web.sessions import Mark, PlanNotes
 MOST_LOOSE_EDITS: Final = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditName:
+class EditName(Struct, kw_only=True):
     """An edit that is named next to a hunk, and the name of its card on this page."""
 
     index: int
@@ -38,8 +37,7 @@ class EditName:
     card: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShownComment:
+class ShownComment(Struct):
     """A comment on lines. `number` is that of one that was not sent yet; `by` wrote one that was."""
 
     comment: LineComment
@@ -52,8 +50,7 @@ class ShownComment:
         return self.comment.side is Side.BEFORE
 
 
-@dataclass(frozen=True, slots=True)
-class OtherFile:
+class OtherFile(Struct):
     """The file that text of an edit goes to, or comes from: its path, its position, and the lines there."""
 
     path: str
@@ -61,8 +58,7 @@ class OtherFile:
     texts: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, kw_only=True):
     """One line of one side, ready to be shown. `edits` number who made it, where that is worth saying.
 
     `text` is the line without markup. `moved` is its line number on the other side, if it only moved, and
@@ -89,8 +85,7 @@ class Cell:
 Row = tuple[Cell | None, Cell | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditCard:
+class EditCard(Struct, kw_only=True):
     """One edit where it is on the page. `name` is unique on the page.
 
     `number` is how people count it in the file where it is, `full_number` anywhere.
@@ -113,8 +108,7 @@ class EditCard:
     first_line: tuple[str, int] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HunkView:
+class HunkView(Struct, kw_only=True):
     """A hunk, or as much of it as is on this page. `cards` are edits that are here for the first time.
 
     `gap` are the lines before it that no hunk shows; None in the middle of a hunk. `rows` are its lines in
@@ -130,8 +124,7 @@ class HunkView:
     rows: tuple[Row, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileView:
+class FileView(Struct, kw_only=True):
     """A file, or as much of it as is on this page.
 
     `cards` are its edits without lines that can be shown, `more_cards` counts those that are omitted.
@@ -165,16 +158,14 @@ class FileView:
         return [each for place in places for each in self.comments.get(place, ())]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions:
+class DiffOptions(Struct, kw_only=True):
     """How a reader wants to see diffs."""
 
     is_split: bool = False
     shows_blanks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EditLines:
+class EditLines(Struct):
     """The lines of the base that an edit removes, those of the result that it adds, and those that moved.
 
     `moved` has the number on the other side for each removed line that only goes to another place. `blank`
@@ -588,8 +579,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 _MOST_NESTED: Final = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeNode:
+class TreeNode(Struct, kw_only=True):
     """A folder with its `children`, or a file. `name` is what its row shows."""
 
     name: str
@@ -849,8 +839,7 @@ def _marked(tokens: Sequence[str], ranges: Sequence[tuple[int, int]], tag: str) 
 # --- Warnings by their cause, each with its place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedWarning:
+class PlacedWarning(Struct, kw_only=True):
     """A warning. `file` is the position of its file in the plan, `line` its line in the result."""
 
     warning: Diagnostic
@@ -865,8 +854,7 @@ class PlacedWarning:
         return f"file-{self.file}" if self.line is None else f"f{self.file}R{self.line}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarningGroup:
+class WarningGroup(Struct, kw_only=True):
     """The warnings of one cause. `n_files` counts the files that they are in."""
 
     code: Code

@@ -18,7 +18,6 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
 from hmac import compare_digest
@@ -40,6 +39,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from mdplan.diagnostics import Exit
+from mdplan.values import Struct
 from mdplan.web.http_options import HttpOptions
 
 _POLL_SECONDS: Final = 0.1
@@ -50,8 +50,7 @@ _MOST_WAITING: Final = 1024
 Admission = Callable[[HTTPConnection], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpPart:
+class HttpPart(Struct, kw_only=True):
     """The part of one surface: its routes, and the resources that they need while served.
 
     Besides those with the token, requests that one of `admissions` admits may ask, for any route. Paths below
@@ -184,8 +183,7 @@ async def _end_streams_when_idle(server: _Server) -> None:
         task.cancel()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardRules:
+class GuardRules(Struct, kw_only=True):
     """The rules of the guard. Names and origins are in lower case, as browsers send them.
 
     `hosts` are whole values of the header Host (`127.0.0.1:8080`), `origins` of the header Origin

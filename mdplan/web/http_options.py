@@ -5,7 +5,6 @@ import re
 import secrets
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, field, replace
 
 TOKEN_VARIABLE: Final = "MDPLAN_TOKEN"  # noqa: S105 (the name of a variable)
 _ADDRESS: Final = lazy_pattern(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})")
@@ -27,8 +27,7 @@ _ONLY_WITH_HTTP: Final = ("allow_hosts", "allow_origins", "token_file", "max_bod
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpOptions:
+class HttpOptions(Struct, kw_only=True):
     """Where to listen, and what the guard is to let through.
 
     `address` is where the socket is bound, `host` the name that the user gave for it. `hosts` are those that

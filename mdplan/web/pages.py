@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from mdplan.decisions import Verdict
@@ -16,6 +15,7 @@ from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.review import plan_review
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.source import DocumentFormat
+from mdplan.values import Struct, replace
 from mdplan.web import diff
 from mdplan.web.labels import counted, shown
 from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
@@ -30,8 +30,7 @@ _MOST_RENDERED: Final = 60_000
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
+class Page(Struct, Generic[Item]):
     """Some of several pages: `number` is 1-based, `count` at least 1."""
 
     items: Sequence[Item]
@@ -42,8 +41,7 @@ class Page(Generic[Item]):
 _ONE_PAGE: Final[Page[int]] = Page((), 1, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewProgress:
+class ReviewProgress(Struct, kw_only=True):
     """Numbers of edits, files and comments. `unviewed` are the positions of the files that nobody viewed."""
 
     edits: int
@@ -88,8 +86,7 @@ class ReviewProgress:
         return f"Approve accepts {edits}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanPage:
+class PlanPage(Struct, kw_only=True):
     """A page of a plan. `page` numbers the files, in the order of their `tree`.
 
     `views` are the files that come with the page, by position; the others come when the reader gets to them.
@@ -115,8 +112,7 @@ class PlanPage:
         return verdicts_key(self.notes.marks or {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedSide:
+class RenderedSide(Struct, kw_only=True):
     """A section before or after. `html` is safe, with the words marked that only this side has.
 
     It is None where the text is nested too deep, or is no Markdown; then `text` stands in.
@@ -128,8 +124,7 @@ class RenderedSide:
     is_cut: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundInFile:
+class FoundInFile(Struct, kw_only=True):
     """The search results in one file. `is_path` says that its path contains the text."""
 
     file: plan_review.ReviewedFile
@@ -137,8 +132,7 @@ class FoundInFile:
     lines: tuple[plan_review.FoundLine, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchPage:
+class SearchPage(Struct, kw_only=True):
     """The files in which `text` was found; `is_cut` says that there is more."""
 
     text: str
@@ -151,8 +145,7 @@ class SearchPage:
         return sum(len(file.lines) for file in self.files)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SectionPage:
+class SectionPage(Struct, kw_only=True):
     """The section that an edit touches, rendered. `problems` say why it cannot be shown."""
 
     edit: plan_review.ReviewedEdit
@@ -347,8 +340,7 @@ def height_of(file: plan_review.ReviewedFile) -> int:
 _FIELD = "choice-{}-{}"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownConflict:
+class ShownConflict(Struct):
     """A conflict with the name of its `field`, the section that it is in, and the lines of each column.
 
     `base` is None where the lines of before are not known for this place alone.
@@ -362,8 +354,7 @@ class ShownConflict:
     plan: str
 
 
-@dataclass(frozen=True, slots=True)
-class MergePage:
+class MergePage(Struct):
     """A merge that waits for choices: files by their path, with their conflicts."""
 
     title: str

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from mdplan.review.plan_review import FoundLine, ReviewedFile
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.values import Struct, replace
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
 from mdplan.web.labels import counted, short, shown
 from mdplan.web.pages import (
@@ -47,8 +47,7 @@ from mdplan.words import ShellWords
 _MOST_SEARCHED: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(Struct):
     """One request of a session, to a page below `base`. `form` is empty but for a form.
 
     `news` stands for what plans and decisions there were when it came.
@@ -96,8 +95,7 @@ def number_in(text: str) -> int | None:
 PlanResponse = Callable[[RequestContext, OpenPlan], Response]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionForm:
+class DecisionForm(Struct, kw_only=True):
     """A form that decides on a plan. `verdicts` and `version` are what the page showed.
 
     `overrides` says that the reader ticked the box that overrides a rejection. `unviewed` are the files that
@@ -112,8 +110,7 @@ class DecisionForm:
     unviewed: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewActions:
+class ReviewActions(Struct):
     """What a reader does on the page, through `reviewing`; `user` returns the name of who decides."""
 
     reviewing: ReviewService
@@ -241,8 +238,7 @@ class ReviewActions:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class PlanResponses:
+class PlanResponses(Struct):
     """The responses to requests about one plan; what changes something goes through `actions`."""
 
     actions: ReviewActions

@@ -8,6 +8,7 @@ Each kind has pages below a random path of its own. Browsers send a cookie to ev
 below the path of the cookie (RFC 6265 section 5.1.4): no one can lure a browser to a path that is secret.
 """
 
+import dataclasses
 import hashlib
 import hmac
 import os
@@ -15,7 +16,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from enum import StrEnum
 from hmac import compare_digest
 from threading import Lock
@@ -26,6 +26,7 @@ from mdplan.decisions import LineComment
 from mdplan.diagnostics import Problems
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.store import Store
+from mdplan.values import Struct, field
 
 _TOKEN_BYTES: Final = 32
 _PATH_BYTES: Final = 16
@@ -42,8 +43,7 @@ class EditChoice(StrEnum):
     REJECT = "reject"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct):
     """The mark of a person on one edit before the decision on the plan."""
 
     choice: EditChoice = EditChoice.NONE
@@ -61,7 +61,7 @@ def verdicts_key(marks: Mapping[int, Mark]) -> str:
     return hashlib.sha256(repr(rejected).encode("ascii")).hexdigest()[:16]
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class PlanNotes:
     """The notes of one browser on one plan: `marks` by edit, `viewed` files, comments by number.
 
@@ -69,8 +69,8 @@ class PlanNotes:
     """
 
     marks: dict[int, Mark] | None = None
-    viewed: set[int] = field(default_factory=set)
-    comments: dict[int, LineComment] = field(default_factory=dict)
+    viewed: set[int] = dataclasses.field(default_factory=set)
+    comments: dict[int, LineComment] = dataclasses.field(default_factory=dict)
     version: int = 0
 
     def add_comment(self, comment: LineComment) -> int:
@@ -80,16 +80,14 @@ class PlanNotes:
         return number
 
 
-@dataclass(frozen=True, slots=True)
-class FlashMessage:
+class FlashMessage(Struct):
     """The outcome of the last action, shown once on the next page."""
 
     text: str
     problems: Problems = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewSession:
+class ReviewSession(Struct):
     """One browser, with all its windows. Notes and notices are by plan ID.
 
     A session that may decide sees all plans, and has a `form_token`, which is in every form. A session of a

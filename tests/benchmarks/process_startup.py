@@ -15,7 +15,8 @@ from scratch import scratch_folder
 
 PROJECT = Path(__file__).resolve().parents[2]
 ROUNDS = 20
-BARS = {"plan": 10, "apply": 10, "stat": 8}
+EDITS, LOOKS = ("plan", "apply", "set", "replace"), ("outline", "read", "search")
+BARS = dict.fromkeys(EDITS, 25) | dict.fromkeys(LOOKS, 10)
 
 
 def starting_parts() -> Iterator[Part]:
@@ -30,8 +31,9 @@ def measures() -> Iterator[Measure]:
         commands = {
             "`mdplan plan`": edited(folder / "plan.md", program, "plan"),
             "`mdplan apply`": edited(folder / "apply.md", program, "apply"),
-            "`mdplan stat`": on_file(folder, program, "stat"),
-            "`mdplan stat --detail brief`": on_file(folder, program, "stat", "--detail", "brief"),
+            "`mdplan set`": on_file(folder, program, "set", "--dry-run", "draft=true"),
+            "`mdplan replace`": on_file(folder, program, "replace", "--dry-run", "the", "that"),
+            "`mdplan outline`": on_file(folder, program, "outline"),
             "`mdplan read`": on_file(folder, program, "read"),
             "`mdplan search`": on_file(folder, program, "search", "the"),
             "`mdplan --version`": process((program, "--version")),

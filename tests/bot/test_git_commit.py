@@ -3,7 +3,6 @@
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.git.repository import RepositoryLocation, find_base
 from mdplan.storage.filesystem import StorageRefused
+from mdplan.values import replace
 from tests.bot.golden import CASES, HERE, BotCase, applied, load
 from tests.bot.repository import MANIFEST, Repository, codes
 from tests.support.case_tables import CaseTables

@@ -5,7 +5,6 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore, PlanLinks
+from mdplan.values import replace
 from mdplan.web.sessions import verdicts_key
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +57,8 @@ def test_defaults_of_options_are_those_of_the_settings() -> None:
 
 
 def test_every_setting_has_an_option() -> None:
-    settings = {field.name for field in fields(Settings)} - {"batch"} - NO_LIMITS
-    settings |= {f"batch.{field.name}" for field in fields(DEFAULT_SETTINGS.batch)}
+    settings = set(Settings.__struct_fields__) - {"batch"} - NO_LIMITS
+    settings |= {f"batch.{name}" for name in DEFAULT_SETTINGS.batch.__struct_fields__}
 
     assert {limit.setting for limit in LIMITS} == settings
 

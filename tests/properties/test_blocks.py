@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -25,6 +25,7 @@ from mdplan.markdown.tables import unescaped
 from mdplan.planning.build import BuiltFile
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
+from mdplan.values import asdict, replace
 from tests.conftest import FULL
 from tests.properties.hostile_markdown import hostile_documents, random_document
 from tests.properties.strategies import SPECIAL, characters
@@ -572,7 +573,7 @@ def test_front_matter_only_shifts_node_offsets(text: str) -> None:
 
     moved = []
     for node in all_nodes(text)[0]:
-        values = {field.name: getattr(node, field.name) for field in fields(node)}
+        values = asdict(node)
         spans = {name: value for name, value in values.items() if isinstance(value, Span)}
         shifted = {name: Span(span.start + len(front), span.end + len(front)) for name, span in spans.items()}
         moved.append(replace(node, **shifted))

@@ -1,7 +1,6 @@
 """Decisions outlive the process, are the user's alone, and are believed only as they were added."""
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from mdplan.decisions import AddOutcome, Decision, PlanUsed, Remarks, Verdict
 from mdplan.storage.plans import DecisionStore
 from mdplan.storage.store import Store
+from mdplan.values import replace
 from tests.support.commits import change_store
 
 A, B = "sha256-" + "a" * 64, "sha256-" + "b" * 64

@@ -1,6 +1,5 @@
 """Exactly the approved edits are applied."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, Review
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.plans import DecisionStore
 from mdplan.text.source import Source
+from mdplan.values import replace
 from tests.support.commits import change_store
 from tests.support.three_edits import EDITS, GUIDE, plan
 

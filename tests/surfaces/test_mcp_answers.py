@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.text.lines import Lines, Position
+from mdplan.values import replace
 from tests.conftest import FULL
 from tests.support.answer_channels import assert_same_values
 from tests.support.case_tables import CaseTables

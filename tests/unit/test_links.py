@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from mdplan.storage.filesystem import Durability
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, Source
+from mdplan.values import asdict
 from tests.properties.strategies import characters
 from tests.support.case_tables import CaseTables
 from tests.support.files import NoOtherFiles
@@ -470,10 +470,9 @@ def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None)
     """`expected` are the counts that are not 0, as ``name number``."""
     outline = Outline(Source.from_text(text))
     found = count_links(outline)
-    counts = ((each.name, getattr(found, each.name)) for each in fields(found))
     links = local_links(outline, [Span(0, len(text))])
 
-    assert " ".join(f"{name} {count}" for name, count in counts if count) == expected
+    assert " ".join(f"{name} {count}" for name, count in asdict(found).items() if count) == expected
     assert [(link.line, link.target) for link in links if not link.resolves] == (broken or [])
 
 

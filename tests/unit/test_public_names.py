@@ -19,6 +19,7 @@ import pytest
 
 import mdplan
 from mdplan import edits
+from mdplan.values import Struct
 from tests.conftest import REPOSITORY
 from tests.support.case_tables import CaseTables
 
@@ -51,7 +52,7 @@ def fields_and_methods(kind: type) -> Iterator[str]:
     (tree,) = ast.parse(dedent(inspect.getsource(kind))).body
     assert isinstance(tree, ast.ClassDef)
     for each in tree.body:
-        if isinstance(each, ast.AnnAssign | ast.Assign):
+        if isinstance(each, ast.AnnAssign | ast.Assign) and not ast.unparse(each).startswith("_"):
             yield ast.unparse(each)
         elif isinstance(each, ast.FunctionDef) and each.name not in INNER and each.name[0] != "_":
             yield signature(each)
@@ -71,7 +72,7 @@ def surface() -> Iterator[str]:
             assert isinstance(tree, ast.FunctionDef)
             yield signature(tree)
             continue
-        bases = [base.__name__ for base in found.__bases__ if base is not object]
+        bases = [base.__name__ for base in found.__bases__ if base not in (object, Struct)]
         yield f"class {name}({', '.join(bases)})"
         yield from (f"    {line}" for line in fields_and_methods(found))
     for part in sorted(parts(), key=lambda part: part.__name__):
@@ -83,13 +84,17 @@ def parts() -> set[type]:
     """The values that reports are made of, which have no public name."""
     public = {getattr(mdplan, name) for name in NAMES}
     found: set[type] = set()
-    waiting = [kind for kind in public if is_dataclass(kind)]
+    waiting = [kind for kind in public if is_value(kind)]
     while waiting:
         for hint in get_type_hints(waiting.pop()).values():
-            new = {kind for kind in within(hint) if is_dataclass(kind)} - found - public
+            new = {kind for kind in within(hint) if is_value(kind)} - found - public
             found |= new
             waiting.extend(new)
     return found
+
+
+def is_value(kind: object) -> bool:
+    return is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, Struct))
 
 
 def within(hint: object) -> Iterator[object]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Send
 
 from mdplan.markdown.html import safe_html
+from mdplan.values import replace
 from mdplan.web import http as http_guard
 from mdplan.web.diff import marked_html, paired
 from mdplan.web.http import GuardRules, HttpGuard, any_of, bearer

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from mdplan.cli.views import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit, Problems
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.text.visible import counted
+from mdplan.values import replace
 
 if TYPE_CHECKING:
     from mdplan.bot.forge import Forge

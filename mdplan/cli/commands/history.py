@@ -1,7 +1,6 @@
 """`mdplan history`, `show` and `recover`: past transactions and saved plans."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,6 +24,7 @@ from mdplan.reports.history import (
 )
 from mdplan.reports.plan import PlanReport, RecoveredTransactions
 from mdplan.text.visible import counted, size_text
+from mdplan.values import replace
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from time import thread_time
@@ -18,6 +17,7 @@ from mdplan.cli.terminal import Console, write_error
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
+from mdplan.values import asdict, replace
 
 if TYPE_CHECKING:
     from mdplan.merge.lines import GitResult, Merge

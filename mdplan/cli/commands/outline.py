@@ -1,7 +1,6 @@
 """`mdplan outline`: the structure of a file, or one row for each file of a folder."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import click
@@ -16,6 +15,7 @@ from mdplan.reading.stat_text import stat_text
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.queries import StatRequest
 from mdplan.text.visible import escaped
+from mdplan.values import replace
 
 # Scripts read what the command printed under its old name.
 _OLD_NAME: Final = "stat"

@@ -1,6 +1,5 @@
 """`mdplan read`: the text of a place of a file."""
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -15,6 +14,7 @@ from mdplan.markdown.headings import section_id_digits
 from mdplan.reports.read import ReadReport
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
 from mdplan.text.visible import escaped
+from mdplan.values import replace
 
 
 @command("read")

@@ -4,7 +4,6 @@ import logging
 import stat
 import sys
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.tool import EDITOR_PATCH, INTRODUCTIONS, Catalog, mcp_caller, tool_names
 from mdplan.text.visible import escaped
+from mdplan.values import replace
 from mdplan.web.http_options import read_http_options, with_http_options
 
 if TYPE_CHECKING:
