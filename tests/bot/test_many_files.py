@@ -53,7 +53,7 @@ def test_many_files_are_changed_and_undone(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "failpoint", ["write:2500", "exchange:1", "exchange:2500", "exchange:5000", "rename:2", "move:2500"]
+    "failpoint", ["write:2500", "exchange:1", "exchange:2500", "exchange:5000", "unlink:1", "unlink:2500"]
 )
 def test_killed_bot_leaves_all_files_old_or_all_new(root: Path, failpoint: str) -> None:
     manifest = str(root / "bot.yml")
