@@ -44,7 +44,7 @@ def print_diff(session: Session, engine: "Engine", report: PlanReport) -> None:
 
 def write_diff(session: Session, exact: bytes) -> None:
     """Write a diff to standard output as it is, or its picture to a terminal."""
-    if session.console.as_json or not exact:
+    if not exact:
         return
     if session.console.diff_is_for_people:
         # The summary that follows is apart.

@@ -16,7 +16,7 @@ from mdplan.cli.options import all_options, approval_option, intent_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import ask, has_terminal
+from mdplan.cli.terminal import ask
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
 from mdplan.text.visible import counted
@@ -142,7 +142,7 @@ def propose(
             return _save(session, _stored(engine, draft).report, Exit.DONE)
         if choice.yes:
             return _apply(session, engine, _stored(engine, draft), report.warnings)
-        if session.console.as_json or not has_terminal():
+        if not session.console.can_ask:
             plan_output.print_nobody_to_ask(session)
             return _save(session, _stored(engine, draft).report, Exit.WOULD_CHANGE)
         match _answer(session, report):

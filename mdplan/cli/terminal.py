@@ -88,9 +88,15 @@ class Console(Struct, kw_only=True):
         """Console without colours, for text that has none."""
         return cls.of("never", {})
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether somebody reads questions and can answer them."""
+        return not self.as_json and has_terminal()
+
     def data(self, data: bytes) -> None:
         """Write `data` to standard output as it is."""
-        _write(sys.stdout, data)
+        if not self.as_json:
+            _write(sys.stdout, data)
 
     def paged(self, text: str) -> None:
         """Write `text` to standard output, through the user's pager if it does not fit on the terminal."""
@@ -99,7 +105,7 @@ class Console(Struct, kw_only=True):
 
     def shows_in_pager(self, text: str) -> bool:
         """Show `text` in the user's pager; False where it fits on the screen, or there is no pager."""
-        if not self.pages or not is_terminal(sys.stdout):
+        if self.as_json or not self.pages or not is_terminal(sys.stdout):
             return False
         import shutil
 
@@ -130,7 +136,7 @@ class Console(Struct, kw_only=True):
 
     def text(self, text: str) -> None:
         """Write `text`, which ends its lines, to standard output."""
-        _write(sys.stdout, _encoded(sys.stdout, text, self.out))
+        self.data(_encoded(sys.stdout, text, self.out))
 
     def json(self, value: object) -> None:
         """Write `value`, decoded JSON, to standard output: one line, or indented on a terminal."""

@@ -209,7 +209,7 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
             return session.refuse(*problems)
         if session.console.diff_is_for_people:
             plan_output.write_diff(session, b"".join(proposal.diff()))
-        elif not session.console.as_json:
+        else:
             for part in proposal.diff():
                 session.console.data(part)
         session.finish(proposal.report)

@@ -123,12 +123,11 @@ def _finish(session: Session, report: CheckReport, form: str) -> Exit:
         from mdplan.review.sarif import sarif_log
 
         console.json(sarif_log(report.warnings, "."))
-    elif form == "github":
-        console.text("".join(map(_annotation, report.warnings)))
     else:
         session.finish(report)
-        if not console.as_json:
-            console.text("".join(f"{text}\n" for text in problem_texts(report.warnings, console.out)))
+        texts = problem_texts(report.warnings, console.out)
+        lines = map(_annotation, report.warnings) if form == "github" else (f"{text}\n" for text in texts)
+        console.text("".join(lines))
     for problem in report.skipped:
         console.note(f"skipped `{shown(problem.file or '')}`: {problem.message}")
     checked = counted(report.checked, "changed document")

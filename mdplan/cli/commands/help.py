@@ -193,11 +193,10 @@ def doctor(session: Session) -> Exit:
     from mdplan.engine.root_checks import examine
 
     report = examine(session.open_workspace(), session.settings())
-    if not session.console.as_json:
-        for root in session.other_folders():
-            session.console.note(f"Checking {shown(root)}")
-        session.console.text("".join(_line(check, session.console.out) for check in report.checks))
-        session.console.note(_summary(report))
+    for root in session.other_folders():
+        session.console.note(f"Checking {shown(root)}")
+    session.console.text("".join(_line(check, session.console.out) for check in report.checks))
+    session.console.note(_summary(report))
     return session.finish(report)
 
 

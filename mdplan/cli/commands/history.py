@@ -10,7 +10,7 @@ import click
 from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
 from mdplan.cli.session import Session, checked, engine_command, exit_of
-from mdplan.cli.terminal import Style, has_terminal, shown
+from mdplan.cli.terminal import Style, agrees, shown
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
 from mdplan.engine.history_list import list_transactions
@@ -82,7 +82,7 @@ def history(  # noqa: PLR0913 (one parameter for each option)
         return _prune(session, older_than, dry_run=dry_run)
     name = None if file is None else session.named(file)
     report = list_transactions(session.open_workspace(), limit, name, session.settings())
-    if report.ok and not session.console.as_json:
+    if report.ok:
         plan_output.print_warnings(session, report)
         is_missing = file is not None and not Path(session.folder(), file).exists()
         session.console.paged(history_text(report, file, session.console.out, is_missing=is_missing))
@@ -210,14 +210,18 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: 
     """
     if keep_current and restore_base:
         raise click.UsageError("--keep-current cannot be combined with --restore-base.")
-    if adopt and not (yes or _can_ask(session)):
+    if adopt and not (yes or session.console.can_ask):
         raise click.UsageError("--adopt needs --yes where no terminal can answer.")
     keep: Literal["current", "base"] | None = "current" if keep_current else "base" if restore_base else None
     engine = session.open_engine()
     foreign_commits = engine.recovery.foreign()
     for commit in foreign_commits:
         session.console.note(_listed(commit))
-    agreed = bool(foreign_commits) and (adopt if yes else _can_ask(session) and _agrees(len(foreign_commits)))
+    if foreign_commits and session.console.can_ask and not yes:
+        count = len(foreign_commits)
+        what = "this transaction" if count == 1 else f"all {count} transactions"
+        adopt = agrees(f"You did not begin this on this machine. Undo or finish {what}?")
+    agreed = adopt and bool(foreign_commits)
     report = engine.recover(keep, adopt=agreed)
     plan_output.print_warnings(session, report)
     recovered = report.recovered
@@ -252,18 +256,6 @@ def _listed(commit: ForeignTransaction) -> str:
     lines = lines or ["  would change no file"]
     who = f"The interrupted commit {shown(commit.transaction)}{root} of another user or machine."
     return "\n".join((f"{who} If all of its files are new, --adopt finishes it; else it", *lines))
-
-
-def _can_ask(session: Session) -> bool:
-    return not session.console.as_json and has_terminal()
-
-
-def _agrees(count: int) -> bool:
-    """Ask whether to go on; no is the answer where a person only presses the return key."""
-    what = "this transaction" if count == 1 else f"all {count} transactions"
-    return click.confirm(
-        f"You did not begin this on this machine. Undo or finish {what}?", default=False, err=True
-    )
 
 
 # --- Text of past transactions

@@ -44,13 +44,12 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
         by_path = stat_files(files, replace(request, under=tuple(path))) if len(path) > 1 else report
         if by_path.ok:
             report = by_path
-        elif not session.console.as_json:
+        else:
             from mdplan.cli.edit_options import words_of_section
 
             report = words_of_section("--under", under[0]).tell_all(report)
-    if report.ok and not session.console.as_json:
-        if report.warnings:
-            report = session.words().tell_all(report)
+    if report.ok:
+        report = session.words().tell_all(report)
         is_long = is_long or click.get_current_context().info_name == _OLD_NAME
         text = stat_text(report) if is_long else outline_text(report)
         session.console.paged(escaped(text))

@@ -13,7 +13,7 @@ from mdplan.cli.options import approval_option
 from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import STANDARD_INPUT, agrees, has_terminal
+from mdplan.cli.terminal import STANDARD_INPUT, agrees
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
@@ -190,7 +190,7 @@ def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
     if not report.ok:
         return session.refuse(*report.diagnostics)
     plan_output.print_diff(session, engine, report)
-    if session.console.as_json or not has_terminal():
+    if not session.console.can_ask:
         session.finish(report)
         plan_output.print_nobody_to_ask(session)
         plan_output.print_summary(session, report)

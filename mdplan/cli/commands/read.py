@@ -51,7 +51,7 @@ def read(
     if report.error is not None and report.error.code is Code.SECTION_NOT_FOUND and len(path) > 1:
         by_path = replace(target, heading=None, heading_path=tuple(path))
         report = read_files(files, replace(request, targets=(by_path,)))
-    if report.ok and not session.console.as_json:
+    if report.ok:
         for result in report.results:
             session.console.note(escaped(place_line(result, hashes=is_long)))
             content = result.content or ""
@@ -60,7 +60,7 @@ def read(
             )
             for line in rest_lines(result):
                 session.console.note(escaped(line))
-    if report.diagnostics and target.heading is not None and not session.console.as_json:
+    if report.diagnostics and target.heading is not None:
         from mdplan.cli.edit_options import words_of_section
 
         report = words_of_section("--section", target.heading).tell_all(report)

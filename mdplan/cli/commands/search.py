@@ -46,6 +46,6 @@ def search(session: Session, *, pattern: str, file: str, is_long: bool, **option
         raise Misuse(f"there is no file `{file}`", f"the text comes first: `{call}`")
     with session.console.progress("searching") as show:
         report = session.words().tell_all(search_files(session.open_files(), request, show))
-    if report.ok and not session.console.as_json:
+    if report.ok:
         session.console.paged(escaped(search_text(report, hashes=is_long)))
     return session.finish(report)
