@@ -21,15 +21,9 @@ from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import Operation, SectionTargeted
 from mdplan.operations.keys import DataOperation, PlacedOperation
 from mdplan.reports.base import Report
-from mdplan.reports.history import HistoryReport
-from mdplan.reports.plan import ApplyReport, PlanReport
-from mdplan.reports.read import ReadReport, SearchReport
-from mdplan.reports.stat import StatReport
 from mdplan.requests.json_schemas import batch_schema, report_schema
-from mdplan.requests.queries import StatRequest
-from mdplan.requests.read import ReadRequest, ReadTarget
 from mdplan.requests.schemas import Schema, inlined, model_schema, operation_schema
-from mdplan.requests.search import SearchRequest
+from mdplan.requests.verbs import VERBS
 
 _LONG_LIST: Final = 4
 _OF_INPUT: Final = frozenset({"type", "enum", "items", "properties", "required", "description"})
@@ -275,8 +269,9 @@ _OF_A_PREVIEW: Final = (
 )
 
 
-def _query_schema(*requests: type[Any], verbosity: Schema, required: Sequence[str] = ()) -> Schema:
-    """The fields of `requests`, as agents are told of them."""
+def _query_schema(verb: str, verbosity: Schema = _VERBOSITY, required: Sequence[str] = ()) -> Schema:
+    """The fields of what `verb` takes, as agents are told of them."""
+    requests = VERBS[verb].request_classes
     fields = {name: schema for each in requests for name, schema in brief_properties(each).items()}
     return object_schema({**fields, VERBOSITY: verbosity}, required)
 
@@ -323,14 +318,11 @@ def _history_schema(names: Sequence[str] = ()) -> Schema:
 _DETAILED: Final = frozenset({"sections"})
 
 
-def output_schema(shapes: tuple[type[Report], ...], only_compact: tuple[str, ...] = ()) -> Schema:
-    """Schema of answers, compact and full: the fields of these reports, without what is inside most.
-
-    `only_compact` are texts that compact answers have in place of lists.
-    """
+def output_schema(verbs: Iterable[str], only_compact: Iterable[str]) -> Schema:
+    """Schema of answers, compact and full: the fields of these reports, without what is inside most."""
     properties: dict[str, Schema] = {}
-    for shape in shapes:
-        fields = flat_report_schema(shape)["properties"].items()
+    for verb in verbs:
+        fields = flat_report_schema(VERBS[verb].report_class)["properties"].items()
         properties |= {name: _shallow(name, schema) for name, schema in fields}
     return object_schema(properties | {name: {"type": "string"} for name in only_compact}, ["ok"])
 
@@ -507,22 +499,21 @@ def _of_request(model: type[BaseModel]) -> Schema:
     return object_schema(request_properties(model), required)
 
 
-_OF_MD: Final[Mapping[str, tuple[Callable[[], Schema], tuple[type[Report], ...], tuple[str, ...]]]] = {
+# With the verbs whose reports an answer can be, and texts that compact answers have in place of lists.
+_OF_MD: Final[Mapping[str, tuple[Callable[[], Schema], tuple[str, ...], tuple[str, ...]]]] = {
     "md_stat": (
-        lambda: _query_schema(
-            StatRequest, verbosity={**_VERBOSITY, "enum": list(VERBOSITY_LEVELS)}, required=["file"]
-        ),
-        (StatReport,),
+        lambda: _query_schema("outline", {**_VERBOSITY, "enum": list(VERBOSITY_LEVELS)}, ["file"]),
+        ("outline",),
         ("outline", "inventory"),
     ),
-    "md_read": (lambda: _query_schema(ReadTarget, ReadRequest, verbosity=_VERBOSITY), (ReadReport,), ()),
-    "md_search": (lambda: _query_schema(SearchRequest, verbosity=_VERBOSITY), (SearchReport,), ("listing",)),
-    "md_validate": (_validate_schema, (PlanReport,), ("listing",)),
-    "md_apply": (_apply_schema, (ApplyReport,), ("transaction", "listing")),
-    "md_history": (_history_schema, (ApplyReport, HistoryReport), ("listing", "transaction")),
+    "md_read": (lambda: _query_schema("read"), ("read",), ()),
+    "md_search": (lambda: _query_schema("search"), ("search",), ("listing",)),
+    "md_validate": (_validate_schema, ("validate",), ("listing",)),
+    "md_apply": (_apply_schema, ("apply",), ("transaction", "listing")),
+    "md_history": (_history_schema, ("undo", "history"), ("listing", "transaction")),
     "md_history-read-only": (
         lambda: _history_schema(("transaction", "planId", "file", "limit")),
-        (HistoryReport,),
+        ("history",),
         ("listing", "transaction"),
     ),
 }
@@ -550,7 +541,7 @@ _OF_REQUESTS: Final[Mapping[str, tuple[type[BaseModel], Schema]]] = {
 
 def tool_schemas() -> dict[str, dict[str, Schema]]:
     """The schemas of all tools, by the names of their files."""
-    md = {name: (make(), output_schema(shapes, more)) for name, (make, shapes, more) in _OF_MD.items()}
+    md = {name: (make(), output_schema(verbs, more)) for name, (make, verbs, more) in _OF_MD.items()}
     others = {name: (_of_request(model), output) for name, (model, output) in _OF_REQUESTS.items()}
     return {
         name: {"inputSchema": arguments, "outputSchema": answer}

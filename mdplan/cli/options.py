@@ -1,7 +1,7 @@
 """Options that several commands share, and options made from the fields of requests."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from enum import Enum
 from types import NoneType, UnionType
@@ -14,6 +14,7 @@ from mdplan.cli.field_types import IndexOrNameType, LineRangeType
 from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limits import LimitOption, in_words
+from mdplan.requests.verbs import Verb
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -82,7 +83,6 @@ def _folders(context: click.Context, parameter: click.Parameter, incomplete: str
 
 
 _DURATION: Final = _Duration(min=0, min_open=True)
-_QUIET: Final = click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings.")
 _SHARED: Final = (
     click.option(
         "--root",
@@ -105,12 +105,18 @@ _SHARED: Final = (
         help="When to use colors; auto: on terminals, unless NO_COLOR is set.",
     ),
     click.option("--no-pager", is_flag=True, help="Show long output without a pager; also by NO_PAGER=1."),
+    click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings."),
 )
+_LONG: Final = click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
 
 
-def session_options(limits: Iterable[LimitOption], *, quiet: bool) -> Decorator[Any]:
-    """Give a command the options of every `Session`, those of `limits`, and with `quiet` also ``--quiet``."""
-    return all_options(*_SHARED, *((_QUIET,) if quiet else ()), *map(_limit_option, limits))
+def verb_options(verb: Verb) -> Iterator[Decorator[Any]]:
+    """The options of the command of `verb`: of its requests, of every `Session`, of its limits."""
+    for request in verb.request_classes:
+        yield from _request_options(request)
+    yield from (_LONG,) if verb.requests else ()
+    yield from _SHARED
+    yield from map(_limit_option, verb.limits)
 
 
 def limit_options(limits: Iterable[LimitOption]) -> Decorator[Any]:
@@ -139,10 +145,20 @@ def _limit_option(limit: LimitOption) -> Decorator[Any]:
     )
 
 
-def _field_option(request: type[Any], name: str) -> Decorator[Any]:
-    """The option for a field of the dataclass `request`; see `described`."""
-    rules = next(each.metadata for each in fields(request) if each.name == name)
-    own = dict(rules["option"])
+def _request_options(request: type[Any]) -> Iterator[Decorator[Any]]:
+    """The options for the fields of the dataclass `request`; see `described`."""
+    hints = get_type_hints(request)
+    for each in fields(request):
+        if (own := each.metadata["option"]) is not None:
+            yield _field_option(each.name, hints[each.name], each.metadata, dict(own))
+
+
+def _field_option(
+    name: str,
+    annotation: Any,  # noqa: ANN401 (any annotation)
+    rules: Mapping[str, Any],
+    own: dict[str, Any],
+) -> Decorator[Any]:
     flags = own.pop("flags", (f"--{name.replace('_', '-')}",))
     if "value" in own:
         value = own.pop("value")
@@ -150,7 +166,7 @@ def _field_option(request: type[Any], name: str) -> Decorator[Any]:
     elif "form" in own:
         kind = _FORMS[own.pop("form")]
     else:
-        kind = _kind_of(get_type_hints(request)[name], rules)
+        kind = _kind_of(annotation, rules)
     return click.option(*flags, name, **{"default": None, "help": rules["description"], **kind, **own})
 
 
@@ -165,8 +181,6 @@ _FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
         "help": "A section: its ID or heading; repeated, the headings of a path from outer to inner.",
     },
 }
-section_option: Final = click.option("--section", **_FORMS["section"])
-long_option: Final = click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
 
 
 class WordChoice(click.Choice[str]):
@@ -179,11 +193,6 @@ class WordChoice(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
         """What is given for the word that is meant."""
         return self._gives(super().convert(spelled_as(value, self.choices), param, ctx))
-
-
-def field_options(request: type[Any], *names: str) -> Decorator[Any]:
-    """The options for several fields of `request`, in this order."""
-    return all_options(*(_field_option(request, name) for name in names))
 
 
 def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,18 +1,21 @@
 """The session of a command that uses the engine: its roots, options, reports and exit code."""
 
 import functools
-import itertools
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from mdplan.cli.options import session_options
+import click
+
+from mdplan.cli.options import verb_options
 from mdplan.cli.terminal import Console, shown
+from mdplan.cli.usage import Command, command
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems, Refused
 from mdplan.documents.workspace import Workspace, find_root, folder_of, found_root, root_name_of
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
+from mdplan.requests.verbs import VERBS, Verb
 from mdplan.values import Struct, replace
 from mdplan.words import ShellWords
 
@@ -32,7 +35,7 @@ _OF_SESSIONS: Final = ("roots", "allow", "deny")
 
 
 class Session(Struct, kw_only=True):
-    """One run of a command: which files it may touch, where it writes, and the shape of its report.
+    """One run of the command of `verb`: which files it may touch, and where it writes.
 
     `limits` are those that the command has as options; None where its user gave none.
     """
@@ -41,7 +44,7 @@ class Session(Struct, kw_only=True):
     allow: tuple[str, ...]
     deny: tuple[str, ...]
     console: Console
-    shape: type[Report]
+    verb: Verb
     limits: Mapping[LimitOption, Any]
 
     def open_engine(self, *, require_approval: bool = False) -> "Engine":
@@ -76,7 +79,7 @@ class Session(Struct, kw_only=True):
 
     def refuse(self, *problems: Diagnostic) -> Exit:
         """End with `problems`, errors all or some of them."""
-        return self.finish(refusal(self.shape, problems))
+        return self.finish(refusal(self.verb.report_class, problems))
 
     def finish(self, report: Report, batch: object = None, excerpt: str = "") -> Exit:
         """End with `report`, as JSON or with its problems for people; the exit code that it asks for.
@@ -156,16 +159,16 @@ def exit_of(report: Report) -> Exit:
 
 
 def engine_command(
-    shape: type[Report], *limits: Sequence[LimitOption], tells_people: bool = False
-) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:
-    """Give a command the shared options, and its function a `Session` as first argument.
+    name: str, verb: Verb | None = None, group: click.Group | None = None
+) -> Callable[[Callable[..., Exit]], Command]:
+    """Make a function the command of `verb`, or of the one called `name`, in `group` if there is one.
 
-    `shape` is the report that it prints as JSON, `limits` are the groups of limits that it takes as options.
-    One that `tells_people` more than the report can be told to be quiet.
+    The function gets a `Session`, then the arguments. Next to the options below it, the command has those of
+    its requests, of every session, and of its limits.
     """
-    options = tuple(itertools.chain(*limits))
+    told = verb or VERBS[name]
 
-    def decorate(function: Callable[..., Exit]) -> Callable[..., Exit]:
+    def decorate(function: Callable[..., Exit]) -> Command:
         @functools.wraps(function)
         def callback(**given: Any) -> Exit:  # noqa: ANN401 (of many types)
             from mdplan.storage.filesystem import StorageRefused
@@ -174,22 +177,26 @@ def engine_command(
                 given.pop("color"),
                 os.environ,
                 as_json=given.pop("as_json"),
-                quiet=given.pop("quiet", False),
+                quiet=given.pop("quiet"),
                 pages=not given.pop("no_pager"),
             )
             shared = {name: given.pop(name) for name in _OF_SESSIONS}
-            limits = {limit: given.pop(limit.parameter) for limit in options}
-            session = Session(console=console, shape=shape, limits=limits, **shared)
+            limits = {limit: given.pop(limit.parameter) for limit in told.limits}
+            session = Session(console=console, verb=told, limits=limits, **shared)
             try:
                 return function(session, **given)
             except StorageRefused as refused:
                 return session.refuse(*refused.problems)
             except Refused as refused:
-                excerpt = getattr(refused, "excerpt", "")
-                return session.finish(refusal(shape, refused.diagnostics), excerpt=excerpt)
+                report = refusal(told.report_class, refused.diagnostics)
+                return session.finish(report, excerpt=getattr(refused, "excerpt", ""))
 
-        decorated: Callable[..., Exit] = session_options(options, quiet=tells_people)(callback)
-        return decorated
+        made = command(name, verb)(callback)
+        for option in verb_options(told):
+            option(made)
+        if group is not None:
+            group.add_command(made)
+        return made
 
     return decorate
 

@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import cleandoc
 from typing import Any, Final, TypeVar
 
 import click
@@ -13,7 +14,7 @@ from mdplan.cli.interrupts import interrupt_commands
 from mdplan.cli.terminal import Console, mute, write_error
 from mdplan.diagnostics import Exit
 from mdplan.limits import ALL_LIMITS
-from mdplan.requests.verbs import VERBS, verb
+from mdplan.requests.verbs import VERBS, Verb
 from mdplan.text.lazy_pattern import lazy_pattern
 
 
@@ -246,14 +247,22 @@ class Group(Command, click.Group):
 AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 
-def command(name: str, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401 (click's)
-    """Make a function the command of the verb `name`; its docstring tells the details."""
+def command(
+    name: str,
+    verb: Verb | None = None,
+    **attributes: Any,  # noqa: ANN401 (click's)
+) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function the command of `verb`, or of the one called `name`; its docstring tells the details.
+
+    The verb `bot plan` is the command `plan` of a group.
+    """
+    told = verb or VERBS[name]
+    given = {"cls": Command, "examples": told.examples, "rare": told.rare, **attributes}
 
     def decorate(function: Callable[..., Any]) -> Command:
-        told = VERBS[name]
-        given: Any = {"cls": Command, "examples": told.examples, "rare": told.rare, **attributes}
-        decorator: Any = click.command
-        made: Command = decorator(name, **given)(verb(name)(function))
+        text = f"{told.summary}\n\n{cleandoc(function.__doc__ or '')}"
+        decorator: Any = click.command(name.rpartition(" ")[2], help=text, **given)
+        made: Command = decorator(function)
         return made
 
     return decorate

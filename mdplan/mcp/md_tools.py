@@ -36,7 +36,7 @@ from mdplan.requests.queries import StatRequest
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.search import SearchRequest
-from mdplan.requests.verbs import VERBS, Verb
+from mdplan.requests.verbs import VERBS
 from mdplan.storage.files import FileName
 from mdplan.text.source import DocumentFormat
 from mdplan.values import replace
@@ -60,7 +60,9 @@ _ASKS_USER: Final = {"anthropic/requiresUserInteraction": True}
 def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
     """The tools of this set, over `engine`."""
 
-    def tool(name: str, told: Verb, shape: type[Report], call: Callable[..., ToolResult]) -> ToolDefinition:
+    def tool(name: str, verb: str, call: Callable[..., ToolResult]) -> ToolDefinition:
+        told = VERBS[verb]
+        shape = told.report_class
         return ToolDefinition(
             name=name,
             title=told.title,
@@ -80,11 +82,11 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
         )
 
     return (
-        tool("md_stat", VERBS["outline"], StatReport, call_stat),
-        tool("md_read", VERBS["read"], ReadReport, call_read),
-        tool("md_search", VERBS["search"], SearchReport, call_search),
-        tool("md_validate", VERBS["validate"], PlanReport, call_validate),
-        tool("md_apply", VERBS["apply"], ApplyReport, call_apply),
+        tool("md_stat", "outline", call_stat),
+        tool("md_read", "read", call_read),
+        tool("md_search", "search", call_search),
+        tool("md_validate", "validate", call_validate),
+        tool("md_apply", "apply", call_apply),
         history_tool(engine, read_only=read_only),
     )
 

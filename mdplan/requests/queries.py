@@ -33,14 +33,14 @@ class Query:
 def described(
     description: str,
     brief: str | Mapping[str, Any] | None = None,
-    option: Mapping[str, Any] = MappingProxyType({}),
+    option: Mapping[str, Any] | None = MappingProxyType({}),
     **rules: Any,  # noqa: ANN401 (numbers and flags)
 ) -> dict[str, Any]:
     """Metadata of a dataclass field: what is said of it, and the `rules` of `pydantic.Field` for its values.
 
     `brief` is what an agent pays for next to the name: a description, or the whole schema; empty, the field
     is not published. `option` has what a command takes or says otherwise: `flags`, `metavar`, `help`, the
-    `value` that a flag gives, and `form` for text of a form of its own.
+    `value` that a flag gives, and `form` for text of a form of its own; None is no option.
     """
     return {"description": description, "brief": brief, "option": option, **rules}
 
@@ -84,7 +84,7 @@ class StatRequest(Query):
     """
 
     file: str = field(
-        metadata=described("Path of a file, folder or glob.", "File, folder or glob.", min_length=1)
+        metadata=described("Path of a file, folder or glob.", "File, folder or glob.", None, min_length=1)
     )
     detail: Detail = field(
         default="auto", metadata=described("Level of detail; auto is full up to 40 sections.")

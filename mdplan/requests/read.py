@@ -75,14 +75,21 @@ class Indexed(Query):
 class ReadTarget(Query):
     """One place of one file; the whole file where no place is named."""
 
-    file: str = field(metadata=described("Path inside the root.", min_length=1))
+    file: str = field(metadata=described("Path inside the root.", option=None, min_length=1))
     encoding: str | None = field(default=None, metadata=ENCODING)
     format: str | None = field(default=None, metadata=FORMAT)
-    section_id: str | None = field(default=None, metadata=described("Section ID, or 8 of its hex digits."))
-    heading_path: tuple[str, ...] | None = field(
-        default=None, metadata=described("Headings from outer to inner.")
+    section_id: str | None = field(
+        default=None, metadata=described("Section ID, or 8 of its hex digits.", option=None)
     )
-    heading: str | None = field(default=None, metadata=described('One heading: "Install" or "## Install".'))
+    heading_path: tuple[str, ...] | None = field(
+        default=None, metadata=described("Headings from outer to inner.", option=None)
+    )
+    heading: str | None = field(
+        default=None,
+        metadata=described(
+            'One heading: "Install" or "## Install".', option={"flags": ("--section",), "form": "section"}
+        ),
+    )
     anchor: str | None = field(default=None, metadata=described("Anchor without #, of a heading or of HTML."))
     occurrence: int | None = field(
         default=None,
@@ -125,6 +132,7 @@ class ReadTarget(Query):
         metadata=described(
             "A table: {index} (0-based), of the section if one is named.",
             {"type": "object", "description": "{index}, or {header}: a cell or list."},
+            None,
         ),
     )
     list: Indexed | None = field(
@@ -132,6 +140,7 @@ class ReadTarget(Query):
         metadata=described(
             "A list: {index} (0-based), of the section if one is named.",
             {"type": "object", "description": "{index}."},
+            None,
         ),
     )
     region: str | None = field(
@@ -157,7 +166,9 @@ class ReadTarget(Query):
         ),
     )
     match_type: MatchType = field(default=MatchType.LITERAL, metadata=literal_or_regex("TEXT"))
-    case_sensitive: bool = field(default=True, metadata=described("Whether case matters in match."))
+    case_sensitive: bool = field(
+        default=True, metadata=described("Whether case matters in match.", option=None)
+    )
     context: int = field(
         default=_DEFAULT_CONTEXT,
         metadata=described(
@@ -177,7 +188,8 @@ class ReadTarget(Query):
         ),
     )
     last_lines: int | None = field(
-        default=None, metadata=described("As many lines at the end of the file.", strict=True, ge=0)
+        default=None,
+        metadata=described("As many lines at the end of the file.", option=None, strict=True, ge=0),
     )
     until: str | None = field(
         default=None,
@@ -222,6 +234,7 @@ class ReadRequest(Query):
         metadata=described(
             "Several places.",
             {"type": "array", "items": {"type": "object"}},
+            None,
             min_length=1,
             max_length=MOST_TARGETS,
         )
@@ -239,6 +252,9 @@ class ReadRequest(Query):
     addresses: bool = field(
         default=False,
         metadata=described(
-            "Begin lines with addresses, 12:a3f, which edits take.", "Lines begin with 12:a3f.", strict=True
+            "Begin lines with addresses, 12:a3f, which edits take.",
+            "Lines begin with 12:a3f.",
+            None,
+            strict=True,
         ),
     )

@@ -21,12 +21,17 @@ class SearchRequest(Query):
 
     pattern: str = field(
         default="",
-        metadata=described("Text or regular expression to find; may be absent with where, has, min."),
+        metadata=described(
+            "Text or regular expression to find; may be absent with where, has, min.", option=None
+        ),
     )
     file: str = field(
         default=".",
         metadata=described(
-            "File, folder or glob; else the whole root.", "File, folder or glob; else all.", min_length=1
+            "File, folder or glob; else the whole root.",
+            "File, folder or glob; else all.",
+            None,
+            min_length=1,
         ),
     )
     match_type: MatchType = field(default=MatchType.LITERAL, metadata=literal_or_regex("PATTERN"))
@@ -37,8 +42,10 @@ class SearchRequest(Query):
             option={"flags": ("--ignore-case", "-i"), "value": False, "help": "Ignore case."},
         ),
     )
-    multiline: bool = field(default=True, metadata=described("Regex: ^ and $ match at line ends."))
-    dot_all: bool = field(default=False, metadata=described("Regex: . matches line ends."))
+    multiline: bool = field(
+        default=True, metadata=described("Regex: ^ and $ match at line ends.", option=None)
+    )
+    dot_all: bool = field(default=False, metadata=described("Regex: . matches line ends.", option=None))
     exclude: tuple[NodeKind, ...] = field(
         default=(),
         metadata=described(
@@ -75,23 +82,26 @@ class SearchRequest(Query):
             'Only files whose front matter, or keys, say so: {"status": "draft"}, or one of '
             '["draft", "idea"]; keys may be dotted.',
             'Front matter: {"status": "A"}, ["A", "B"].',
+            None,
         ),
     )
     has: tuple[str, ...] = field(
-        default=(), metadata=described("Only files whose front matter has these keys.", "Its keys.")
+        default=(), metadata=described("Only files whose front matter has these keys.", "Its keys.", None)
     )
     min: Mapping[str, int] = field(
         default_factory=dict,
         metadata=described(
             'Only files with at least so many items there: {"aliases": 2}.',
             'Least list items: {"aliases": 2}.',
+            None,
         ),
     )
     files_only: bool = field(
-        default=False, metadata=described("Name the files and count, without the matches.", strict=True)
+        default=False,
+        metadata=described("Name the files and count, without the matches.", option=None, strict=True),
     )
     addresses: bool = field(
-        default=False, metadata=described("Give lines as 12:a3f, which edits take.", strict=True)
+        default=False, metadata=described("Give lines as 12:a3f, which edits take.", option=None, strict=True)
     )
     respect_gitignore: bool = field(
         default=False,
@@ -103,6 +113,7 @@ class SearchRequest(Query):
             "Regexes of lines that begin a section: each match says where the next one is.",
             # Sections of documents say where they end; logs are for the toolset `files`.
             brief={},
+            option=None,
             max_length=20,
         ),
     )

@@ -4,17 +4,23 @@ The fields of a request say the rest where they are declared; see `described`. T
 the engine, so that the program lists its commands without it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from inspect import cleandoc
 from typing import Any, Final, NamedTuple, TypeVar
 
+from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, LimitOption
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+_PLANNING: Final = (*FILES, *PATTERNS, *BATCHES)
 
 
 class Verb(NamedTuple):
     """A verb: its `summary`; `examples` and `rare` options of its command; `title` and `tool` for agents.
 
-    A model pays for each word of `tool` with each request.
+    A model pays for each word of `tool` with each request. `report` names the class of what it returns, and
+    `requests` those of what it takes, whose fields are options of its command; `limits` can be set for it:
+    by default those of a verb that commits.
     """
 
     summary: str
@@ -22,8 +28,28 @@ class Verb(NamedTuple):
     rare: tuple[str, ...] = ()
     title: str = ""
     tool: str = ""
+    report: str = "reports.plan.ApplyReport"
+    requests: tuple[str, ...] = ()
+    limits: tuple[LimitOption, ...] = (*_PLANNING, *COMMITS, *HISTORY)
+
+    @property
+    def report_class(self) -> Any:  # noqa: ANN401 (of a module that need not be loaded here)
+        """The class that `report` names."""
+        return _class_of(self.report)
+
+    @property
+    def request_classes(self) -> Iterator[type[Any]]:
+        """The classes that `requests` name."""
+        return map(_class_of, self.requests)
 
 
+def _class_of(name: str) -> Any:  # noqa: ANN401 (of any module)
+    module, _, own = name.rpartition(".")
+    return getattr(import_module(f"mdplan.{module}"), own)
+
+
+_BOT_REPORT: Final = "bot.bot.BotReport"
+_RARE_OF_BOTS: Final = ("environment", "data", "jobs", "executor", "progress", "sarif")
 _RARE_OF_BATCHES: Final = ("allow_outline_change", "allow_duplicate_headings", "description", "revises")
 
 VERBS: Final[Mapping[str, Verb]] = {
@@ -36,6 +62,9 @@ VERBS: Final[Mapping[str, Verb]] = {
 Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
 with detail brief, one line each: first line, heading, ID if the heading repeats). Of a folder (recursive) \
 or glob: a line for each file.""",
+        report="reports.stat.StatReport",
+        requests=("requests.queries.StatRequest",),
+        limits=FILES,
     ),
     "read": Verb(
         "Read a section, lines or another part of a file.",
@@ -45,6 +74,9 @@ or glob: a line for each file.""",
         """\
 Text of a file or of a place in it, or of several (targets). A code block, table or \
 list may go with a section. Long text is cut; nextCursor goes on.""",
+        report="reports.read.ReadReport",
+        requests=("requests.read.ReadTarget", "requests.read.ReadRequest"),
+        limits=(*FILES, *PATTERNS),
     ),
     "search": Verb(
         "Find text in files, by section.",
@@ -55,6 +87,9 @@ list may go with a section. Long text is cut; nextCursor goes on.""",
 Find text: matches by section, as line:column, with their number. Literal and case-sensitive \
 by default. where, has and min choose files by front matter, also without a pattern; \
 filesOnly names files.""",
+        report="reports.read.SearchReport",
+        requests=("requests.search.SearchRequest",),
+        limits=(*FILES, *PATTERNS),
     ),
     "set": Verb(
         "Set keys of front matter, or of a YAML, JSON, TOML or INI file.",
@@ -78,11 +113,15 @@ filesOnly names files.""",
         _RARE_OF_BATCHES,
         "Preview edits",
         "Preview of md_apply, with the same arguments: all problems, or a diff and a planId. Writes nothing.",
+        report="reports.plan.PlanReport",
+        limits=_PLANNING,
     ),
     "plan": Verb(
         "Show what a batch of edits would change, and save the plan.",
         ("mdplan plan batch.yaml",),
         _RARE_OF_BATCHES,
+        report="reports.plan.PlanReport",
+        limits=_PLANNING,
     ),
     "apply": Verb(
         "Apply a plan, or a batch with guards; fail if a file has changed.",
@@ -103,7 +142,12 @@ link targets, images, front matter and HTML unless include names them.
 Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
 "replacement": "2.0"}]}""",
     ),
-    "show": Verb("Show a saved plan again, or the only pending plan.", ("mdplan show 3f058f21",)),
+    "show": Verb(
+        "Show a saved plan again, or the only pending plan.",
+        ("mdplan show 3f058f21",),
+        report="reports.plan.PlanReport",
+        limits=FILES,
+    ),
     "review": Verb(
         "Review pending plans: approve or reject them, or single edits.",
         ("mdplan review", "mdplan review 3f058f21 --terminal"),
@@ -115,6 +159,8 @@ Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Ins
         (),
         "Past commits",
         "Past commits, newest first; with transaction its diff, with planId its review.",
+        report="reports.history.HistoryReport",
+        limits=(*COMMITS, *HISTORY),
     ),
     "undo": Verb(
         "Undo or redo a transaction, by default your last one.",
@@ -124,11 +170,14 @@ Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Ins
         """\
 action undo takes a whole one back (by default your last), unless a file changed since; undo the undo to \
 redo.""",
+        limits=(*FILES, *COMMITS, *HISTORY),
     ),
     "check": Verb(
         "Report what a change by any tool broke in documents.",
         ("mdplan check --since main docs", "mdplan check old.md new.md"),
         ("hook",),
+        report="reports.history.CheckReport",
+        limits=FILES,
     ),
     "merge": Verb(
         "Merge two versions of a document, also as git's merge driver.",
@@ -142,12 +191,69 @@ redo.""",
         "Apply a manifest of edits to many files, all or nothing.",
         ("mdplan bot plan manifest.yaml", "mdplan bot apply manifest.yaml"),
     ),
+    "bot plan": Verb(
+        "Show what MANIFEST would change, and save it as one plan; the files stay unchanged.",
+        ("mdplan bot plan manifest.yaml --var version=1.2",),
+        _RARE_OF_BOTS,
+        report=_BOT_REPORT,
+        limits=_PLANNING,
+    ),
+    "bot check": Verb(
+        "Check whether the files match MANIFEST: exit with 0, or with 1 if something would change.",
+        ("mdplan bot check manifest.yaml",),
+        _RARE_OF_BOTS,
+        report=_BOT_REPORT,
+        limits=_PLANNING,
+    ),
+    "bot apply": Verb(
+        "Apply MANIFEST in one transaction: all files or none.",
+        ("mdplan bot apply manifest.yaml", "mdplan bot apply manifest.yaml --git main -m 'Bump version'"),
+        (*_RARE_OF_BOTS, "branch", "rebuild", "author", "on_stale"),
+        report=_BOT_REPORT,
+    ),
+    "bot pr": Verb(
+        "Open, update or close the pull request of MANIFEST.",
+        ("mdplan bot pr manifest.yaml --base main --label docs",),
+        (*_RARE_OF_BOTS, "ref", "branch", "remote", "author", "on_stale"),
+        report=_BOT_REPORT,
+    ),
+    "bot merge": Verb(
+        "Merge the base into BRANCH of a pull request, and push it.",
+        ("mdplan bot merge docs-update --base main",),
+        report=_BOT_REPORT,
+        limits=FILES,
+    ),
     "fleet": Verb(
         "Apply a manifest to many repositories, each with a pull request.",
         ("mdplan fleet open manifest.yaml repos.yaml", "mdplan fleet status manifest.yaml repos.yaml"),
     ),
-    "recover": Verb("Recover from an interrupted transaction.", ("mdplan recover",)),
-    "doctor": Verb("Check that this folder supports safe edits, and suggest fixes.", ("mdplan doctor",)),
+    **{
+        f"fleet {name}": Verb(
+            summary,
+            (f"mdplan fleet {name} manifest.yaml repos.yaml",),
+            ("environment", "data", "executor", "progress", "work"),
+            report="bot.fleet.FleetReport",
+            limits=_PLANNING,
+        )
+        for name, summary in {
+            "open": "Open or update all pull requests, and close those with nothing left to do.",
+            "status": "Show what the last run left of each repository, without asking any of them.",
+            "merge": "Merge the open pull requests whose branches are as the last run left them.",
+            "close": "Close all pull requests of the fleet and delete its branches.",
+        }.items()
+    },
+    "recover": Verb(
+        "Recover from an interrupted transaction.",
+        ("mdplan recover",),
+        report="reports.history.RecoverReport",
+        limits=COMMITS,
+    ),
+    "doctor": Verb(
+        "Check that this folder supports safe edits, and suggest fixes.",
+        ("mdplan doctor",),
+        report="reports.history.DoctorReport",
+        limits=HISTORY,
+    ),
     "schema": Verb(
         "Print the JSON Schema of a batch, plan, report or operation.",
         (

@@ -14,10 +14,9 @@ from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import CHOICES, shown
-from mdplan.cli.usage import Command, Group, group
+from mdplan.cli.usage import Group, group
 from mdplan.cli.views import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit, Problems
-from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.text.visible import counted
 from mdplan.values import replace
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from mdplan.bot.pulls import PullOptions, Split
 
 
-# Options that the first screen of help leaves out.
-_RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress", "sarif"})
 _SHORT: Final = 12
 
 
@@ -155,19 +152,17 @@ forge_option: Final = click.option(
 )
 
 
-@bot.command(cls=Command, examples=("mdplan bot merge docs-update --base main",))
+@engine_command("bot merge", group=bot)
 @click.argument("branch")
 @base_option
 @remote_option
 @author_option
 @forge_option
-@engine_command(BotReport, FILES, tells_people=True)
 def merge(session: Session, *, branch: str, base: str, remote: str, author: str | None, forge: str) -> Exit:
-    """Merge the base into BRANCH of a pull request, and push it.
+    """Git merges with `mdplan merge` for Markdown and data files.
 
-    git merges with `mdplan merge` for Markdown and data files. Where a person must decide, nothing is pushed.
-    A comment on the pull request says what was merged, or what needs a person. GH_TOKEN is the token of
-    GitHub, which runs no merge drivers by itself.
+    Where a person must decide, nothing is pushed. A comment on the pull request says what was merged, or what
+    needs a person. GH_TOKEN is the token of GitHub, which runs no merge drivers by itself.
     """
     from mdplan.bot.pulls import PullBranch, merge_base_into
 
@@ -188,15 +183,14 @@ def merge(session: Session, *, branch: str, base: str, remote: str, author: str 
     return Exit.DONE
 
 
-@bot.command(cls=Command, examples=("mdplan bot plan manifest.yaml --var version=1.2",), rare=_RARE)
+@engine_command("bot plan", group=bot)
 @_options
 @plan_output.output_option
 @_sarif_option
-@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Show what MANIFEST would change, and save it as one plan; the files stay unchanged.
+    """The diff goes to standard output, in a form that `git apply` takes.
 
-    The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
+    Everything else goes to standard error.
     """
     options = run_options(session, given)
     with _proposed(session, given, options, sarif, keeps=True) as proposal:
@@ -222,15 +216,11 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
         return code
 
 
-@bot.command(cls=Command, examples=("mdplan bot check manifest.yaml",), rare=_RARE)
+@engine_command("bot check", group=bot)
 @_options
 @_sarif_option
-@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Check whether the files match MANIFEST: exit with 0, or with 1 if something would change.
-
-    Changes no file and saves no plan.
-    """
+    """Changes no file and saves no plan."""
     options = run_options(session, given)
     with _proposed(session, given, options, sarif, keeps=False) as proposal:
         report = proposal.report
@@ -246,14 +236,7 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
         return code
 
 
-@bot.command(
-    cls=Command,
-    examples=(
-        "mdplan bot apply manifest.yaml",
-        "mdplan bot apply manifest.yaml --git main -m 'Bump version'",
-    ),
-    rare=_RARE | {"branch", "rebuild", "author", "on_stale"},
-)
+@engine_command("bot apply", group=bot)
 @_options
 @click.option("--branch", metavar="NAME", help="With --git: the branch to commit to.  [default: REF]")
 @click.option("--message", "-m", metavar="TEXT", help="With --git: the commit message.")
@@ -270,12 +253,10 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
     " it, and merges with them.  [default: refuse]",
 )
 @approval_option
-@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Apply MANIFEST in one transaction: all files or none.
+    """With --git the result is a commit on a branch, made without a work tree.
 
-    With --git the result is a commit on a branch, made without a work tree; mdplan rejects a branch that is
-    checked out in one.
+    mdplan rejects a branch that is checked out in one.
     """
     wanted: dict[str, Any] = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
     wanted["rebuilds"] = given.pop("rebuild") or None
@@ -344,11 +325,7 @@ stale_option: Final = click.option(
 )
 
 
-@bot.command(
-    cls=Command,
-    examples=("mdplan bot pr manifest.yaml --base main --label docs",),
-    rare=_RARE | {"ref", "branch", "remote", "author", "on_stale"},
-)
+@engine_command("bot pr", group=bot)
 @_options
 @base_option
 @branch_option
@@ -361,12 +338,11 @@ stale_option: Final = click.option(
 @commits_option
 @stale_option
 @approval_option
-@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Open, update or close the pull request of MANIFEST.
+    """Each run builds the branch of the bot again from the newest base and pushes it.
 
-    Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
-    commit by somebody else: it fails, or merges with --on-stale merge. GH_TOKEN is the token of GitHub.
+    It never overwrites a commit by somebody else: it fails, or merges with --on-stale merge. GH_TOKEN is the
+    token of GitHub.
     """
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")

@@ -12,9 +12,7 @@ import click
 from mdplan.cli.report_text import problem_texts
 from mdplan.cli.session import Session, checked, engine_command
 from mdplan.cli.terminal import shown
-from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.limits import FILES
 from mdplan.reports.history import CheckReport
 from mdplan.text.visible import counted
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 _BLOCKING: Final = 2
 
 
-@command("check")
+@engine_command("check")
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--since", metavar="REF", help="Compare the files with the commit that REF names.")
 @click.option(
@@ -40,7 +38,6 @@ _BLOCKING: Final = 2
 @click.option(
     "--hook", is_flag=True, help="Check the file that a hook of Claude Code names on standard input."
 )
-@engine_command(CheckReport, FILES, tells_people=True)
 def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: str, hook: bool) -> Exit:
     """Compares the files below PATH with an older commit (--since), or two versions of one document.
 

@@ -14,10 +14,9 @@ from mdplan.cli.proposal import ApplyOptions, batch_of, choice_options, expand_g
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse, either
 from mdplan.cli.terminal import is_terminal
-from mdplan.cli.usage import Command, Group, group, wants_all
+from mdplan.cli.usage import Group, group, wants_all
 from mdplan.diagnostics import Exit
-from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
-from mdplan.reports.plan import ApplyReport
+from mdplan.requests.verbs import Verb
 from mdplan.words import commands_for_tools
 
 
@@ -73,24 +72,18 @@ def _command(op: str) -> click.Command:
 
     options = EditOptions.of(op)
 
-    @click.command(
-        op,
-        cls=Command,
-        help=commands_for_tools(operation_reference(op).summary),
-        examples=(example_command(options),),
-        rare={
-            *options.rare,
-            "allow_outline_change",
-            "allow_duplicate_headings",
-            "plan_title",
-            "plan_description",
-        },
+    rare = ("allow_outline_change", "allow_duplicate_headings")
+    verb = Verb(
+        commands_for_tools(operation_reference(op).summary),
+        (example_command(options),),
+        (*options.rare, *rare, "plan_title", "plan_description"),
     )
+
+    @engine_command(op, verb)
     @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
     @click.option("--allow-outline-change", is_flag=True, help="Allow the edit to change headings elsewhere.")
     @click.option("--allow-duplicate-headings", is_flag=True, help="Allow headings that repeat.")
     @choice_options
-    @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
     def run(session: Session, *, files: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
         edit = options.edit(given)
         _check_words(options, edit, files, session.folder())
@@ -101,7 +94,7 @@ def _command(op: str) -> click.Command:
                 raise Misuse(f"there is no text, and {op} needs one", f"give `--{content} TEXT`")
             edit[content] = written
         batch = batch_of(session, expand_globs(files, session.folder()), [edit])
-        for name in ("allow_outline_change", "allow_duplicate_headings"):
+        for name in rare:
             if given[name]:
                 batch[name] = given[name]
         words = partial(CommandWords.of_edit, options, given.get("section"))

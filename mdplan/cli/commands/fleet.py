@@ -1,6 +1,5 @@
 """`mdplan fleet`: one manifest on many repositories, each with its own branches and pull requests."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -22,15 +21,13 @@ from mdplan.cli.commands import bot
 from mdplan.cli.options import all_options
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
-from mdplan.cli.usage import Command, Group, group
+from mdplan.cli.usage import Group, group
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.limits import BATCHES, FILES, PATTERNS
 
 if TYPE_CHECKING:
     from mdplan.bot.fleet import VisitTask
 
 
-_RARE: Final = frozenset({"environment", "data", "executor", "progress", "work"})
 _SHORT: Final = 12
 
 _options: Final = all_options(
@@ -57,44 +54,24 @@ def fleet() -> None:
     """REPOS is a YAML file: `repositories:`, and below it addresses or maps.
 
     A map has `address`, `name`, `base` and `github` (OWNER/NAME). A run that is killed goes on where it
-    ended when you run it again.
+    ended when you run it again. A repository in which neither the base, the manifest nor the branch of the
+    bot changed since the last run is not visited again.
     """
 
 
-def _fleet_command(function: Callable[..., Exit]) -> click.Command:
-    """Make `function` the command of `mdplan fleet` that has its name."""
-    name = function.__name__.removesuffix("_")
-    examples = (f"mdplan fleet {name} manifest.yaml repos.yaml",)
-    runs = engine_command(FleetReport, FILES, PATTERNS, BATCHES, tells_people=True)(function)
-    return fleet.command(cls=Command, name=name, examples=examples, rare=_RARE)(_options(runs))
+def _add_command(name: str, task: "VisitTask | None") -> None:
+    """Give the group the command `name`, which does `task` in each repository."""
+
+    @engine_command(f"fleet {name}", group=fleet)
+    @_options
+    def run(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+        return _visited(session, given, task)
 
 
-@_fleet_command
-def open_(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Open or update the pull requests of all repositories, and close those with nothing left to do.
-
-    A repository in which neither the base, the manifest nor the branch of the bot changed since the last run
-    is not visited again.
-    """
-    return _visited(session, given, open_branches)
-
-
-@_fleet_command
-def status(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Show what the last run left of each repository, without asking any of them."""
-    return _visited(session, given, None)
-
-
-@_fleet_command
-def merge(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Merge the pull requests that are open, each only if its branch is as the last run left it."""
-    return _visited(session, given, merge_branches)
-
-
-@_fleet_command
-def close(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Close all pull requests of the fleet and delete its branches."""
-    return _visited(session, given, close_branches)
+_add_command("open", open_branches)
+_add_command("status", None)
+_add_command("merge", merge_branches)
+_add_command("close", close_branches)
 
 
 def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") -> Exit:

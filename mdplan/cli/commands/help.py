@@ -14,7 +14,6 @@ from mdplan.cli.suggestions import Misuse, either
 from mdplan.cli.terminal import Console, Style, shown
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
-from mdplan.limits import HISTORY
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.text.visible import counted, nearest_names
 from mdplan.words import commands_for_tools
@@ -181,8 +180,7 @@ _NAMES: Final = {
 }
 
 
-@command("doctor")
-@engine_command(DoctorReport, HISTORY)
+@engine_command("doctor")
 def doctor(session: Session) -> Exit:
     """Checks whether mdplan can write and lock the folder.
 

@@ -11,18 +11,10 @@ from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
 from mdplan.cli.session import Session, checked, engine_command, exit_of
 from mdplan.cli.terminal import Style, agrees, shown
-from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
 from mdplan.engine.history_list import list_transactions
-from mdplan.limits import COMMITS, FILES, HISTORY
-from mdplan.reports.history import (
-    ForeignTransaction,
-    HistoryReport,
-    HistorySize,
-    RecoverReport,
-    TransactionEntry,
-)
-from mdplan.reports.plan import PlanReport, RecoveredTransactions
+from mdplan.reports.history import ForeignTransaction, HistoryReport, HistorySize, TransactionEntry
+from mdplan.reports.plan import RecoveredTransactions
 from mdplan.text.visible import counted, size_text
 from mdplan.values import replace
 
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
 
 
-@command("history")
+@engine_command("history")
 @click.argument("file", type=click.Path(readable=False), required=False)
 @click.option(
     "--limit",
@@ -54,7 +46,6 @@ if TYPE_CHECKING:
     help="With --prune: forget those that are older than this.",
 )
 @click.option("-n", "--dry-run", is_flag=True, help="With --prune: only say what would be forgotten.")
-@engine_command(HistoryReport, COMMITS, HISTORY)
 def history(  # noqa: PLR0913 (one parameter for each option)
     session: Session,
     *,
@@ -122,7 +113,7 @@ def _show(session: Session, transaction: str) -> Exit:
 # --- `mdplan show`
 
 
-@command("show")
+@engine_command("show")
 @click.argument("plan_id", metavar="[PLAN]", required=False, shell_complete=plans)
 @click.option(
     "--format",
@@ -133,7 +124,6 @@ def _show(session: Session, transaction: str) -> Exit:
     help="text for people, patch for the exact diff, markdown for a comment, sarif for warnings.",
 )
 @click.option("--against", metavar="PLAN", help="Show what differs from this other plan.")
-@engine_command(PlanReport, FILES, tells_people=True)
 def show(session: Session, *, plan_id: str | None, form: str, against: str | None) -> Exit:
     """PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits.
 
@@ -192,14 +182,13 @@ def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> 
 # --- `mdplan recover`
 
 
-@command("recover")
+@engine_command("recover")
 @click.option("--keep-current", is_flag=True, help="Keep files that have changed since then.")
 @click.option("--restore-base", is_flag=True, help="Restore files that have changed since then, too.")
 @click.option(
     "--adopt", is_flag=True, help="Also undo or finish a commit that another user or machine began."
 )
 @click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
-@engine_command(RecoverReport, COMMITS)
 def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: bool, yes: bool) -> Exit:
     """Rolls back your own transactions that a crash or a loss of power interrupted.
 

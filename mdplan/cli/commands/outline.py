@@ -6,11 +6,9 @@ from typing import Final
 import click
 
 from mdplan.cli.field_types import heading_path
-from mdplan.cli.options import field_options, given_fields, long_option
+from mdplan.cli.options import given_fields
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
-from mdplan.limits import FILES
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.queries import StatRequest
@@ -21,13 +19,8 @@ from mdplan.values import replace
 _OLD_NAME: Final = "stat"
 
 
-@command("outline")
+@engine_command("outline")
 @click.argument("file", type=click.Path(readable=False), default=".")
-@long_option
-@field_options(
-    StatRequest, "detail", "under", "depth", "limit", "cursor", "include", "links", "encoding", "format"
-)
-@engine_command(StatReport, FILES)
 def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], **options: object) -> Exit:
     """FILE is a file, a folder or a glob, of which each file is one row.
 

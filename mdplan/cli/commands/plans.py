@@ -14,23 +14,20 @@ from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT, agrees
-from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import refusal
-from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
     from mdplan.requests.batch import OnStale
 
 
-@command("plan")
+@engine_command("plan")
 @batches.batch_argument
 @plan_output.output_option
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
 @batches.override_options
-@engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool | str) -> Exit:
     """BATCH is a JSON or YAML file, JSON itself, or - for standard input.
 
@@ -53,7 +50,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE
 
 
-@command("validate")
+@engine_command("validate")
 @batches.batch_argument
 @click.option(
     "--format",
@@ -64,7 +61,6 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     help="sarif: problems and warnings for code scanning, on standard output.",
 )
 @batches.override_options
-@engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def validate(session: Session, *, batch: str, form: str, **overrides: bool | str) -> Exit:
     """BATCH is a JSON or YAML file, JSON itself, or - for standard input.
 
@@ -85,7 +81,7 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 # --- `mdplan apply`
 
 
-@command("apply")
+@engine_command("apply")
 @click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
 @click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
@@ -99,7 +95,6 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 @click.option("--merge", is_flag=True, help="Short for `--on-stale merge`.")
 @approval_option
 @batches.override_options
-@engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(  # noqa: PLR0913 (one parameter for each option)
     session: Session,
     *,
@@ -207,7 +202,7 @@ def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
 _LAST: Final = ("last", "HEAD", "latest")
 
 
-@command("undo")
+@engine_command("undo")
 @click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
 @click.option("--dry-run", "--plan", is_flag=True, help="Only show the diff, and save it as a plan.")
 @click.option(
@@ -218,7 +213,6 @@ _LAST: Final = ("last", "HEAD", "latest")
     help="If a file has changed since. rebase: undo when other lines changed; merge: merge three-way.",
 )
 @approval_option
-@engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
 def undo(
     session: Session, *, transaction: str | None, dry_run: bool, on_stale: "OnStale", require_approval: bool
 ) -> Exit:

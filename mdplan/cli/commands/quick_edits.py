@@ -17,11 +17,9 @@ from mdplan.cli.field_types import AssignmentType, KeyType, edit_text, read_cont
 from mdplan.cli.session import Session, checked, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
-from mdplan.cli.usage import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.markdown.format_detection import document_format
-from mdplan.reports.plan import ApplyReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import DocumentFormat, may_contain
 
@@ -36,10 +34,9 @@ _LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 _KEY: Final = lazy_pattern(r"(?:\\.|[^=\[\\]|\[(?:\\.|[^\]\\])*\])+")
 
 
-@command("set")
+@engine_command("set")
 @click.argument("words", nargs=-1, required=True, metavar="FILE... KEY=VALUE...", shell_complete=assignments)
 @proposal.choice_options
-@engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | str | None) -> Exit:
     """VALUE is text as you type it, except 3, 1.5, true, false, null, a date, [a, b] and {a: b}.
 
@@ -68,7 +65,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
 _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 
 
-@command("replace")
+@engine_command("replace")
 @click.argument("words", nargs=-1, required=True, metavar="OLD NEW FILE...", type=click.Path())
 @click.option(
     "--in", "section", metavar="SECTION", shell_complete=headings, help="Replace in this section only."
@@ -79,7 +76,6 @@ _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 @click.option("--count", "-c", type=click.IntRange(min=0), help="Fail unless exactly this many places match.")
 @click.option("--code", is_flag=True, help="Replace in code, HTML and link targets too.")
 @proposal.choice_options
-@engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
     """Code, link targets, front matter and HTML stay as they are, unless --code is given.
 
@@ -116,13 +112,12 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     return _propose(session, files, [edit], given, given["section"], check)
 
 
-@command("append")
+@engine_command("append")
 @click.argument("file", type=click.Path())
 @click.argument("section", metavar="HEADING", shell_complete=headings)
 @click.argument("text", required=False, metavar="[TEXT|@FILE|-]")
 @click.option("--text", "option", metavar="TEXT|@FILE|-", help="TEXT, as an option.")
 @proposal.choice_options
-@engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def append(
     session: Session,
     *,
@@ -150,7 +145,7 @@ def append(
     return _propose(session, [file], [edit], choice, section)
 
 
-@command("tick")
+@engine_command("tick")
 @click.argument("file", type=click.Path())
 @click.argument("items", nargs=-1, required=True, metavar="ITEM...", shell_complete=task_items)
 @click.option("--off", is_flag=True, help="Clear the box instead.")
@@ -158,7 +153,6 @@ def append(
     "--in", "section", metavar="SECTION", shell_complete=headings, help="Look in this section only."
 )
 @proposal.choice_options
-@engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def tick(
     session: Session,
     *,

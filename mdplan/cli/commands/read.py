@@ -5,27 +5,17 @@ from typing import Any
 import click
 
 from mdplan.cli.field_types import heading_path
-from mdplan.cli.options import field_options, given_fields, long_option, section_option
+from mdplan.cli.options import given_fields
 from mdplan.cli.session import Session, checked, engine_command
-from mdplan.cli.usage import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
-from mdplan.limits import FILES, PATTERNS
 from mdplan.markdown.headings import section_id_digits
-from mdplan.reports.read import ReadReport
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
 from mdplan.text.visible import escaped
 from mdplan.values import replace
 
 
-@command("read")
+@engine_command("read")
 @click.argument("file", type=click.Path(readable=False))
-@section_option
-@field_options(ReadTarget, "anchor", "occurrence", "subsections", "lines", "code_block", "region")
-@field_options(ReadTarget, "front_matter", "key", "match", "match_type", "context", "start_line", "until")
-@field_options(ReadRequest, "max_characters", "cursor")
-@field_options(ReadTarget, "encoding", "format")
-@long_option
-@engine_command(ReadReport, FILES, PATTERNS)
 def read(
     session: Session,
     *,
@@ -69,7 +59,7 @@ def read(
 
 def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
     """The place that the `fields` given as options name in `file`. Errors: INVALID_ARGUMENT."""
-    names = fields.pop("section", ())
+    names = fields.pop("heading", ())
     if len(names) == 1:
         fields["section_id" if section_id_digits(names[0]) else "heading"] = names[0]
     elif names:

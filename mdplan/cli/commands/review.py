@@ -18,18 +18,15 @@ from mdplan.cli.review import (
 from mdplan.cli.session import Session, checked, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import agrees, ask, has_terminal, shown
-from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit, Problems, Refused
-from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import to_wire
-from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
     from mdplan.decisions import Decision
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
 
 
-@command("review")
+@engine_command("review")
 @click.argument("plan", required=False, shell_complete=plans)
 @click.option("--terminal", is_flag=True, help="Review here in the terminal, edit by edit.")
 @click.option(
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     help="Maximum number of plans to list.",
 )
 @page_options
-@engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 def review(
     session: Session,
     *,

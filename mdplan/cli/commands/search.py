@@ -6,14 +6,11 @@ from typing import Final
 
 import click
 
-from mdplan.cli.options import field_options, given_fields, long_option
+from mdplan.cli.options import given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import value_has_surrogate
-from mdplan.limits import FILES, PATTERNS
-from mdplan.reports.read import SearchReport
 from mdplan.requests.search import SearchRequest
 from mdplan.text.visible import escaped
 
@@ -22,13 +19,9 @@ _NO_TEXT: Final = Diagnostic.invalid(
 )
 
 
-@command("search")
+@engine_command("search")
 @click.argument("pattern")
 @click.argument("file", type=click.Path(readable=False), default=".")
-@field_options(SearchRequest, "match_type", "case_sensitive", "exclude", "context", "limit")
-@field_options(SearchRequest, "respect_gitignore", "cursor", "encoding", "format")
-@long_option
-@engine_command(SearchReport, FILES, PATTERNS)
 def search(session: Session, *, pattern: str, file: str, is_long: bool, **options: object) -> Exit:
     """FILE is a file, a folder or a glob; the current folder if not given.
 
