@@ -494,9 +494,22 @@ def _files_report(**fields: Schema) -> Schema:
 # --- All tools: what makes the schema of the arguments, and that of the answer
 
 
+_RARE: Final = frozenset({"encoding", "require_exact_match"})
+
+
 def _of_request(model: type[BaseModel]) -> Schema:
     required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
-    return object_schema(request_properties(model), required)
+    return _rare_last(object_schema(request_properties(model), required))
+
+
+def _rare_last(schema: Schema) -> Schema:
+    """`schema` with the fields last that most callers leave out."""
+    if "items" in schema:
+        return {**schema, "items": _rare_last(schema["items"])}
+    if "properties" not in schema:
+        return schema
+    ordered = sorted(schema["properties"].items(), key=lambda item: item[0] in _RARE)
+    return {**schema, "properties": {name: _rare_last(field) for name, field in ordered}}
 
 
 # With the verbs whose reports an answer can be, and texts that compact answers have in place of lists.

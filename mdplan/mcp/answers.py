@@ -426,6 +426,14 @@ class Request(BaseModel):
         return _folded(cls, data) if isinstance(data, Mapping) else data
 
 
+class RefusedCall(Exception):  # noqa: N818 (it is no error of the program)
+    """The exception for a call whose `answer` is a refusal."""
+
+    def __init__(self, answer: ToolResult) -> None:
+        super().__init__(answer.text)
+        self.answer = answer
+
+
 AnyRequest = TypeVar("AnyRequest", bound=BaseModel)
 
 
@@ -451,8 +459,11 @@ def request_tool(
     """Return the tool that takes a `model`, and does what `run` does of it, or refuses its arguments."""
 
     def call(arguments: Mapping[str, Any]) -> ToolResult:
-        request = read_arguments(model, arguments)
-        return refuse(request) if isinstance(request, tuple) else run(request)
+        try:
+            request = read_arguments(model, arguments)
+            return refuse(request) if isinstance(request, tuple) else run(request)
+        except RefusedCall as refused:
+            return refused.answer
 
     return ToolDefinition(call=call, **described)
 

@@ -5,7 +5,7 @@ one transaction.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
@@ -22,10 +22,6 @@ from mdplan.values import Struct
 from mdplan.words import OtherToolWords
 
 # --- Requests
-
-_ENCODING: Final = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
-_EXACT: Final = Field(default=False, description="Blanks at line ends must match too.")
-_PATH: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
 
 
 class EditedRange(Request):
@@ -49,14 +45,25 @@ class EditedRange(Request):
 _WHOLE_FILE: Final = (EditedRange(),)
 
 
-class FileRanges(Request):
+class FileRequest(Request):
+    """Of a request about one file, what names the file."""
+
+    file_path: str = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
+    encoding: str | None = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
+
+
+class EditRequest(FileRequest):
+    """Of a request to edit a file at text that is there."""
+
+    require_exact_match: bool = Field(default=False, description="Blanks at line ends must match too.")
+
+
+class FileRanges(FileRequest):
     """A file, or some lines of it."""
 
-    file_path: str = _PATH
     ranges: tuple[EditedRange, ...] = Field(
         default=_WHOLE_FILE, min_length=1, description="Lines to read; absent: the whole file."
     )
-    encoding: str | None = _ENCODING
 
 
 class GetRequest(Request):
@@ -75,13 +82,10 @@ class RangePatch(Request):
     )
 
 
-class FilePatches(Request):
+class FilePatches(EditRequest):
     """Patches of one file."""
 
-    file_path: str = _PATH
     patches: tuple[RangePatch, ...] = Field(min_length=1, description="Patches whose ranges do not overlap.")
-    encoding: str | None = _ENCODING
-    require_exact_match: bool = _EXACT
 
 
 class PatchRequest(Request):
@@ -90,22 +94,17 @@ class PatchRequest(Request):
     files: tuple[FilePatches, ...] = Field(min_length=1, description="Files to edit, each once.")
 
 
-class CreateRequest(Request):
+class CreateRequest(FileRequest):
     """Arguments of `create_text_file`."""
 
-    file_path: str = _PATH
     contents: str = Field(description="The whole text of the new file.")
-    encoding: str | None = _ENCODING
 
 
-class AppendRequest(Request):
+class AppendRequest(EditRequest):
     """Arguments of `append_text_file_contents`."""
 
-    file_path: str = _PATH
     content_to_append: str = Field(min_length=1, description="Text to add to the end.")
     expected_file_ending: str = Field(description="The text of the last line now.")
-    encoding: str | None = _ENCODING
-    require_exact_match: bool = _EXACT
 
 
 class Insertion(Request):
@@ -117,13 +116,10 @@ class Insertion(Request):
     line_number: Ordinal = Field(description="Number of the line, 1-based.")
 
 
-class InsertRequest(Request):
+class InsertRequest(EditRequest):
     """Arguments of `insert_text_file_contents`."""
 
-    file_path: str = _PATH
     insertions: tuple[Insertion, ...] = Field(min_length=1, description="What to insert.")
-    encoding: str | None = _ENCODING
-    require_exact_match: bool = _EXACT
 
 
 class Deletion(Request):
@@ -135,13 +131,10 @@ class Deletion(Request):
     )
 
 
-class DeleteRequest(Request):
+class DeleteRequest(EditRequest):
     """Arguments of `delete_text_file_contents`."""
 
-    file_path: str = _PATH
     deletions: tuple[Deletion, ...] = Field(min_length=1, description="What to delete.")
-    encoding: str | None = _ENCODING
-    require_exact_match: bool = _EXACT
 
 
 AnyEditorRequest = TypeVar("AnyEditorRequest", bound=Request)
@@ -193,9 +186,15 @@ def _tool(
     model: type[AnyEditorRequest],
     run: Callable[[Engine, AnyEditorRequest], dict[str, Any]],
 ) -> ToolDefinition:
+    def answer(request: AnyEditorRequest) -> ToolResult:
+        try:
+            return _answer(run(engine, request))
+        except Failure as failure:
+            return _answer(failure.to_json())
+
     return request_tool(
         model,
-        lambda request: _answer(run(engine, request)),
+        answer,
         lambda problems: _answer(_refusal(problems)),
         name=_NAME_OF[model],
         title=title,
@@ -233,22 +232,23 @@ def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
     """Lines of files, by path; a file that cannot be read each time it is named has its error there."""
     answers: dict[str, Any] = {}
     for file in request.files:
-        document = EditorDocument.read(engine, file.file_path, file.encoding)
-        ranges = document if isinstance(document, Failure) else _contents(document, file.ranges)
         known = answers.setdefault(file.file_path, {"ranges": []})
-        if isinstance(ranges, Failure):
-            answers[file.file_path] = ranges.to_json()
-        elif "ranges" in known:
-            known["ranges"] += ranges
+        try:
+            ranges = _contents(EditorDocument.read(engine, file), file.ranges)
+        except Failure as failure:
+            answers[file.file_path] = failure.to_json()
+        else:
+            if "ranges" in known:
+                known["ranges"] += ranges
     return answers
 
 
-class Failure(Struct):
+class Failure(Exception):  # noqa: N818 (it is an answer)
     """Why a file cannot be edited, in the words of the document."""
 
-    reason: str
-    suggestion: str | None = None
-    hint: str | None = None
+    def __init__(self, reason: str, suggestion: str | None = None, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.suggestion, self.hint = reason, suggestion, hint
 
     def to_json(self) -> dict[str, str]:
         """As an error response; what is absent is left out."""
@@ -289,13 +289,14 @@ class EditorDocument(Struct):
     source: Source
 
     @classmethod
-    def read(cls, engine: Engine, file: str, encoding: str | None) -> "EditorDocument | Failure":
-        """The file, or why it cannot be read."""
+    def read(cls, engine: Engine, request: FileRequest) -> "EditorDocument":
+        """The file of `request`. Raises `Failure` where it cannot be read."""
+        file, encoding = request.file_path, request.encoding
         source = engine.source(file, encoding)
         if isinstance(source, Diagnostic) and engine.workspace.is_several(file):
-            return Failure("The path is that of a folder", hint="Name a file in it")
+            raise Failure("The path is that of a folder", hint="Name a file in it")
         if isinstance(source, Diagnostic):
-            return failure_of(source, encoding)
+            raise failure_of(source, encoding)
         return cls(file, encoding, source)
 
     @property
@@ -308,17 +309,17 @@ class EditorDocument(Struct):
         lines = self.source.lines
         return to_lf(self.source.text[lines.start(start) : lines.content_end(end)])
 
-    def checked(self, lines: EditedRange, expected: Expected) -> tuple[int, int] | Failure:
+    def checked(self, lines: EditedRange, expected: Expected) -> tuple[int, int]:
         """First and last line of `lines`, which must be in the file and hold what is `expected`.
 
-        Where they do not, a file with bytes that are not text is refused for these.
-        An empty file has no line, but nothing is at the first one: then the last line is 0.
+        Raises `Failure` where they do not; a file with bytes that are not text is refused for these. An empty
+        file has no line, but nothing is at the first one: then the last line is 0.
         """
         start, end = lines.start, self.line_count if lines.end is None else lines.end
         if not self.line_count and start == 1 and end <= 1 and not expected.text.strip("\r\n"):
             return 1, 0
         if not start <= end <= self.line_count:
-            return Failure(_BEYOND, _CHECK, f"The file has {self.line_count} lines")
+            raise Failure(_BEYOND, _CHECK, f"The file has {self.line_count} lines")
         found, wanted = self.text(start, end), to_lf(expected.text)
         if wanted != found:
             wanted = wanted.removesuffix("\n")
@@ -326,19 +327,20 @@ class EditorDocument(Struct):
             found, wanted = _without_trailing_blanks(found), _without_trailing_blanks(wanted)
         if found == wanted:
             return start, end
-        return not_decoded(self.encoding) if self.source.invalid_bytes else expected.mismatch(start, end)
+        raise not_decoded(self.encoding) if self.source.invalid_bytes else expected.mismatch(start, end)
 
-    def to_batch_file(self, edits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def to_batch_file(self, edits: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Entry of a batch with `edits`, pinned to what was read."""
         encoding = {} if self.encoding is None else {"encoding": self.encoding}
         return {"file": self.file, "baseSha256": self.source.sha256, "edits": list(edits), **encoding}
 
 
-def _contents(document: EditorDocument, ranges: Sequence[EditedRange]) -> list[dict[str, Any]] | Failure:
-    """Lines of `ranges`; bytes that are not text are refused where one of them has some."""
+def _contents(document: EditorDocument, ranges: Sequence[EditedRange]) -> list[dict[str, Any]]:
+    """Lines of `ranges`. Raises `Failure` where one of them has bytes that are not text."""
     contents = [_content(document, lines) for lines in ranges]
-    is_text = all(visible(each["content"]) == each["content"] for each in contents)
-    return contents if is_text else not_decoded(document.encoding)
+    if any(visible(each["content"]) != each["content"] for each in contents):
+        raise not_decoded(document.encoding)
+    return contents
 
 
 def _content(document: EditorDocument, lines: EditedRange) -> dict[str, Any]:
@@ -362,15 +364,11 @@ def patch(engine: Engine, request: PatchRequest) -> dict[str, Any]:
     failures: dict[str, Failure] = {}
     files: list[dict[str, Any]] = []
     for file in request.files:
-        document = EditorDocument.read(engine, file.file_path, file.encoding)
-        if isinstance(document, Failure):
-            failures[file.file_path] = document
-            continue
-        edits = _patches(document, file)
-        if isinstance(edits, Failure):
-            failures[file.file_path] = edits
-        else:
-            files.append(document.to_batch_file(edits))
+        try:
+            document = EditorDocument.read(engine, file)
+            files.append(document.to_batch_file(_patches(document, file)))
+        except Failure as failure:
+            failures[file.file_path] = failure
     paths = [file.file_path for file in request.files]
     if not failures:
         failures.update(failures_by_file(write(engine, files), {path: _name(engine, path) for path in paths}))
@@ -385,16 +383,11 @@ def _name(engine: Engine, path: str) -> str:
     return path if isinstance(name, Diagnostic) else str(name)
 
 
-def _patches(document: EditorDocument, file: FilePatches) -> list[dict[str, Any]] | Failure:
-    edits: list[dict[str, Any]] = []
+def _patches(document: EditorDocument, file: FilePatches) -> Iterator[dict[str, Any]]:
     for patch in file.patches:
         expected = Expected(patch.old_string, OLD_STRING, file.require_exact_match)
         for lines in patch.ranges:
-            span = document.checked(lines, expected)
-            if isinstance(span, Failure):
-                return span
-            edits.append(replacement(*span, patch.new_string))
-    return edits
+            yield replacement(*document.checked(lines, expected), patch.new_string)
 
 
 def create(engine: Engine, request: CreateRequest) -> dict[str, Any]:
@@ -407,27 +400,21 @@ def create(engine: Engine, request: CreateRequest) -> dict[str, Any]:
 def append(engine: Engine, request: AppendRequest) -> dict[str, Any]:
     """Add text to the end of a file whose last line is as expected."""
     expected = Expected(request.expected_file_ending, "expected_file_ending", request.require_exact_match)
-
-    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
-        last = document.line_count
-        if last:
-            span = document.checked(EditedRange(start=last, end=last), expected)
-            if isinstance(span, Failure):
-                return span
-        elif expected.text.strip("\r\n"):
-            return expected.mismatch(1, 1)
-        end = document.source.lines.position(len(document.source.text))
-        place = {"line": end.line, "col": end.col}
-        return [
-            {
-                "op": "replace_range",
-                "range": {"start": place, "end": place},
-                "expectedText": "",
-                "replacement": _as_ending(document, request.content_to_append),
-            }
-        ]
-
-    return _edit_one(engine, request.file_path, request.encoding, edits)
+    document = EditorDocument.read(engine, request)
+    last = document.line_count
+    if last:
+        document.checked(EditedRange(start=last, end=last), expected)
+    elif expected.text.strip("\r\n"):
+        raise expected.mismatch(1, 1)
+    end = document.source.lines.position(len(document.source.text))
+    place = {"line": end.line, "col": end.col}
+    edit = {
+        "op": "replace_range",
+        "range": {"start": place, "end": place},
+        "expectedText": "",
+        "replacement": _as_ending(document, request.content_to_append),
+    }
+    return _result(write(engine, [document.to_batch_file([edit])]))
 
 
 def _as_ending(document: EditorDocument, text: str) -> str:
@@ -440,57 +427,32 @@ def _as_ending(document: EditorDocument, text: str) -> str:
 
 def insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
     """Insert lines next to lines that are as expected."""
-
-    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
-        made: list[dict[str, Any]] = []
-        for each in request.insertions:
-            line = each.line_number
-            expected = Expected(each.context_line, "context_line", request.require_exact_match)
-            span = document.checked(EditedRange(start=line, end=line), expected)
-            if isinstance(span, Failure):
-                return span
-            place = {"line": line, "position": each.position if span[1] else "before"}
-            made.append({"op": "insert_lines", **place, "markdown": each.content_to_insert})
-        return made
-
-    return _edit_one(engine, request.file_path, request.encoding, edits)
+    document = EditorDocument.read(engine, request)
+    edits = []
+    for each in request.insertions:
+        line = each.line_number
+        expected = Expected(each.context_line, "context_line", request.require_exact_match)
+        _, last = document.checked(EditedRange(start=line, end=line), expected)
+        place = {"line": line, "position": each.position if last else "before"}
+        edits.append({"op": "insert_lines", **place, "markdown": each.content_to_insert})
+    return _result(write(engine, [document.to_batch_file(edits)]))
 
 
 def delete(engine: Engine, request: DeleteRequest) -> dict[str, Any]:
     """Delete lines that are as expected."""
-
-    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
-        made: list[dict[str, Any]] = []
-        for each in request.deletions:
-            expected = Expected(each.expected_content, "expected_content", request.require_exact_match)
-            for lines in each.ranges:
-                span = document.checked(lines, expected)
-                if isinstance(span, Failure):
-                    return span
-                if span[1]:
-                    made.append(replacement(*span, ""))
-        return made
-
-    return _edit_one(engine, request.file_path, request.encoding, edits)
-
-
-def _edit_one(
-    engine: Engine,
-    file: str,
-    encoding: str | None,
-    edits_of: Callable[[EditorDocument], list[dict[str, Any]] | Failure],
-) -> dict[str, Any]:
-    document = EditorDocument.read(engine, file, encoding)
-    if isinstance(document, Failure):
-        return document.to_json()
-    edits = edits_of(document)
-    if isinstance(edits, Failure):
-        return edits.to_json()
+    document = EditorDocument.read(engine, request)
+    edits = []
+    for each in request.deletions:
+        expected = Expected(each.expected_content, "expected_content", request.require_exact_match)
+        spans = (document.checked(lines, expected) for lines in each.ranges)
+        edits += [replacement(*span, "") for span in spans if span[1]]
     return _result(write(engine, [document.to_batch_file(edits)]))
 
 
 def _result(problems: Problems) -> dict[str, Any]:
-    return failure_of(problems[0]).to_json() if problems else {"result": "ok"}
+    if problems:
+        raise failure_of(problems[0])
+    return {"result": "ok"}
 
 
 # --- Edits of a batch, and reports in the words of this toolset
@@ -524,22 +486,18 @@ def write(engine: Engine, files: Sequence[Mapping[str, Any]]) -> Problems:
     return engine.write(batch).diagnostics
 
 
-_FAILURES: Final[Mapping[Code, Failure]] = {
-    Code.STALE_BASE: Failure(_VALIDATION, _CHECK, _VERIFY),
-    Code.CONFLICTING_EDITS: Failure(
-        "Overlapping ranges in one file", hint="The ranges of one file must not overlap"
-    ),
-}
-
-
 def failure_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
     """`problem` as the document says it, if it does."""
     if problem.code is Code.PATH_OUTSIDE_ROOT and ".." in (problem.file or "").split("/"):
         return Failure("Path traversal not allowed", hint="File paths must not contain '..' patterns")
     if problem.code in {Code.ENCODING_UNKNOWN, Code.NOT_A_TEXT_FILE}:
         return not_decoded(encoding)
+    if problem.code is Code.STALE_BASE:
+        return Failure(_VALIDATION, _CHECK, _VERIFY)
+    if problem.code is Code.CONFLICTING_EDITS:
+        return Failure("Overlapping ranges in one file", hint="The ranges of one file must not overlap")
     told = OtherToolWords().tell(problem)
-    return _FAILURES.get(problem.code) or Failure(f"{told.code}: {told.message}", hint=told.hint or None)
+    return Failure(f"{told.code}: {told.message}", hint=told.hint or None)
 
 
 def not_decoded(encoding: str | None = None) -> Failure:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
-from mdplan.mcp.answers import MOST_PATH, NULLABLE, Request
+from mdplan.mcp.answers import MOST_PATH, NULLABLE, RefusedCall, Request
 from mdplan.mcp.tool import ToolResult
 from mdplan.operations.base import Count, LinesField
 from mdplan.text.lines import LineIndex
@@ -47,10 +47,16 @@ class _TextRequest(Request):
     )
 
 
-class InspectRequest(_TextRequest):
-    """Arguments of `TextInspect`."""
+class FileRequest(_TextRequest):
+    """Arguments about one file."""
 
     file_path: str = _FILE_PATH
+    encoding: str | None = _ENCODING
+
+
+class InspectRequest(FileRequest):
+    """Arguments of `TextInspect`."""
+
     mode: Literal["structure", "search", "lines"] = Field(default="structure", description="What to show.")
     query: str | None = Field(
         default=None, min_length=1, description='search: what to find; lines: "50-60" or "1-10,100-110".'
@@ -59,7 +65,6 @@ class InspectRequest(_TextRequest):
     context: Annotated[int, Field(strict=True, ge=0, le=50)] = Field(
         default=0, description="search: lines to show on both sides of a match."
     )
-    encoding: str | None = _ENCODING
 
 
 class HeadingTarget(_TextRequest):
@@ -98,12 +103,10 @@ class ReadTargetFields(_TextRequest):
     search: SearchTarget | None = None
 
 
-class TextReadRequest(_TextRequest):
+class TextReadRequest(FileRequest):
     """Arguments of `TextRead`."""
 
-    file_path: str = _FILE_PATH
     target: ReadTargetFields = Field(description="Exactly one of its fields.")
-    encoding: str | None = _ENCODING
 
 
 def _text_of(value: object) -> object:
@@ -124,17 +127,28 @@ class PatchTarget(_TextRequest):
     code_block: BlockTarget | None = None
 
 
-class TextPatchRequest(_TextRequest):
+class TextPatchRequest(FileRequest):
     """Arguments of `TextPatch`."""
 
-    file_path: str = _FILE_PATH
     operation: Literal["replace", "insert", "delete"] = Field(description="What to do there.")
     target: PatchTarget = Field(description="Exactly one of its fields.")
     content: str | None = Field(default=None, description="New text; not for delete.")
     preserve_indent: bool = Field(default=True, description="lines: indent content as the first line is.")
     expected_hash: str | None = _HASH
     backup: bool = _BACKUP
-    encoding: str | None = _ENCODING
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_successors(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Refuse an operation or target that was removed."""
+        if data.get("operation") == "replaceLines":
+            raise failure("Operation replaceLines was removed", "Use operation replace with target lines")
+        target = data.get("target")
+        names = [name for name in SUCCESSORS if isinstance(target, dict) and name in target]
+        if names:
+            suggestions = (f"Use {SUCCESSORS[name]}" for name in names)
+            raise failure(f"Target {', '.join(names)} was removed from TextPatch", *suggestions)
+        return data
 
 
 def _digits(value: object) -> object:
@@ -142,10 +156,9 @@ def _digits(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-class ReplaceRequest(_TextRequest):
+class ReplaceRequest(FileRequest):
     """Arguments of `TextReplace`."""
 
-    file_path: str = _FILE_PATH
     old_text: str = Field(min_length=1, description="Exact text to find; may span lines.")
     new_text: str = Field(description="The new text; may be empty.")
     occurrence: Annotated[str, BeforeValidator(_digits)] = Field(
@@ -155,7 +168,6 @@ class ReplaceRequest(_TextRequest):
     )
     expected_hash: str | None = _HASH
     backup: bool = _BACKUP
-    encoding: str | None = _ENCODING
 
 
 def target_of(fields: Request) -> tuple[str, Any] | None:
@@ -243,13 +255,14 @@ def inexact(*notes: str) -> dict[str, Any]:
     return {"contentExact": False, "note": ": ".join(reversed(notes))}
 
 
-def failure(message: str, *suggestions: str) -> ToolResult:
-    """A refusal: what is wrong, and what to do."""
+def failure(message: str, *suggestions: str) -> RefusedCall:
+    """A refusal, to be raised: what is wrong, and what to do."""
     content = {"status": "error", "message": visible(message), "suggestions": [*map(visible, suggestions)]}
-    return ToolResult(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=True)
+    text = json.dumps(content, ensure_ascii=False)
+    return RefusedCall(ToolResult(text=text, structured=content, is_refusal=True))
 
 
-def refusal_result(problems: Problems, source: Source | None = None, target: str = "") -> ToolResult:
+def refusal(problems: Problems, source: Source | None = None, target: str = "") -> RefusedCall:
     """A refusal for `problems` of the engine; the caller named the place of `source` as `target`."""
     messages = dict.fromkeys(_message(problem, target) for problem in problems)
     suggestions = dict.fromkeys(each for problem in problems for each in _suggestions(problem, source))

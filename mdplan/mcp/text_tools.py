@@ -15,7 +15,6 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.reports.read import ReadResult, SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
-from mdplan.requests.batch import with_decoded_fields
 from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
@@ -68,7 +67,7 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
     return (
         tool("TextInspect", "Inspect a file", _INSPECT, text_requests.InspectRequest, inspect),
         tool("TextRead", "Read a part of a file", _READ, text_requests.TextReadRequest, read),
-        _with_removed(tool("TextPatch", "Patch a file", _PATCH, text_requests.TextPatchRequest, patch)),
+        tool("TextPatch", "Patch a file", _PATCH, text_requests.TextPatchRequest, patch),
         tool("TextReplace", "Replace text in a file", _REPLACE, text_requests.ReplaceRequest, replace_text),
     )
 
@@ -84,7 +83,7 @@ def _tool(
     return answers.request_tool(
         model,
         partial(run, engine),
-        text_requests.refusal_result,
+        lambda problems: text_requests.refusal(problems).answer,
         name=name,
         title=title,
         description=description,
@@ -92,27 +91,6 @@ def _tool(
         # The same text may be at several places, and may be inserted twice.
         may_be_repeated=name not in _WRITING,
     )
-
-
-def _with_removed(tool: ToolDefinition) -> ToolDefinition:
-    """TextPatch, which tells what became of the targets that it had."""
-    return replace(tool, call=lambda arguments: _removed(arguments) or tool.call(arguments))
-
-
-def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
-    """Return the refusal of an operation or target that was removed, which names its successor."""
-    given = with_decoded_fields(text_requests.TextPatchRequest, arguments)
-    if given.get("operation") == "replaceLines":
-        return text_requests.failure(
-            "Operation replaceLines was removed", "Use operation replace with target lines"
-        )
-    target = given.get("target")
-    names = [name for name in text_requests.SUCCESSORS if isinstance(target, Mapping) and name in target]
-    if not names:
-        return None
-    listed = ", ".join(names)
-    suggestions = (f"Use {text_requests.SUCCESSORS[name]}" for name in names)
-    return text_requests.failure(f"Target {listed} was removed from TextPatch", *suggestions)
 
 
 # --- TextInspect and TextRead
@@ -136,7 +114,7 @@ def inspect(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
     if request.mode == "structure":
         return _structure(engine, request)
     if request.query is None:
-        return text_requests.failure(
+        raise text_requests.failure(
             f"query is required in {request.mode} mode",
             "Give what to find" if request.mode == "search" else "Give ranges of lines, such as 50-60",
         )
@@ -148,7 +126,7 @@ def _structure(engine: Engine, request: text_requests.InspectRequest) -> ToolRes
         StatRequest(file=request.file_path, encoding=request.encoding, detail="full", limit=_EVERYTHING)
     )
     if not report.ok or report.base_sha256 is None:
-        return text_requests.refusal_result(report.diagnostics)
+        raise text_requests.refusal(report.diagnostics)
     is_markdown = report.format == DocumentFormat.MARKDOWN
     size = report.bytes or 0
     front, lists = report.front_matter, _of_markdown(report) if is_markdown else _of_text(report)
@@ -240,11 +218,10 @@ def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
     most = engine.settings.report_characters
     report = answers.search_within(engine, wanted, most, lambda made: answers.size_of(_hits(made, request)))
     if not report.ok:
-        return text_requests.refusal_result(report.diagnostics)
+        raise text_requests.refusal(report.diagnostics)
     content = _hits(report, request)
-    source = engine.source(request.file_path, request.encoding)
-    if isinstance(source, Source):
-        content |= text_requests.escape_notice(source, *_texts(content["matches"]))
+    source = _source(engine, request)
+    content |= text_requests.escape_notice(source, *_texts(content["matches"]))
     if report.warnings:
         content |= text_requests.inexact(
             text_requests.TextToolWords().text(report.warnings[0].hint), report.warnings[0].message
@@ -290,26 +267,24 @@ def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
 
 
 def _lines(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
-    source = engine.source(request.file_path, request.encoding)
-    if not isinstance(source, Source):
-        return text_requests.refusal_result((source,))
+    source = _source(engine, request)
     lines: list[dict[str, Any]] = []
     clipped = False
     for part in (request.query or "").split(","):
         found = _LINES.fullmatch(part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if last < first:
-            return text_requests.failure(
+            raise text_requests.failure(
                 f"{_quoted(part.strip())} is not a range of lines", 'Write "50-60" or "1-10,100-110"'
             )
         if first > source.lines.count:
-            return text_requests.failure(
+            raise text_requests.failure(
                 f"Line {first} is not in the file", f"The file has {source.lines.count} lines"
             )
         clipped |= last > source.lines.count
         lines += text_requests.numbered(source.lines, first, min(last, first + _MOST_LINES))
         if len(lines) > _MOST_LINES or answers.size_of(lines) > engine.settings.report_characters:
-            return text_requests.failure(
+            raise text_requests.failure(
                 "The lines that are asked for are too many", "Ask for fewer, or use TextRead"
             )
     content = {"filePath": request.file_path, "query": request.query, "lines": lines}
@@ -327,20 +302,16 @@ def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
     """The text of one place."""
     given = text_requests.target_of(request.target)
     if given is None:
-        return text_requests.failure("target must have exactly one field", _ONE_INSPECTED)
-    source = engine.source(request.file_path, request.encoding)
-    if isinstance(source, Diagnostic):
-        return text_requests.refusal_result((source,))
+        raise text_requests.failure("target must have exactly one field", _ONE_INSPECTED)
+    source = _source(engine, request)
     place = _place(engine, request)
-    if isinstance(place, ToolResult):
-        return place
     target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     most = engine.settings.report_characters
     (result,) = answers.read_within(
         engine, ReadRequest(targets=(place,)), most, lambda report: answers.size_of(to_wire(report))
     ).results
     if result.problem is not None:
-        return text_requests.refusal_result(
+        raise text_requests.refusal(
             (result.problem,), source, text_requests.target_text(given[0], target[given[0]])
         )
     first, last = result.start_line or 0, result.end_line or 0
@@ -378,7 +349,7 @@ def _end(engine: Engine, place: ReadTarget) -> int:
     return part.end_line or 0
 
 
-def _place(engine: Engine, request: text_requests.TextReadRequest) -> ReadTarget | ToolResult:
+def _place(engine: Engine, request: text_requests.TextReadRequest) -> ReadTarget:
     target, file = request.target, ReadTarget(file=request.file_path, encoding=request.encoding)
     if target.heading is not None:
         return replace(file, heading=target.heading.text, subsections=target.heading.include_children)
@@ -394,13 +365,13 @@ def _place(engine: Engine, request: text_requests.TextReadRequest) -> ReadTarget
     return replace(file, lines=lines)
 
 
-def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolResult:
+def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget:
     """The section of a file that is no Markdown, from its marker line to the next one."""
     report = engine.stat(
         StatRequest(file=file.file, encoding=file.encoding, detail="full", limit=_EVERYTHING)
     )
     if not report.ok:
-        return text_requests.refusal_result(report.diagnostics)
+        raise text_requests.refusal(report.diagnostics)
     wanted = marker.strip().removeprefix("[").removesuffix("]")
     found = [(each.name, each.start_line, each.end_line) for each in report.ini_sections or ()]
     found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
@@ -410,7 +381,7 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolR
     markers = ", ".join(
         f"[{escape_for_message(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )
-    return text_requests.failure(
+    raise text_requests.failure(
         f"Target not found: {text_requests.target_text('section', marker)}",
         f"Sections of the file: {markers}" if markers else "The file has no sections by markers",
     )
@@ -428,21 +399,13 @@ def patch(engine: Engine, request: text_requests.TextPatchRequest) -> ToolResult
     """Replace, insert or delete at a place."""
     given = text_requests.target_of(request.target)
     if given is None:
-        return text_requests.failure("target must have exactly one field", _ONE_EDITED)
-    problem = _operation_problem(request, given[0])
-    if problem is not None:
-        return problem
+        raise text_requests.failure("target must have exactly one field", _ONE_EDITED)
+    _check_operation(request, given[0])
     source = expected_source(engine, request)
-    if isinstance(source, ToolResult):
-        return source
     target = request.target.model_dump(by_alias=True, exclude_none=True)
     name = text_requests.target_text(given[0], target[given[0]])
     edits = _edits(engine, request, source, name)
-    if isinstance(edits, ToolResult):
-        return edits
     done = write(engine, request, source, edits, name, keeps_outline=request.target.lines is None)
-    if isinstance(done, ToolResult):
-        return done
     return text_requests.success(
         {
             "status": "success",
@@ -454,40 +417,33 @@ def patch(engine: Engine, request: text_requests.TextPatchRequest) -> ToolResult
     )
 
 
-def _operation_problem(request: text_requests.TextPatchRequest, target: str) -> ToolResult | None:
-    if target in _INSERT_ONLY and request.operation != "insert":
-        return text_requests.failure(
+def _check_operation(request: text_requests.TextPatchRequest, target: str) -> None:
+    """Refuse an operation that the target, or the content, does not go with."""
+    operation, content = request.operation, request.content
+    if target in _INSERT_ONLY and operation != "insert":
+        raise text_requests.failure(
             f"{target} requires operation insert", "Use target heading or lines to replace or delete"
         )
-    if target == "codeBlock" and request.operation == "insert":
-        return text_requests.failure(
+    if target == "codeBlock" and operation == "insert":
+        raise text_requests.failure(
             "codeBlock requires operation replace or delete", "Use target lines to insert next to it"
         )
-    if request.operation == "delete":
-        return (
-            None
-            if request.content is None
-            else text_requests.failure("content does not go with delete", "Leave it out")
-        )
-    if not request.content:
-        return text_requests.failure(
-            f"content must not be empty with operation {request.operation}",
-            "Give the text to insert"
-            if request.operation == "insert"
-            else "Use operation delete to remove text",
-        )
-    return None
+    if operation == "delete" and content is not None:
+        raise text_requests.failure("content does not go with delete", "Leave it out")
+    if operation != "delete" and not content:
+        hint = "Give the text to insert" if operation == "insert" else "Use operation delete to remove text"
+        raise text_requests.failure(f"content must not be empty with operation {operation}", hint)
 
 
 def _edits(
     engine: Engine, request: text_requests.TextPatchRequest, source: Source, name: str
-) -> list[dict[str, Any]] | ToolResult:
+) -> list[dict[str, Any]]:
     """The edits that the request comes to; its place is called `name`."""
     target, content = request.target, request.content or ""
     if target.lines is not None:
         return [_edit_of_lines(source, target.lines, request)]
     if document_format(request.file_path, source.text) is not DocumentFormat.MARKDOWN:
-        return text_requests.failure(
+        raise text_requests.failure(
             f"Target not found: {name}: the file is not Markdown", "Use TextReplace, or target lines"
         )
     if target.code_block is not None:
@@ -501,7 +457,7 @@ def _edits(
     )
     (found,) = engine.read(ReadRequest(targets=(place_of,))).results
     if found.problem is not None:
-        return text_requests.refusal_result((found.problem,), source, name)
+        raise text_requests.refusal((found.problem,), source, name)
     return _edits_at_heading(request, found)
 
 
@@ -640,15 +596,11 @@ _MOST_LISTED: Final = 20
 def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolResult:
     """Put a text in place of another that is found."""
     source = expected_source(engine, request)
-    if isinstance(source, ToolResult):
-        return source
     seconds = engine.settings.pattern_seconds
     found = _spans_of(source, request.old_text, seconds)
     if not found:
-        return _not_found(source, request.old_text, seconds)
+        raise _not_found(source, request.old_text, seconds)
     chosen = _chosen(request.occurrence, len(found))
-    if isinstance(chosen, ToolResult):
-        return chosen
     edit = {
         "op": "replace_match",
         "pattern": request.old_text,
@@ -659,8 +611,6 @@ def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolR
         "softBreaks": False,
     }
     done = write(engine, request, source, [edit])
-    if isinstance(done, ToolResult):
-        return done
     replaced = found if chosen == "all" else [found[int(chosen) - 1]]
     touched = _touched(source, replaced, to_lf(request.new_text))
     start, end = touched[0][0], touched[-1][1]
@@ -700,7 +650,7 @@ def _spans_of(source: Source, text: str, seconds: float, *, case_sensitive: bool
     return [view.span_in_text(match.span) for match in found] if isinstance(found, tuple) else []
 
 
-def _not_found(source: Source, text: str, seconds: float) -> ToolResult:
+def _not_found(source: Source, text: str, seconds: float) -> answers.RefusedCall:
     found = _spans_of(source, text, seconds, case_sensitive=False)
     message = "Text not found: oldText is nowhere in the file"
     if source.invalid_bytes and SHOWN_BYTE.search(text):
@@ -715,12 +665,12 @@ def _not_found(source: Source, text: str, seconds: float) -> ToolResult:
     )
 
 
-def _chosen(occurrence: str, found: int) -> str | ToolResult:
+def _chosen(occurrence: str, found: int) -> str:
     """`matchSelection` for an occurrence out of `found` ones."""
     number = {"first": "1", "last": str(found), "all": "all"}.get(occurrence, occurrence)
     if number != "all" and int(number) > found:
         times = "once" if found == 1 else f"{found} times"
-        return text_requests.failure(
+        raise text_requests.failure(
             f"Occurrence {number} is not there: oldText occurs {times} in the file", _USE
         )
     return number
@@ -765,15 +715,21 @@ _OUTLINE: Final = frozenset({Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING})
 _ANY_OUTLINE: Final = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
 
 
-def expected_source(engine: Engine, request: EditRequest) -> Source | ToolResult:
-    """The file of `request`, if it is still the one of its `expected_hash`."""
-    expected_hash = request.expected_hash
+def _source(engine: Engine, request: text_requests.FileRequest) -> Source:
+    """The file of `request`."""
     source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Diagnostic):
-        return text_requests.refusal_result((source,))
+        raise text_requests.refusal((source,))
+    return source
+
+
+def expected_source(engine: Engine, request: EditRequest) -> Source:
+    """The file of `request`, if it is still the one of its `expected_hash`."""
+    expected_hash = request.expected_hash
+    source = _source(engine, request)
     if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):
         current = source.sha256[: text_requests.HASH_DIGITS]
-        return text_requests.failure(
+        raise text_requests.failure(
             f"The file has changed: its hash is now {current}, not {expected_hash}",
             text_requests.INSPECT_AGAIN,
         )
@@ -788,7 +744,7 @@ def write(
     target: str = "",
     *,
     keeps_outline: bool = False,
-) -> WriteOutcome | ToolResult:
+) -> WriteOutcome:
     """Commit `edits` of the file of `request` as it was read; the caller named their place as `target`.
 
     With `keeps_outline` an edit that changes headings outside its text is refused; without, it is made
@@ -804,10 +760,10 @@ def write(
     else:
         errors = []
     if not report.ok:
-        return text_requests.refusal_result(report.diagnostics, before, target)
+        raise text_requests.refusal(report.diagnostics, before, target)
     after = engine.source(request.file_path, request.encoding)
     if isinstance(after, Diagnostic):
-        return text_requests.failure(
+        raise text_requests.failure(
             "The edit was written, but the file cannot be read any more", after.message
         )
     warnings = (f"{problem.code}: {problem.message}" for problem in (*report.warnings, *errors))
