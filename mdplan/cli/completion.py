@@ -52,6 +52,12 @@ def plans(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]"
 
 
 @_completes
+def open_plans(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer plans that may still be applied."""
+    return _plans(context, incomplete, omits_applied=True)
+
+
+@_completes
 def plans_and_files(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
     """Offer plans that were not applied, and files."""
     # A shell forgets what came before a file, so that comes first; bash then looks for files if no plan fits.
@@ -155,23 +161,18 @@ def _item(text: str, **more: str) -> "CompletionItem":
 def _plans(
     context: click.Context, incomplete: str, *, omits_applied: bool = False
 ) -> "Iterator[CompletionItem]":
-    from mdplan.diagnostics import Diagnostic
-    from mdplan.engine.plans import PlanLibrary
-    from mdplan.settings import Settings
+    from mdplan.engine.engine import Engine
+    from mdplan.engine.reviews import ReviewService
 
     opened = _opened(context)
     if opened is None:
         return
-    library = PlanLibrary(*opened, Settings().plans_kept_days)
     # Digits are enough for every command; who began with the prefix goes on with it.
     prefix = _PREFIX if incomplete and _PREFIX.startswith(incomplete[: len(_PREFIX)]) else ""
-    for stored, _ in library.pending()[:_NEWEST]:
-        if omits_applied and opened[1].has_applied(stored.plan_id, stored.saved_at):
-            continue
-        loaded = library.load(stored.plan_id)
-        if not isinstance(loaded, Diagnostic) and not loaded[0].is_no_op:
-            paths = [change.path for change in loaded[0].files]
-            digits = stored.plan_id.removeprefix(_PREFIX)[:_DIGITS]
+    for entry in ReviewService(Engine(opened[0])).entries(_NEWEST):
+        if entry.state.may_be_applied or not omits_applied:
+            paths = [file.path for file in entry.review.files]
+            digits = entry.review.plan_id.removeprefix(_PREFIX)[:_DIGITS]
             yield _item(prefix + digits, help=shown_paths(paths, _FILES_NAMED))
 
 

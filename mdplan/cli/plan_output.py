@@ -116,7 +116,7 @@ def print_sarif(session: Session, report: PlanReport, source: str) -> None:
 
 
 def print_applied(session: Session, report: ApplyReport) -> None:
-    """Say what an apply did."""
+    """Say what an apply did, and how to undo it."""
     console = session.console
     if report.already_applied:
         console.note(f"Already applied, nothing written: {plan_size(report)}.")
@@ -130,14 +130,10 @@ def print_applied(session: Session, report: ApplyReport) -> None:
         if report.approved is not None:
             comment = f": {shown(report.approved.comment)}" if report.approved.comment else ""
             console.note(f"Approved by {shown(report.approved.decided_by)}{comment}")
+        if report.receipt is not None:
+            console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
     else:
         console.note("Nothing to change: the files already have this content.")
-
-
-def print_undo_command(session: Session, report: ApplyReport) -> None:
-    """Say how to undo what was applied, if a transaction was made."""
-    if report.receipt is not None:
-        session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
 
 
 def print_nobody_to_ask(session: Session) -> None:
@@ -244,19 +240,11 @@ def named_plan(session: Session, engine: "Engine", text: str | None, verb: str) 
 
 
 def _pending_plans(engine: "Engine") -> list["ReviewEntry"]:
-    """The saved plans that could be applied now, the last saved first.
-
-    A plan that was applied is none of them, even if it was undone, unless it was saved again after that.
-    """
+    """The saved plans that could be applied now, the last saved first; without any, those that are stale."""
     from mdplan.engine.reviews import ReviewService, ReviewState
 
-    entries = ReviewService(engine).entries(_LISTED)
-    return [
-        each
-        for each in entries
-        if each.state in (ReviewState.PENDING, ReviewState.APPROVED)
-        and not engine.past.has_applied(each.review.plan_id, each.saved_at)
-    ]
+    entries = [each for each in ReviewService(engine).entries(_LISTED) if each.state.may_be_applied]
+    return [each for each in entries if each.state is not ReviewState.STALE] or entries
 
 
 def plan_row(entry: "ReviewEntry", style: Style) -> str:
@@ -268,10 +256,11 @@ def plan_row(entry: "ReviewEntry", style: Style) -> str:
     files += f" and {counted(more, 'more file')}" if more > 0 else ""
     state = _STATES.get(entry.state, entry.state)
     painted = style.paint(f"{state:8}", _STATE_COLOURS.get(entry.state, "bright_black"))
+    reason = f"  ({entry.reason})" if entry.reason else ""
     size = f"{counted(len(review.edits), 'edit')}, +{review.lines_added} -{review.lines_removed}"
     title = f"  {style.bold(shown(review.intent.title))}" if review.intent.title else ""
     by = f"  ({shown(str(entry.client))})" if entry.client is not None and not entry.client.is_mdplan else ""
-    return f"{short_id(review.plan_id)}  {painted}  {time}{title}  {size}  {files}{by}"
+    return f"{short_id(review.plan_id)}  {painted}  {time}{title}  {size}  {files}{reason}{by}"
 
 
 def _only_pending(session: Session, engine: "Engine", verb: str) -> str:

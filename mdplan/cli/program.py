@@ -36,6 +36,7 @@ _MODULES: Final[Mapping[str, tuple[str, str]]] = {
     "validate": ("plans", "validate"),
     "plan": ("plans", "plan"),
     "apply": ("plans", "apply"),
+    "discard": ("plans", "discard"),
     "show": ("history", "show"),
     "review": ("review", "review"),
     "history": ("history", "history"),

@@ -111,7 +111,7 @@ def propose(
 ) -> Exit:
     """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
 
-    What the user declines, or edits into something else, is not stored: it is no pending plan.
+    What the user only looks at, declines or edits into something else is not stored: it is no pending plan.
 
     `words` gives the names that the command has for fields of the batch, and problems use them. Problems of
     an edited batch use the names of its fields. A `section` that was read as a path can be one heading, such
@@ -139,12 +139,15 @@ def propose(
         plan_output.write_diff(session, draft.diff)
         _print_skipped(session, report)
         if report.no_op or choice.dry_run:
-            return _save(session, _stored(engine, draft).report, Exit.DONE)
+            return _end_dry_run(session, report)
         if choice.yes:
             return _apply(session, engine, _stored(engine, draft), report.warnings)
         if not session.console.can_ask:
+            saved = _stored(engine, draft).report
             plan_output.print_nobody_to_ask(session)
-            return _save(session, _stored(engine, draft).report, Exit.WOULD_CHANGE)
+            session.finish(as_apply_report(saved))
+            plan_output.print_summary(session, saved)
+            return Exit.WOULD_CHANGE
         match _answer(session, report):
             case "y":
                 # The question has shown the warnings.
@@ -217,11 +220,16 @@ def _in_own_words(
     return replace(report, error=error, diagnostics=problems, warnings=warnings)
 
 
-def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
-    """End without a commit; the plan is saved under its ID."""
+def _end_dry_run(session: Session, report: PlanReport) -> Exit:
+    """End without a commit and without a trace."""
     session.finish(as_apply_report(report))
-    plan_output.print_summary(session, report)
-    return code
+    plan_output.print_warnings(session, report)
+    if report.no_op:
+        session.console.note("Nothing to change: the files already have this content.")
+    else:
+        plan_output.print_files(session, report)
+        session.console.note(f"{plan_size(report)}. Nothing changed: --dry-run.")
+    return Exit.DONE
 
 
 def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Problems) -> Exit:
@@ -241,7 +249,6 @@ def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Pr
     if report.ok:
         of_commit = (warning for warning in report.warnings if warning not in planned.warnings)
         plan_output.print_applied(session, replace(report, warnings=(*warnings, *of_commit)))
-        plan_output.print_undo_command(session, report)
     return code
 
 

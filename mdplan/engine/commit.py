@@ -13,7 +13,7 @@ from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner
 from mdplan.engine.undo import Recovery, UndoService, with_recovered
 from mdplan.plan import FileChange, Plan
 from mdplan.planning import replan
-from mdplan.planning.replay import PlannedBatch, PlanSelection, Replay, bases_of, is_applied
+from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
 from mdplan.planning.results import report_fields, written_files
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
@@ -109,7 +109,7 @@ class Committer(Struct, kw_only=True):
         granted(() if request.dry_run else self.gate.rejection(plan, root))
         selected = self._select(plan, request.accept)
         if request.dry_run:
-            report = self._preview(selected.plan, request.on_stale)
+            report = self.preview(selected.plan, request.on_stale)
         else:
             report = self._locked(
                 root, partial(self._commit_plan, plan=selected.plan, on_stale=request.on_stale)
@@ -152,14 +152,25 @@ class Committer(Struct, kw_only=True):
         self.library.save(planned, origin=plan)
         return planned.chosen
 
-    def _preview(self, plan: Plan, on_stale: OnStale) -> ApplyReport:
-        """Return what `_commit_plan` would commit, in the store and with its diff; merge a stale plan."""
+    def preview(self, plan: Plan, on_stale: OnStale, *, stores: bool = True) -> ApplyReport:
+        """Return what a commit of `plan` would do, with its diff; a new plan for changed files is stored."""
         report = as_apply_report(self.stored.report(plan))
-        if report.ok or on_stale != "merge" or plan.undoes is not None:
+        if report.ok or on_stale == "refuse" or plan.undoes is not None:
             return report
-        merged = self.merging.of_plan(plan, granted(self.documents.read_current(plan)))
-        stored = self.library.save(merged, origin=plan)
-        return ApplyReport(ok=True, stored=stored, rebased=True, **merged.report_fields())
+        carried = self._on_current_files(plan, granted(self.documents.read_current(plan)), on_stale)
+        stored = stores and self.library.save(carried, origin=plan)
+        return ApplyReport(ok=True, stored=stored, rebased=True, **carried.report_fields())
+
+    def _on_current_files(
+        self, plan: Plan, current_files: Sequence[FoundFile], on_stale: OnStale
+    ) -> PlannedBatch:
+        """Return the plan that does on `current_files` what the stale `plan` did, as `on_stale` says."""
+        if on_stale == "merge":
+            return self.merging.of_plan(plan, current_files)
+        planned = self.merging.on_new_base(plan) if on_stale == "rebase" else ()
+        if isinstance(planned, PlannedBatch):
+            return planned
+        raise StorageRefused((*self.documents.stale(plan, current_files), *planned))
 
     def _commit_plan(
         self, lock: RootLock, plan: Plan, *, on_stale: OnStale = "refuse", with_diff: bool = True
@@ -168,16 +179,11 @@ class Committer(Struct, kw_only=True):
         current_files = granted(self.documents.read_current(plan))
         if is_applied(plan, current_files):
             return self._report_already_applied(plan)
-        stale = self.documents.stale(plan, current_files)
-        if not stale:
+        if not self.documents.stale(plan, current_files):
             return self._publish(lock, plan, bases_of(plan, current_files), with_diff=with_diff)
         if on_stale != "refuse" and plan.undoes is not None:
             return self._commit_undo(lock, plan.undoes, on_stale)
-        if on_stale == "merge":
-            rebased = self.merging.of_plan(plan, current_files)
-        else:
-            planned = self.merging.on_new_base(plan) if on_stale == "rebase" else ()
-            rebased = granted((*stale, *planned) if isinstance(planned, tuple) else planned)
+        rebased = self._on_current_files(plan, current_files, on_stale)
         self.library.save(rebased, origin=plan)
         return self._publish(lock, rebased.plan, rebased.bases, replayed=rebased.replayed(), rebased=True)
 

@@ -242,10 +242,17 @@ class History:
         ]
         return commits[0] if len({past.plan_id for past in commits}) == 1 else None
 
-    def has_applied(self, plan_id: str, saved_at: float) -> bool:
-        """Whether a plan was committed since it was saved, in seconds since the epoch, also if undone."""
-        past = self.of_plan(plan_id)
-        return past is not None and (past.committed_at is None or past.committed_at >= saved_at)
+    def with_undos(self) -> Iterator[tuple[PastTransaction | Diagnostic, str | None]]:
+        """Yield the transactions newest first, each with the one in force that took it back."""
+        undone_by: dict[str, str] = {}
+        for past in self.newest_first():
+            if isinstance(past, Diagnostic):
+                yield past, None
+                continue
+            # An undo that was undone itself took nothing back in the end.
+            if past.undoes is not None and past.is_committed and past.id not in undone_by:
+                undone_by.setdefault(past.undoes, past.id)
+            yield past, undone_by.get(past.id)
 
     def last_on(self, root: Root, paths: Container[str]) -> PastTransaction | None:
         """The newest transaction of `root` in force that changed a file of `paths` (relative to the root).

@@ -95,16 +95,11 @@ def show_transaction(workspace: Workspace, transaction: str, diff: bytes | Probl
 
 def _entries(workspace: Workspace, name: FileName | None) -> Iterator[TransactionEntry | Diagnostic]:
     """All transactions that changed the file `name`, or any file, the newest first."""
-    undone_by: dict[str, str] = {}
-    for past in History(workspace).newest_first():
+    for past, undone_by in History(workspace).with_undos():
         if isinstance(past, Diagnostic):
             yield past
-            continue
-        # An undo that was undone itself took nothing back in the end.
-        if past.undoes is not None and past.is_committed and past.id not in undone_by:
-            undone_by[past.undoes] = past.id
-        if name is None or _changed(past, name):
-            yield _entry(past, undone_by.get(past.id))
+        elif name is None or _changed(past, name):
+            yield _entry(past, undone_by)
 
 
 def _changed(past: PastTransaction, name: FileName) -> bool:

@@ -155,6 +155,15 @@ class PlanLibrary:
         pending = ((plan, root) for root, store in self._stores for plan in store.list_plans())
         return sorted(pending, key=lambda entry: (-entry[0].saved_at, entry[0].plan_id))
 
+    def stored(self, plan_id: str) -> StoredPlan:
+        """What the store says of the plan of that full ID; one that is not in it was saved long ago."""
+        return next((plan for plan, _ in self.pending() if plan.plan_id == plan_id), StoredPlan(plan_id, 0.0))
+
+    def discard(self, plan_id: str) -> Diagnostic | None:
+        """Record that a person discarded the plan of that full ID. Errors: IO_ERROR."""
+        store = next(root for root, store in self._stores if store.load_plan(plan_id) is not None)
+        return None if PlanLinks(store.path, "discarded").add(plan_id, plan_id) else _NOT_STORED
+
     def last_commit_on(self, files: Sequence[str]) -> PastTransaction | None:
         """The last transaction that changed one of `files`, paths of one root as callers write them."""
         names = [name for path in files if isinstance(name := self._workspace.locate(path), FileName)]
@@ -175,6 +184,8 @@ _NOT_FOUND: Final = Code.PLAN_NOT_FOUND.problem(
     "this root has no stored plan with that ID",
     either("plan the batch again: old plans are deleted", say("{--keep-plans} keeps more"), joint="; "),
 )
+
+_NOT_STORED: Final = Code.IO_ERROR.problem("mdplan's store cannot be written", say("{run doctor} to see why"))
 
 _FOREIGN: Final = Code.PLAN_TAMPERED.problem(
     "the store contains another plan under this ID", "plan the batch again"

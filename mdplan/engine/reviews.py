@@ -4,10 +4,10 @@ The terminal, the page and comments on pull requests only show this.
 """
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from mdplan.client import Client
 from mdplan.decisions import (
@@ -28,6 +28,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
 from mdplan.engine.engine import Engine
+from mdplan.engine.history import PastTransaction
 from mdplan.engine.plans import PlanCache, PlanRef
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import untitled_id
@@ -58,23 +59,41 @@ _NO_TERMS: Final = DecisionTerms()
 
 
 class ReviewState(StrEnum):
-    """The state of a plan. A plan that was approved in part is approved; its part is a plan of its own."""
+    """The state of a plan. A plan that was approved in part is approved; its part is a plan of its own.
+
+    What was done to it since it was last saved comes first, then what people decided, then its files.
+    """
 
     PENDING = "waiting"
     APPROVED = "approved"
     REJECTED = "rejected"
     CHANGES_REQUESTED = "changes requested"
     APPLIED = "applied"
+    UNDONE = "undone"
+    DISCARDED = "discarded"
+    SUPERSEDED = "superseded"
+    ALREADY_SO = "already so"
     STALE = "stale"
+
+    @property
+    def may_be_applied(self) -> bool:
+        """Whether somebody may want to apply the plan; one that is stale with a merge or a rebase."""
+        return self in {ReviewState.PENDING, ReviewState.APPROVED, ReviewState.STALE}
+
+    @property
+    def is_result(self) -> bool:
+        """Whether the files have the planned text, or had it when it was applied."""
+        return self in {ReviewState.APPLIED, ReviewState.ALREADY_SO}
 
 
 class ReviewEntry(Struct, kw_only=True):
     """One plan in the list. `saved_at` is in seconds since the epoch; `root` is empty where there is one.
 
-    `client` is the program that made it, as far as it is known.
+    `client` is the program that made it, as far as it is known. `reason` says why it is stale or superseded.
     """
 
     state: ReviewState
+    reason: str
     saved_at: float
     root: str
     review: plan_review.PlanReview
@@ -112,7 +131,7 @@ class OpenPlan(Struct, kw_only=True):
     @property
     def can_approve(self) -> bool:
         """Whether an approval could lead to a commit."""
-        return self.state not in {ReviewState.APPLIED, ReviewState.STALE}
+        return not self.state.is_result and self.state is not ReviewState.STALE
 
     def file(self, index: int) -> plan_review.FileReview | Problems:
         """The file at `index` of the plan, with its hunks.
@@ -193,9 +212,11 @@ class ReviewService:
             plan = loaded[0]
             decided = _DecisionState.of(root, plan)
             current_files = self.engine.documents.read_current(plan)
+            state = _state(plan, decided, current_files, self._done(stored, root, committed))
             entries.append(
                 ReviewEntry(
-                    state=_state(plan, decided, current_files, committed),
+                    state=state,
+                    reason=_reason(state, stored, plan, current_files),
                     saved_at=stored.saved_at,
                     root=root.name,
                     review=plan_review.review_plan(plan),
@@ -217,7 +238,12 @@ class ReviewService:
             plan=plan,
             root=root,
             review=plan_review.review_plan(plan),
-            state=_state(plan, decided, current_files, self._committed()),
+            state=_state(
+                plan,
+                decided,
+                current_files,
+                self._done(self.engine.library.stored(plan.plan_id), root, self._committed()),
+            ),
             decision=shown_part(decided.decision, plan, root)[0] if decided.decision is not None else None,
             decisions=decided.standing,
             stale=(),
@@ -234,7 +260,7 @@ class ReviewService:
         )
         if isinstance(current_files, list) and not stale:
             return replace(opened, bases=bases_of(plan, current_files))
-        if opened.state is not ReviewState.APPLIED:
+        if not opened.state.is_result:
             opened = replace(opened, stale=stale)
         past = self.engine.past.of_plan(plan.plan_id)
         try:
@@ -349,13 +375,24 @@ class ReviewService:
             )
             granted(decision_problems(store.add(plan_id, event, standing.version)))
 
-    def _committed(self) -> frozenset[str]:
-        """The plans that were committed and not forgotten."""
-        return frozenset(
-            past.plan_id
-            for past in self.engine.past.newest_first()
-            if not isinstance(past, Diagnostic) and past.is_committed and past.plan_id is not None
-        )
+    def _committed(self) -> "_Commits":
+        """When each plan was last committed, as far as that is not forgotten, and whether that is undone."""
+        commits: dict[str, tuple[float, bool]] = {}
+        for past, undone_by in self.engine.past.with_undos():
+            if isinstance(past, PastTransaction) and past.is_committed and past.plan_id is not None:
+                commits.setdefault(past.plan_id, (past.committed_at or float("inf"), undone_by is not None))
+        return commits
+
+    def _done(self, stored: plans.StoredPlan, root: Root, committed: "_Commits") -> ReviewState | None:
+        """What became of a plan since it was last saved, by itself or as a plan that was derived from it."""
+        derived = plans.PlanLinks(root.path, "derived").derived_from(stored.plan_id) if committed else ()
+        commits = (committed[plan_id] for plan_id in (stored.plan_id, *derived) if plan_id in committed)
+        at, is_undone = max(commits, default=(-1.0, False))
+        if at >= stored.saved_at:
+            return ReviewState.UNDONE if is_undone else ReviewState.APPLIED
+        if stored.is_discarded:
+            return ReviewState.DISCARDED
+        return ReviewState.SUPERSEDED if stored.superseded_by is not None else None
 
 
 class _DecisionState(Struct):
@@ -381,25 +418,52 @@ class _DecisionState(Struct):
         )
 
 
+# By plan: when it was committed, in seconds since the epoch, and whether that was undone.
+_Commits: TypeAlias = Mapping[str, tuple[float, bool]]
+_MOST_NAMED: Final = 2
+
+
 def _state(
-    plan: Plan, decided: _DecisionState, current_files: list[FoundFile] | Problems, committed: frozenset[str]
+    plan: Plan, decided: _DecisionState, current_files: list[FoundFile] | Problems, done: ReviewState | None
 ) -> ReviewState:
-    """Return the state of `plan`; `current_files` may say why they cannot be read."""
+    """Return the state of `plan`, to which `done` happened; of unreadable `current_files` the problems."""
+    if done is not None and done is not ReviewState.SUPERSEDED:
+        return done
     if isinstance(current_files, list) and is_applied(plan, current_files):
-        return ReviewState.APPLIED
-    is_base = isinstance(current_files, list) and all(
-        change.base_sha256 == file.sha256 and file.renamed_sha256 is None
-        for change, file in zip(plan.files, current_files, strict=True)
-    )
-    approved = decided.decision.approved_plan_id if decided.decision is not None else None
-    if not is_base and not committed.isdisjoint({plan.plan_id, approved}):
-        return ReviewState.APPLIED
+        return ReviewState.ALREADY_SO
     if decided.is_rejected:
         requests = decided.decision is not None and decided.decision.requests_changes
         return ReviewState.CHANGES_REQUESTED if requests else ReviewState.REJECTED
-    if not is_base:
+    if done is not None:
+        return done
+    if _other_files(plan, current_files):
         return ReviewState.STALE
     return ReviewState.APPROVED if decided.is_approved else ReviewState.PENDING
+
+
+def _other_files(plan: Plan, current_files: list[FoundFile] | Problems) -> list[str]:
+    """Return the files of `plan` that are not what it was made on."""
+    if not isinstance(current_files, list):
+        return [problem.file or plan.files[0].path for problem in current_files]
+    return [
+        change.path
+        for change, file in zip(plan.files, current_files, strict=True)
+        if change.base_sha256 != file.sha256 or file.renamed_sha256 is not None
+    ]
+
+
+def _reason(
+    state: ReviewState, stored: plans.StoredPlan, plan: Plan, current_files: list[FoundFile] | Problems
+) -> str:
+    """Say why a plan is stale or superseded, in a few words; nothing of other states."""
+    if state is ReviewState.SUPERSEDED:
+        return f"by {(stored.superseded_by or '').removeprefix('sha256-')[:12]}"
+    if state is not ReviewState.STALE:
+        return ""
+    files = _other_files(plan, current_files)
+    named = ", ".join(map(visible, files[:_MOST_NAMED]))
+    more = len(files) - _MOST_NAMED
+    return f"{named}{f' and {more} more' if more > 0 else ''} changed"
 
 
 def _approval_problem(standing: DecisionHistory, terms: DecisionTerms) -> Problems:

@@ -142,6 +142,12 @@ link targets, images, front matter and HTML unless include names them.
 Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
 "replacement": "2.0"}]}""",
     ),
+    "discard": Verb(
+        "Discard saved plans.",
+        ("mdplan discard 3f058f21", "mdplan discard --all"),
+        report="reports.plan.PlanReport",
+        limits=FILES,
+    ),
     "show": Verb(
         "Show a saved plan again, or the only pending plan.",
         ("mdplan show 3f058f21",),

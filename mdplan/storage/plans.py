@@ -41,10 +41,15 @@ _MOST_BASES: Final = 4 << 20
 
 
 class StoredPlan(NamedTuple):
-    """A plan in the store and when it was last saved, in seconds since the epoch."""
+    """A plan in the store, and when it was last saved, in seconds since the epoch.
+
+    It `is_discarded` if a person did that since; `superseded_by` is a plan that was made in its place.
+    """
 
     plan_id: str
     saved_at: float
+    is_discarded: bool = False
+    superseded_by: str | None = None
 
 
 class _InStore:
@@ -146,8 +151,14 @@ class PlanStore(_InStore):
 
     def list_plans(self) -> tuple[StoredPlan, ...]:
         """All plans in the store, the newest first."""
-        rows = self._rows("SELECT id, saved_at FROM plans ORDER BY saved_at DESC, id")
-        return tuple(StoredPlan(plan_id, saved_at) for plan_id, saved_at in rows)
+        rows = self._rows(
+            "SELECT id, saved_at, EXISTS (SELECT 1 FROM links"
+            "  WHERE plan = id AND kind = 'discarded' AND at >= saved_at),"
+            " (SELECT plan FROM links WHERE made_from = id AND kind = 'revises' AND at >= saved_at"
+            "  ORDER BY at DESC LIMIT 1)"
+            " FROM plans ORDER BY saved_at DESC, id"
+        )
+        return tuple(StoredPlan(*row) for row in rows)
 
 
 def _put_bases(database: sqlite3.Connection, plan_id: str, bases: Iterable[bytes]) -> None:
@@ -175,8 +186,9 @@ def _forget_plans(database: sqlite3.Connection, oldest: float) -> None:
 
 
 # A plan is derived from another one by mdplan: what people decided about that counts for both. It revises
-# another one if its author made it in place of that: a decision on one says nothing of the other.
-LinkKind = Literal["derived", "revises"]
+# another one if its author made it in place of that: a decision on one says nothing of the other. A plan that
+# a person discarded has a link to itself.
+LinkKind = Literal["derived", "revises", "discarded"]
 
 
 class PlanLinks(_InStore):
@@ -190,7 +202,7 @@ class PlanLinks(_InStore):
         """Record that the plan `plan_id` was made from `origin`; False where nothing is stored."""
         if not (_PLAN_ID.fullmatch(plan_id) and _PLAN_ID.fullmatch(origin)):
             return False
-        if plan_id == origin:
+        if plan_id == origin and self._kind != "discarded":
             return True
         try:
             with self._store.write(syncs=False) as database:

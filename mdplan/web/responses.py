@@ -704,7 +704,7 @@ def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
         "view": views.of(opened.review.files[index], first, LINES_OF_A_FILE, goes_on=first > 0),
         "options": options,
         # An undo is accepted or rejected whole.
-        "takes_choices": not opened.review.is_whole and opened.state is not ReviewState.APPLIED,
+        "takes_choices": not opened.review.is_whole and not opened.state.is_result,
     }
     return rendered("chat_file.html", values)
 

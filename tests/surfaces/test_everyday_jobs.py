@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
+from tests.surfaces.dialog import Dialog
 
 CASE_TABLES = CaseTables(__file__)
 SITE: dict[str, str] = CASE_TABLES.value("SITE")
@@ -50,3 +51,48 @@ def test_job_is_done_by_one_command(site: Path, run: list[str], changes: dict[st
     assert done.code == 0, done.err
     assert files_in(site) == changed(before, changes)
     assert all(line in done.err for line in says.splitlines()), done.err
+
+
+# --- The list of plans says what became of each.
+
+
+@CASE_TABLES.parametrize("steps", "listed")
+def test_list_of_plans_says_what_became_of_them(site: Path, steps: list[Any], listed: list[str]) -> None:
+    """A step is a command, of which the exit code is no matter, or a text for `todo.md` from elsewhere."""
+    plans: list[str] = []
+    for step in steps:
+        if isinstance(step, str):
+            (site / "todo.md").write_text(step, encoding="utf-8")
+            continue
+        words = [plans[word] if isinstance(word, int) else word for word in step]
+        run = mdplan(*words)
+        plans += (
+            [run.err.partition("To apply: mdplan apply ")[2].split()[0]] if "To apply:" in run.err else []
+        )
+
+    rows = mdplan("review", "--list").out.decode().splitlines()
+    assert [row[14:].partition("  2")[0].strip() for row in rows if "+" in row] == listed
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "after"), [(["--merge"], "y", "coffee"), (["--rebase"], "n", "tea")]
+)
+def test_apply_finds_the_only_plan_although_it_is_stale(
+    site: Path, options: list[str], answer: str, after: str
+) -> None:
+    mdplan("replace", "tea", "coffee", "todo.md")
+    with (site / "todo.md").open("a") as file:
+        file.write("- [ ] Pour\n")
+    stale = Dialog("apply")
+    assert stale.end() == 4
+    assert "--merge` merges the change" in stale.seen
+    assert "--rebase` applies it if" in stale.seen
+
+    asked = Dialog("apply", *options)
+    asked.expect("Apply this plan?")
+    asked.type(answer)
+    asked.end()
+
+    assert (site / "todo.md").read_text() == f"# Tasks\n\n- [ ] Buy {after}\n- [ ] Boil water\n- [ ] Pour\n"
+    # Looking at what a merge would do leaves no plan.
+    assert (b"pending" in mdplan("review", "--list").out) is False

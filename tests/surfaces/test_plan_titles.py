@@ -225,7 +225,7 @@ def test_create_page_names_the_plan_title_option_differently(
 
 def test_shell_compares_two_plans(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
-    first = json.loads(mdplan("replace", "one", "1", "a.md", "--dry-run", "--json").out)["planId"]
+    first = json.loads(mdplan("replace", "one", "1", "a.md", "--json").out)["planId"]
     (root / "batch.json").write_text(json.dumps(batch(ONE | {"replacement": "uno"})))
     shown = mdplan("plan", "batch.json", "--revises", first[7:30]).err
     second = json.loads(mdplan("plan", "batch.json", "--revises", first[7:30], "--json").out)

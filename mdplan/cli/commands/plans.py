@@ -1,22 +1,25 @@
-"""`mdplan plan`, `validate`, `apply` and `undo`."""
+"""`mdplan plan`, `validate`, `apply`, `discard` and `undo`."""
 
 import os
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from mdplan.cli import batches, plan_output
-from mdplan.cli.completion import plans_and_files, transactions
+from mdplan.cli.completion import open_plans, plans_and_files, transactions
 from mdplan.cli.options import approval_option
 from mdplan.cli.report_text import plan_size
-from mdplan.cli.session import Session, engine_command, exit_of
+from mdplan.cli.session import Session, checked, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT, agrees
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.reports.base import refusal
-from mdplan.reports.plan import ApplyReport
+from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.text.visible import counted
+from mdplan.values import replace
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -117,8 +120,6 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     from mdplan.requests.batch import Batch
 
     on_stale = _on_stale(on_stale, rebase=rebase, merge=merge)
-    if check and on_stale == "rebase":
-        raise Misuse("--check cannot be combined with --rebase", "--check is about the files as planned")
     engine = session.open_engine(require_approval=require_approval)
     data = _data(session, engine, plan)
     request = (
@@ -131,15 +132,12 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     is_named = plan is not None or not batches.stdin_is_unused()
     is_asked = isinstance(data, str) and not (is_named or yes or check)
     if is_asked:
-        code = _confirm(session, engine, str(data))
+        code = _confirm(session, engine, str(data), on_stale)
         if code is not None:
             return code
     options = {**overrides, "dry_run": check, "on_stale": on_stale}
     report = engine.apply(with_options(request, options))
-    code = _finish(session, engine, report, data, check=check)
-    if is_asked:
-        plan_output.print_undo_command(session, report)
-    return code
+    return _finish(session, engine, report, data, check=check)
 
 
 def _on_stale(word: "OnStale | None", *, rebase: bool, merge: bool) -> "OnStale | None":
@@ -159,7 +157,7 @@ def _finish(session: Session, engine: "Engine", report: ApplyReport, data: objec
     """Print what an apply did, or would do."""
     plan_output.print_recovered(session, report)
     if not report.ok:
-        return session.finish(report, data)
+        return _refuse(session, report, data)
     if report.applied or report.no_op:
         code = session.finish(report)
         plan_output.print_applied(session, report)
@@ -168,6 +166,20 @@ def _finish(session: Session, engine: "Engine", report: ApplyReport, data: objec
     session.finish(report)
     plan_output.print_summary(session, report)
     return Exit.WOULD_CHANGE if check else Exit.DONE
+
+
+def _refuse(session: Session, report: PlanReport, data: object) -> Exit:
+    """End with why the plan `data` is not applied; where files have changed, with what applies it."""
+    if isinstance(data, str) and report.error is not None and report.error.code is Code.STALE_BASE:
+        apply = partial(session.command_line, "apply", plan_output.short_id(data))
+        hint = (
+            f"`{apply('--merge')}` merges the change into the file as it is now; "
+            f"`{apply('--rebase')}` applies it if every edit still has the same effect"
+        )
+        error, *others = report.diagnostics
+        problems = (replace(error, hint=hint), *(replace(each, hint="") for each in others))
+        report = replace(report, error=problems[0], diagnostics=problems)
+    return session.finish(report, data)
 
 
 def _data(session: Session, engine: "Engine", plan: str | None) -> object:
@@ -179,11 +191,15 @@ def _data(session: Session, engine: "Engine", plan: str | None) -> object:
     return plan_output.named_plan(session, engine, plan, "apply")
 
 
-def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
+def _confirm(session: Session, engine: "Engine", plan_id: str, on_stale: "OnStale | None") -> Exit | None:
     """Show the pending plan and ask whether to apply it; the exit code where it is not applied."""
-    report = engine.show(plan_id)
+    plan = checked(engine.library.load(plan_id))[0]
+    report = engine.committer.preview(plan, on_stale or "refuse", stores=False)
     if not report.ok:
-        return session.refuse(*report.diagnostics)
+        return _refuse(session, report, plan_id)
+    if report.diff_truncated:
+        # Only a stored plan has all of its diff.
+        report = engine.committer.preview(plan, on_stale or "refuse")
     plan_output.print_diff(session, engine, report)
     if not session.console.can_ask:
         session.finish(report)
@@ -194,6 +210,39 @@ def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
         return None
     session.console.note("Nothing changed.")
     return Exit.WOULD_CHANGE
+
+
+# --- `mdplan discard`
+
+
+@engine_command("discard")
+@click.argument("plan_ids", metavar="[PLAN]...", nargs=-1, shell_complete=open_plans)
+@click.option("--all", "-a", "is_all", is_flag=True, help="Discard all plans that wait, also stale ones.")
+def discard(session: Session, *, plan_ids: tuple[str, ...], is_all: bool) -> Exit:
+    """PLAN is a plan ID, or the beginning of one; without it, the only pending plan.
+
+    No file changes. A discarded plan is listed as such, and `mdplan apply` takes it by its ID alone.
+    """
+    from mdplan.engine.reviews import ReviewService
+
+    if is_all and plan_ids:
+        raise Misuse("--all cannot be combined with PLAN", "give one of them")
+    engine = session.open_engine()
+    if is_all:
+        entries = ReviewService(engine).entries(len(engine.library.pending()))
+        ids = [str(entry.review.plan_id) for entry in entries if entry.state.may_be_applied]
+    else:
+        ids = [plan_output.named_plan(session, engine, each, "discard") for each in plan_ids or (None,)]
+    found = [checked(engine.library.load(plan_id))[0].plan_id for plan_id in ids]
+    for plan_id in found:
+        checked(engine.library.discard(plan_id))
+    if session.console.as_json:
+        session.console.json({"ok": True, "planIds": found})
+    named = f": {', '.join(map(plan_output.short_id, found))}" if len(found) == 1 else ""
+    session.console.note(
+        f"Discarded {counted(len(found), 'plan')}{named}." if found else "No plan is pending here."
+    )
+    return Exit.DONE
 
 
 # --- `mdplan undo`

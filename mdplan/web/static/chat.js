@@ -227,8 +227,8 @@ function sum() {
 }
 
 function offer() {
-  const isOpen = !["applied", "stale"].includes(plan.state);
-  $("#decision").hidden = !plan.nonce || plan.state === "applied";
+  const isOpen = !["applied", "already so", "stale"].includes(plan.state);
+  $("#decision").hidden = !plan.nonce || ["applied", "already so"].includes(plan.state);
   for (const button of document.querySelectorAll("[data-verb]")) {
     const verb = button.dataset.verb;
     if (verb.startsWith("approve")) button.hidden = !isOpen || !plan.mayApprove;
