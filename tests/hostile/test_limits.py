@@ -13,8 +13,8 @@ from mdplan.cli.program import build_program
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.limits import LimitOption, in_words
-from mdplan.mcp.tool import ToolDefinition, ToolResult
-from mdplan.mcp.toolsets import TOOLSETS, chosen_tools
+from mdplan.mcp.tool import INTRODUCTIONS, ToolDefinition, ToolResult
+from mdplan.mcp.toolsets import chosen_tools
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.store import Store
@@ -240,7 +240,7 @@ def tools(root: Path) -> Iterator[dict[str, ToolDefinition]]:
 
 
 def tools_of(engine: Engine) -> dict[str, ToolDefinition]:
-    return {tool.name: tool for tool in chosen_tools(engine, list(TOOLSETS), [], read_only=False)}
+    return {tool.name: tool for tool in chosen_tools(engine, list(INTRODUCTIONS), [], read_only=False)}
 
 
 def check_short(
