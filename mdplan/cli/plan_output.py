@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mdplan.cli.report_text import diff_for_people, file_list, plan_size, problem_texts
-from mdplan.cli.session import Session, checked
+from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, shown
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, Refused
 from mdplan.reports.plan import ApplyReport, PlanComparison, PlanReport
+from mdplan.storage.filesystem import granted
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted
 from mdplan.words import say
@@ -38,7 +39,7 @@ def print_diff(session: Session, engine: "Engine", report: PlanReport) -> None:
     """
     if not session.console.as_json and report.diff and report.plan_id is not None:
         is_whole = report.diff_exact and not report.diff_truncated
-        exact = report.diff.encode("utf-8") if is_whole else checked(engine.diff_bytes(report.plan_id))
+        exact = report.diff.encode("utf-8") if is_whole else granted(engine.diff_bytes(report.plan_id))
         write_diff(session, exact)
 
 
@@ -223,11 +224,11 @@ def full_id(engine: "Engine", text: str) -> str:
         return found[0]
     if not found:
         hint = say("{mdplan review --list} lists the saved plans")
-        return checked(
+        raise Refused(
             Code.PLAN_NOT_FOUND.problem(f"no saved plan has an ID that begins with `{digits}`", hint)
         )
     names = ", ".join(f"`{short_id(each)}`" for each in found[:_LISTED])
-    return checked(
+    raise Refused(
         Diagnostic.invalid(
             f"{len(found)} saved plans have IDs that begin with `{digits}`", f"give more digits: {names}"
         )
@@ -270,7 +271,7 @@ def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
     """
     pending = _pending_plans(engine)
     if not pending:
-        return checked(
+        raise Refused(
             Diagnostic.invalid(
                 "no plan is pending here",
                 say("make one with {step plan}, or edit at once: `mdplan edit --help`"),
@@ -280,7 +281,7 @@ def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
         return pending[0].review.plan_id
     for entry in pending:
         session.console.note(plan_row(entry, session.console.err))
-    return checked(
+    raise Refused(
         Diagnostic.invalid(
             f"{len(pending)} plans are pending",
             say(f"name one: {{mdplan {verb} {short_id(pending[0].review.plan_id)}}}"),

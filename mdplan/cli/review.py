@@ -12,13 +12,14 @@ from click.core import ParameterSource
 from mdplan.cli.options import all_options
 from mdplan.cli.plan_output import short_id
 from mdplan.cli.report_text import diff_for_people, line_counts, problem_text
-from mdplan.cli.session import Session, checked
+from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, open_in_browser, shown, shown_paths
 from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
 from mdplan.decisions import Verdict
 from mdplan.diagnostics import Exit
 from mdplan.reports.plan import ReviewComment, ReviewReport
 from mdplan.review import plan_review
+from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted, escaped
 from mdplan.values import Struct, replace
 
@@ -701,7 +702,7 @@ def review_on_page(session: Session, plan: str | None, options: PageOptions) -> 
     engine = session.open_engine(require_approval=True)
     at = ""
     if plan is not None:
-        loaded, _ = checked(engine.library.load(plan))
+        loaded, _ = granted(engine.library.load(plan))
         at = f"&plan={loaded.plan_id}"
 
     def announce_link(link: str) -> None:

@@ -4,7 +4,7 @@ import functools
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -145,14 +145,6 @@ class Session(Struct, kw_only=True):
         return " ".join([command, *(f"--root {shlex.quote(root)}" for root in self.roots)])
 
 
-def checked(value: Value | Diagnostic | Problems) -> Value:
-    """Return `value`, or raise `Refused`, which `engine_command` reports, if it is what is wrong."""
-    problems = (value,) if isinstance(value, Diagnostic) else value
-    if isinstance(problems, tuple) and problems and all(isinstance(each, Diagnostic) for each in problems):
-        raise Refused(*cast("Problems", problems))
-    return cast("Value", value)
-
-
 def exit_of(report: Report) -> Exit:
     """Return the exit code that the error of `report` asks for; DONE without one."""
     return report.error.code.exit if report.error is not None else Exit.DONE
@@ -171,8 +163,6 @@ def engine_command(
     def decorate(function: Callable[..., Exit]) -> Command:
         @functools.wraps(function)
         def callback(**given: Any) -> Exit:  # noqa: ANN401 (of many types)
-            from mdplan.storage.filesystem import StorageRefused
-
             console = Console.of(
                 given.pop("color"),
                 os.environ,
@@ -185,8 +175,6 @@ def engine_command(
             session = Session(console=console, verb=told, limits=limits, **shared)
             try:
                 return function(session, **given)
-            except StorageRefused as refused:
-                return session.refuse(*refused.problems)
             except Refused as refused:
                 report = refusal(told.report_class, refused.diagnostics)
                 return session.finish(report, excerpt=getattr(refused, "excerpt", ""))

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, Refused
 from mdplan.engine.engine import Engine
-from mdplan.field_names import camel_case, unknown_fields
+from mdplan.field_names import unknown_fields
 from mdplan.mcp.tool import ToolDefinition, ToolResult, report_progress
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport
@@ -357,35 +357,14 @@ def too_long(shape: type[AnyReport], most: int) -> AnyReport:
 # --- Arguments of a tool call
 
 
-def with_valid_arguments(
-    shape: type[Report], call: Callable[[dict[str, Any]], ToolResult]
-) -> Callable[[Mapping[str, Any]], ToolResult]:
-    """Drop null arguments before `call`, and refuse text that is no Unicode in the given `shape`.
-
-    A value that an edit gives, or expects, may be null.
-    """
-
-    def call_guarded(arguments: Mapping[str, Any]) -> ToolResult:
-        present = {
-            name: value
-            for name, value in arguments.items()
-            if value is not None or camel_case(name) in {"value", "expectedValue"}
-        }
-        problem = not_unicode(present)
-        return call(present) if problem is None else answered(to_wire(refusal(shape, (problem,))))
-
-    return call_guarded
-
-
-def not_unicode(arguments: Mapping[str, Any]) -> Diagnostic | None:
-    """INVALID_ARGUMENT where `arguments`, which are decoded JSON, hold what cannot be written as JSON."""
+def check_unicode(arguments: Mapping[str, Any]) -> None:
+    """Raise `Refused` where `arguments`, which are decoded JSON, hold what cannot be written as JSON."""
     try:
         json.dumps(arguments, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        return _NOT_UNICODE
+        raise Refused(_NOT_UNICODE) from None
     except (ValueError, RecursionError):
-        return _BEYOND_JSON
-    return None
+        raise Refused(_BEYOND_JSON) from None
 
 
 _BEYOND_JSON = Diagnostic.invalid(
@@ -439,9 +418,10 @@ AnyRequest = TypeVar("AnyRequest", bound=BaseModel)
 
 def read_arguments(model: type[AnyRequest], arguments: Mapping[str, Any]) -> AnyRequest | Problems:
     """`arguments` of a call as a `model`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
-    problem = not_unicode(arguments)
-    if problem is not None:
-        return (problem,)
+    try:
+        check_unicode(arguments)
+    except Refused as refused:
+        return refused.diagnostics
     fields = _folded(model, arguments)
     problems = tuple(unknown_fields(fields, wire_names(model), "the call"))
     if problems:

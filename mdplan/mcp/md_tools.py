@@ -6,11 +6,11 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, Refused
 from mdplan.documents.documents import Seen
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans import PlanRef, read_apply_request
-from mdplan.field_names import fold_names
+from mdplan.field_names import camel_case, fold_names
 from mdplan.markdown.outline import Outline
 from mdplan.mcp import answers, compact
 from mdplan.mcp.review_app import SHOWS_APP
@@ -29,15 +29,13 @@ from mdplan.reading.stat import LIMITS
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport
 from mdplan.reports.plan import ApplyReport, PlanReport
-from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import OnStale
 from mdplan.requests.queries import StatRequest
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
-from mdplan.requests.read import ReadRequest
-from mdplan.requests.search import SearchRequest
 from mdplan.requests.verbs import VERBS
 from mdplan.storage.files import FileName
+from mdplan.storage.filesystem import granted
 from mdplan.text.source import DocumentFormat
 from mdplan.values import replace
 from mdplan.words import AgentWords, say
@@ -62,7 +60,6 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
 
     def tool(name: str, verb: str, call: Callable[..., ToolResult]) -> ToolDefinition:
         told = VERBS[verb]
-        shape = told.report_class
         return ToolDefinition(
             name=name,
             title=told.title,
@@ -78,7 +75,7 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
                     else {}
                 ),
             },
-            call=answers.with_valid_arguments(shape, with_verbosity(shape, partial(call, engine))),
+            call=with_verbosity(engine, told.report_class, call),
         )
 
     return (
@@ -117,10 +114,8 @@ def _size(wire_of: Callable[[AnyReport], dict[str, Any]]) -> Callable[[AnyReport
 
 def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """Answer `md_stat`."""
-    request = read_stat_request(arguments)
+    request = granted(read_stat_request(arguments))
     most = engine.settings.report_characters
-    if not isinstance(request, StatRequest):
-        return _answer(refusal(StatReport, request), to_wire if full else compact.stat_wire, most)
     is_full = request.detail == "full"
     wire_of = (
         to_wire
@@ -165,10 +160,8 @@ def _fitting_stat(
 def call_read(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """Answer `md_read`."""
     wire_of = to_wire if full else compact.read_wire
-    request = read_read_request(arguments)
+    request = granted(read_read_request(arguments))
     most = engine.settings.report_characters
-    if not isinstance(request, ReadRequest):
-        return _answer(refusal(ReadReport, request), wire_of, most)
     report = answers.read_within(engine, request, most, _size(wire_of))
     record_shown(engine, [(result.file, result.base_sha256) for result in report.results])
     return _answer(report, wire_of, most)
@@ -177,10 +170,8 @@ def call_read(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult
 def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """Answer `md_search`."""
     wire_of = to_wire if full else compact.search_wire
-    request = read_search_request(arguments)
+    request = granted(read_search_request(arguments))
     most = engine.settings.report_characters
-    if not isinstance(request, SearchRequest):
-        return _answer(refusal(SearchReport, request), wire_of, most)
     report = answers.search_within(engine, request, most, _size(wire_of))
     record_shown(
         engine,
@@ -196,9 +187,7 @@ def call_validate(engine: Engine, arguments: Arguments, *, full: bool) -> ToolRe
 
 def call_apply(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """Answer `md_apply`."""
-    request = read_apply_request(arguments, engine.settings.batch)
-    if isinstance(request, tuple):
-        return _plan_answer(engine, refusal(ApplyReport, request), full=full)
+    request = granted(read_apply_request(arguments, engine.settings.batch))
     report = engine.apply(request, report_progress, seen_bases())
     record_written(engine, report)
     is_plan = isinstance(request, PlanRef) and request.accept is None
@@ -259,7 +248,6 @@ class HistoryRequest(WireModel):
 
 def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     """The tool over `engine`; with `read_only` it only lists."""
-    call = partial(_call_history, engine, may_undo=not read_only)
     told = [VERBS["history"], *([] if read_only else [VERBS["undo"]])]
     return ToolDefinition(
         name=NAME,
@@ -269,22 +257,20 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         writes=not read_only,
         meta={"anthropic/searchHint": "list past Markdown edits" + ("" if read_only else ", undo one")},
         may_be_repeated=read_only,  # The undo of an undo is a redo.
-        call=answers.with_valid_arguments(HistoryReport, with_verbosity(HistoryReport, call)),
+        call=with_verbosity(engine, HistoryReport, partial(_call_history, may_undo=not read_only)),
     )
 
 
 def _call_history(engine: Engine, arguments: Arguments, *, may_undo: bool, full: bool) -> ToolResult:
     most = engine.settings.report_characters
-    request = answers.read_arguments(HistoryRequest, fold_names(arguments, {}))
-    if isinstance(request, tuple):
-        report = refusal(HistoryReport, request)
-    elif request.action == "undo" and not may_undo:
-        report = refusal(HistoryReport, (_READ_ONLY,))
-    elif request.action == "undo":
+    request = granted(answers.read_arguments(HistoryRequest, fold_names(arguments, {})))
+    if request.action == "undo" and not may_undo:
+        raise Refused(_READ_ONLY)
+    if request.action == "undo":
         undone = engine.undo(request.transaction, dry_run=request.dry_run, on_stale=request.on_stale)
         record_written(engine, undone)
         return _plan_answer(engine, undone, full=full)
-    elif request.plan_id is not None:
+    if request.plan_id is not None:
         report = answers.with_short_comparisons(engine.reviews(request.plan_id), most)
     elif request.transaction is not None:
         report = answers.with_short_diff(engine.transaction(request.transaction), most)
@@ -386,19 +372,32 @@ VERBOSITY_LEVELS: Final = ("compact", "full")
 
 
 def with_verbosity(
-    shape: type[Report], call: Callable[..., ToolResult]
-) -> Callable[[Mapping[str, Any]], ToolResult]:
-    """Read `verbosity` before `call`, which takes the other arguments. Errors: INVALID_ARGUMENT."""
+    engine: Engine, shape: type[Report], call: Callable[..., ToolResult]
+) -> Callable[[Arguments], ToolResult]:
+    """Read `verbosity` before `call`, which takes the other arguments; what is refused is a `shape`.
 
-    def call_with(arguments: Mapping[str, Any]) -> ToolResult:
-        given = dict(arguments)
+    Null arguments are absent, but a value that an edit gives, or expects, may be null.
+    """
+
+    def call_with(arguments: Arguments) -> ToolResult:
+        given = {
+            name: value
+            for name, value in arguments.items()
+            if value is not None or camel_case(name) in {"value", "expectedValue"}
+        }
         level = given.pop(VERBOSITY, VERBOSITY_LEVELS[0])
-        if level in VERBOSITY_LEVELS:
-            return call(given, full=level == "full")
-        problem = Diagnostic.invalid(
-            say("{verbosity} is neither compact nor full"), say('leave it out, or {send verbosity="full"}')
-        )
-        report = refusal(shape, (problem,))
-        return answers.answered(compact.compact_wire(AgentWords().tell_all(report)))
+        try:
+            answers.check_unicode(given)
+            granted(() if level in VERBOSITY_LEVELS else _NO_LEVEL)
+            return call(engine, given, full=level == "full")
+        except Refused as refused:
+            report = AgentWords().tell_all(refusal(shape, refused.diagnostics))
+            wire = to_wire(report) if level == "full" else compact.compact_wire(report)
+            return answers.answer_within(wire, engine.settings.report_characters)
 
     return call_with
+
+
+_NO_LEVEL: Final = Diagnostic.invalid(
+    say("{verbosity} is neither compact nor full"), say('leave it out, or {send verbosity="full"}')
+)

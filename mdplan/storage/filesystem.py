@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems, Refused
 
 FAILPOINT_VARIABLE: Final = "MDPLAN_FAILPOINT"
 
@@ -369,7 +369,7 @@ _CODES: Final = {
 }
 
 
-class StorageRefused(Exception):  # noqa: N818 - It is an answer of the environment, not a bug.
+class StorageRefused(Refused):
     """A commit or the opening of a root was refused; `problems` says why, errors before warnings.
 
     The constructor `of` is for mdplan itself.
@@ -382,7 +382,7 @@ class StorageRefused(Exception):  # noqa: N818 - It is an answer of the environm
     """
 
     def __init__(self, problems: Problems) -> None:
-        super().__init__("; ".join(problem.message for problem in problems))
+        super().__init__(*problems)
         self.problems = problems
 
     @classmethod

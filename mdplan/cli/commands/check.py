@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli.report_text import problem_texts
-from mdplan.cli.session import Session, checked, engine_command
+from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.reports.history import CheckReport
+from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted
 
 # Commands with wrong arguments do not load the parser.
@@ -56,7 +57,7 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
             )
         )
     report = _compared(paths[0], paths[1]) if since is None else _since(session, since, paths)
-    return _finish(session, checked(report), form)
+    return _finish(session, granted(report), form)
 
 
 def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckReport | Diagnostic:
@@ -86,7 +87,7 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
 def _compared(old: str, new: str) -> CheckReport:
     from mdplan.checks import check_documents
 
-    before, after = (checked(_outline(path, new)) for path in (old, new))
+    before, after = (granted(_outline(path, new)) for path in (old, new))
     return check_documents(new, before, after)
 
 

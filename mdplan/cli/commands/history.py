@@ -9,12 +9,13 @@ import click
 
 from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
-from mdplan.cli.session import Session, checked, engine_command, exit_of
+from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.terminal import Style, agrees, shown
 from mdplan.diagnostics import Exit
 from mdplan.engine.history_list import list_transactions
 from mdplan.reports.history import ForeignTransaction, HistoryReport, HistorySize, TransactionEntry
 from mdplan.reports.plan import RecoveredTransactions
+from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted, size_text
 from mdplan.values import replace
 
@@ -104,7 +105,7 @@ def _show(session: Session, transaction: str) -> Exit:
     report = engine.transaction(transaction)
     if report.ok and not session.console.as_json:
         plan_output.print_warnings(session, report)
-        exact = checked(engine.transaction_diff(transaction))
+        exact = granted(engine.transaction_diff(transaction))
         session.console.note(transaction_text(report.transactions[0], session.console.err))
         plan_output.write_diff(session, exact)
     return session.finish(report)
@@ -167,12 +168,12 @@ def _compare(session: Session, engine: "Engine", plan_id: str, against: str) -> 
 def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> None:
     """Write the plan to standard output as `form`: text, markdown or patch."""
     if form == "patch":
-        session.console.data(checked(engine.diff_bytes(plan_id)))
+        session.console.data(granted(engine.diff_bytes(plan_id)))
         return
     from mdplan.cli.views import markdown_comment, plan_text
     from mdplan.engine.reviews import ReviewService
 
-    opened = checked(ReviewService(engine).open(plan_id))
+    opened = granted(ReviewService(engine).open(plan_id))
     if form == "markdown":
         session.console.text(markdown_comment(opened.review, opened.file))
     else:

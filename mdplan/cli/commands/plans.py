@@ -12,12 +12,13 @@ from mdplan.cli import batches, plan_output
 from mdplan.cli.completion import open_plans, plans_and_files, transactions
 from mdplan.cli.options import approval_option
 from mdplan.cli.report_text import plan_size
-from mdplan.cli.session import Session, checked, engine_command, exit_of
+from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT, agrees
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted
 from mdplan.values import replace
 
@@ -193,7 +194,7 @@ def _data(session: Session, engine: "Engine", plan: str | None) -> object:
 
 def _confirm(session: Session, engine: "Engine", plan_id: str, on_stale: "OnStale | None") -> Exit | None:
     """Show the pending plan and ask whether to apply it; the exit code where it is not applied."""
-    plan = checked(engine.library.load(plan_id))[0]
+    plan = granted(engine.library.load(plan_id))[0]
     report = engine.committer.preview(plan, on_stale or "refuse", stores=False)
     if not report.ok:
         return _refuse(session, report, plan_id)
@@ -233,9 +234,9 @@ def discard(session: Session, *, plan_ids: tuple[str, ...], is_all: bool) -> Exi
         ids = [str(entry.review.plan_id) for entry in entries if entry.state.may_be_applied]
     else:
         ids = [plan_output.named_plan(session, engine, each, "discard") for each in plan_ids or (None,)]
-    found = [checked(engine.library.load(plan_id))[0].plan_id for plan_id in ids]
+    found = [granted(engine.library.load(plan_id))[0].plan_id for plan_id in ids]
     for plan_id in found:
-        checked(engine.library.discard(plan_id))
+        granted(engine.library.discard(plan_id))
     if session.console.as_json:
         session.console.json({"ok": True, "planIds": found})
     named = f": {', '.join(map(plan_output.short_id, found))}" if len(found) == 1 else ""

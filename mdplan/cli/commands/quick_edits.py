@@ -14,12 +14,13 @@ import click
 from mdplan.cli import proposal
 from mdplan.cli.completion import assignments, headings, task_items
 from mdplan.cli.field_types import AssignmentType, KeyType, edit_text, read_content, section_target
-from mdplan.cli.session import Session, checked, engine_command
+from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.markdown.format_detection import document_format
+from mdplan.storage.filesystem import granted
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import DocumentFormat, may_contain
 
@@ -169,7 +170,7 @@ def tick(
     edits = []
     for item in items:
         text = item if outline is None or section else _task_text(session, outline, item, file, is_off=off)
-        edits.append({"op": "set_task", "item": checked(text), "done": not off, **target})
+        edits.append({"op": "set_task", "item": granted(text), "done": not off, **target})
     return _propose(session, [file], edits, choice, section)
 
 

@@ -6,10 +6,11 @@ import click
 
 from mdplan.cli.field_types import heading_path
 from mdplan.cli.options import given_fields
-from mdplan.cli.session import Session, checked, engine_command
+from mdplan.cli.session import Session, engine_command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.markdown.headings import section_id_digits
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
+from mdplan.storage.filesystem import granted
 from mdplan.text.visible import escaped
 from mdplan.values import replace
 
@@ -32,7 +33,7 @@ def read(
     from mdplan.engine.read import read_files
     from mdplan.reading.read import place_line, rest_lines
 
-    target = checked(_target(session.named(file), given_fields(options)))
+    target = granted(_target(session.named(file), given_fields(options)))
     limits: dict[str, Any] = {"max_characters": max_characters} if max_characters is not None else {}
     request = ReadRequest(targets=(target,), cursor=cursor, **limits)
     files = session.open_files()

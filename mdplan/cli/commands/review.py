@@ -15,11 +15,12 @@ from mdplan.cli.review import (
     review_on_page,
     review_plan_in_terminal,
 )
-from mdplan.cli.session import Session, checked, engine_command
+from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import agrees, ask, has_terminal, shown
 from mdplan.diagnostics import Diagnostic, Exit, Problems, Refused
 from mdplan.reports.base import to_wire
+from mdplan.storage.filesystem import granted
 
 if TYPE_CHECKING:
     from mdplan.decisions import Decision
@@ -130,7 +131,7 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
     if outcome is None:
         session.console.note("Nothing decided.")
         return Exit.APPROVAL
-    decision = checked(_decide(reviewing, opened, outcome, overrides=overrides))
+    decision = granted(_decide(reviewing, opened, outcome, overrides=overrides))
     return _decided(session, reviewing, decision)
 
 
@@ -168,7 +169,7 @@ def _decide(
 
 def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan":
     """The plan, or a new one for its files if they changed. Raises `Refused` if there is neither."""
-    opened = checked(reviewing.open(plan_id))
+    opened = granted(reviewing.open(plan_id))
     if opened.stale and agrees("The files have changed. Plan the same edits on them as they are now?"):
         report = reviewing.engine.replan(plan_id)
         if not report.ok or report.plan_id is None:
