@@ -156,7 +156,10 @@ def _code_points(data: bytes) -> int:
 
 # The parser wants a pipe before the header of a table that follows on text; GitHub does not. And where such a
 # header is a lazy line of a quote, the parser ends the quote, and begins another with the delimiter row.
-DELIMITER_ROW: Final = lazy_pattern(r"(?:\n(?=[ \t-]*[|:])|\A(?=[^\n|]*\|))[|:-][|: \t-]*(?=\n|\Z)")
+# A row without a dash, such as `:::`, which ends a directive, is none to either.
+DELIMITER_ROW: Final = lazy_pattern(
+    r"(?:\n(?=[ \t-]*[|:])|\A(?=[^\n|]*\|))(?=[|: \t]*-)[|:-][|: \t-]*(?=\n|\Z)"
+)
 
 # No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
 _BROKEN_DELIMITER: Final = lazy_pattern(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::|(?:^|\|)[ \t]*:[ \t]*(?:\||$)")

@@ -62,6 +62,10 @@ USUAL = (
 | --- | ---- |
 | red | [big][cups] |
 
+:::tip
+Pour slowly.
+:::
+
 [cups]: cups.md 'Cups'
 """
 )
