@@ -4,7 +4,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic, or_problem
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
@@ -16,7 +16,6 @@ from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import NodeKind, tables_with_header
 from mdplan.markdown.targets import find_anchors, target_key
 from mdplan.reports.read import OutlineRow, ReadResult, SearchedFile, SearchGroup, SearchReport
-from mdplan.requests.read import CodeBlockName, Indexed, ReadTarget
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
@@ -24,6 +23,9 @@ from mdplan.text.source import visible
 from mdplan.text.visible import counted, escape_for_message, shown_names
 from mdplan.values import Struct
 from mdplan.words import either, say
+
+if TYPE_CHECKING:
+    from mdplan.requests.read import CodeBlockName, Indexed, ReadTarget
 
 _CURSOR: Final = lazy_pattern(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 _BASE_DIGITS: Final = 16
@@ -33,7 +35,7 @@ _MOST_LEFT_OUT: Final = 100
 def read_target(  # noqa: PLR0913 (one parameter for each limit)
     file: str,
     outline: Outline,
-    target: ReadTarget,
+    target: "ReadTarget",
     budget: int,
     cursor: str | None = None,
     *,
@@ -177,7 +179,7 @@ def _left_out(outline: Outline, rest: Span) -> tuple[OutlineRow, ...]:
 _MOST_LISTED: Final = 10
 
 
-def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def find_place(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     """Find the lines of `target`.
 
     Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, TABLE_NOT_FOUND,
@@ -206,7 +208,7 @@ def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnosti
     return ReadLocation(first=1, last=outline.source.lines.count)
 
 
-def _block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _block(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     """Find a code block, table or list, in a section with its subsections if one is named."""
     scope = Span(0, len(outline.source.text))
     if target.names_section:
@@ -226,14 +228,14 @@ def _block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     return _list(outline, target.list, scope)
 
 
-def _named_section(outline: Outline, target: ReadTarget) -> Section | Diagnostic:
+def _named_section(outline: Outline, target: "ReadTarget") -> Section | Diagnostic:
     if target.section_id is not None:
         return or_problem(find_by_id, outline, target.section_id)
     path = target.heading_path if target.heading_path is not None else (target.heading or "",)
     return or_problem(find_by_path, outline, path, target.occurrence)
 
 
-def _of_section(outline: Outline, section: Section, target: ReadTarget) -> ReadLocation:
+def _of_section(outline: Outline, section: Section, target: "ReadTarget") -> ReadLocation:
     """Return the whole section, or its heading and own body; for a nested heading its own lines."""
     if section.is_root:
         return _covering(outline, section.body, section, own_body=True)
@@ -252,7 +254,7 @@ def _covering(
     return ReadLocation(first=first, last=last, section=section, own_body=own_body)
 
 
-def _behind_anchor(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _behind_anchor(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     """Find the section of a heading's anchor, or the lines from another anchor to the next heading."""
     section = or_problem(find_by_anchor, outline, target.anchor or "")
     if not isinstance(section, Diagnostic):
@@ -266,7 +268,7 @@ def _behind_anchor(outline: Outline, target: ReadTarget) -> ReadLocation | Diagn
     return ReadLocation(first=line, last=max(body_end, line))
 
 
-def _lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _lines(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     assert target.lines is not None
     count = outline.source.lines.count
     if target.lines.start > count:
@@ -274,7 +276,7 @@ def _lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     return ReadLocation(first=target.lines.start, last=min(target.lines.end, count))
 
 
-def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _region(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     """Find the lines between the two markers."""
     regions = find_regions(outline)
     matches = regions.by_name.get(target.region or "", ())
@@ -288,7 +290,7 @@ def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     return ReadLocation(first=start + 1, last=max(end - 1, start))
 
 
-def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
+def _front_matter(outline: Outline, _: "ReadTarget") -> ReadLocation | Diagnostic:
     if outline.front_matter is None:
         return Code.FRONT_MATTER_NOT_FOUND.problem(
             "the file has no front matter", say("read the file without {frontMatter}")
@@ -296,7 +298,7 @@ def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
     return _covering(outline, outline.front_matter.span, None)
 
 
-def _key(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _key(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     # Most reads are of Markdown, and do not need YAML.
     from mdplan.reading.data_keys import key_span
 
@@ -304,7 +306,7 @@ def _key(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
     return span if isinstance(span, Diagnostic) else _covering(outline, span, None)
 
 
-def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _around_match(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     """Find the first match, with `context` lines on both sides."""
     pattern = Pattern(
         text=lf_pattern(target.match or "", is_regex=target.match_type is MatchType.REGEX),
@@ -328,12 +330,12 @@ def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagno
     )
 
 
-def _last_lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _last_lines(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     count = outline.source.lines.count
     return ReadLocation(first=max(count - (target.last_lines or 0), 0) + 1, last=count)
 
 
-def _until_pattern(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+def _until_pattern(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     """Find the lines from one on up to the next that begins with a match of `until`."""
     first, count = target.start_line or 1, outline.source.lines.count
     if first > count:
@@ -381,7 +383,7 @@ def _out_of_bounds(line: int, count: int) -> Diagnostic:
     return Code.RANGE_OUT_OF_BOUNDS.problem(f"line {line} is not in the file", f"the file has {count} lines")
 
 
-def _code_block(outline: Outline, name: CodeBlockName, scope: Span) -> ReadLocation | Diagnostic:
+def _code_block(outline: Outline, name: "CodeBlockName", scope: Span) -> ReadLocation | Diagnostic:
     """Find the lines between the fences of a code block that starts in `scope`; indexes count from 0."""
     fenced = [
         code
@@ -414,7 +416,7 @@ def _code_block(outline: Outline, name: CodeBlockName, scope: Span) -> ReadLocat
     )
 
 
-def _table(outline: Outline, name: Indexed, scope: Span) -> ReadLocation | Diagnostic:
+def _table(outline: Outline, name: "Indexed", scope: Span) -> ReadLocation | Diagnostic:
     """Find a table that starts in `scope`, by its index from 0, or as the only one with a header cell."""
     tables = outline.tables_in(scope)
     if name.header is not None:
@@ -428,7 +430,7 @@ def _table(outline: Outline, name: Indexed, scope: Span) -> ReadLocation | Diagn
     return _not_found(Code.TABLE_NOT_FOUND, "table", blocks, has_several=bool(matches))
 
 
-def _list(outline: Outline, name: Indexed, scope: Span) -> ReadLocation | Diagnostic:
+def _list(outline: Outline, name: "Indexed", scope: Span) -> ReadLocation | Diagnostic:
     """Find a list that starts in `scope` and is in no other list, by its index from 0."""
     lists = outline.lists.outermost_in(scope)
     index = name.index or 0
