@@ -172,7 +172,7 @@ def flat_report_schema(shape: type[Report]) -> Schema:
 _ITEM: Final = "SECTION list itemOccurrence"
 _LEGEND: Final = (
     "op: fields [optional]. SECTION, with subsections: sectionId, headingPath, heading or anchor. "
-    "ITEM: " + _ITEM + ". Indexes "
+    "ITEM: " + _ITEM + ". BLOCK: block, text that it begins with or contains, or ^id [SECTION kind]. Indexes "
     "count from 0, in the section if one is given. KEY: key [expectedValue], like nav[0].a, "
     "jobs[name=x].b in YAML, JSON, TOML, INI, front matter. PLACE: before after inOrder. * needs no op."
 )
@@ -207,7 +207,10 @@ def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
         required.insert(0, "KEY")
         if issubclass(model, PlacedOperation):
             (optional if model.may_stay_last else required).append("PLACE")
-    if issubclass(model, SectionTargeted):
+    if "kind" in model.model_fields:
+        required = ["BLOCK", *(name for name in required if name != "block")]
+        optional = [name for name in optional if name != "kind"]
+    elif issubclass(model, SectionTargeted):
         (required if model.target_is_required else optional).insert(0, "SECTION")
     return required, optional
 

@@ -219,6 +219,29 @@ class CreatePage(Edit):
         to_base_sha256: str | None = ...,
     ) -> None: ...
 
+class DeleteBlock(Edit):
+    r"""Delete a paragraph, list, table, quote or code block, and the blank lines that set it apart.
+
+    `block`, the section and `kind` name the block as in `insert_block`. A list item or quote that has nothing
+    else goes with it, and so does an ID on a separate line below the block. `expectedText`, or a `block` that
+    is all of its text, proves that this is the block you mean. Refused is a deletion after which two other
+    blocks would be one, such as two lists.
+    """
+    def __init__(
+        self,
+        *,
+        block: str,
+        section_id: str | None = ...,
+        heading_path: Sequence[str] | None = ...,
+        heading: str | None = ...,
+        anchor: str | None = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        kind: Literal["paragraph", "list", "table", "quote", "code"] | None = ...,
+        expected_text: str | None = ...,
+        section: Section | str | None = ...,
+    ) -> None: ...
+
 class DeleteFile(Edit):
     r"""Remove the file.
 
@@ -239,6 +262,20 @@ class DeleteLines(Edit):
         self,
         *,
         lines: Lines | Mapping[str, Any],
+        expected_text: str | None = ...,
+    ) -> None: ...
+
+class DeleteRegion(Edit):
+    r"""Delete a region: its two marker comments, and the text between them.
+
+    What is on separate lines goes with the blank lines that set it apart; a region inside a line goes with
+    one blank beside it. `expectedText` proves that this is the text you mean. What is before the start marker
+    and after the end marker stays.
+    """
+    def __init__(
+        self,
+        *,
+        region: str,
         expected_text: str | None = ...,
     ) -> None: ...
 
@@ -343,6 +380,35 @@ class FormatSection(Edit):
         section: Section | str | None = ...,
     ) -> None: ...
 
+class InsertBlock(Edit):
+    r"""Insert Markdown before or after a paragraph, list, table, quote or code block.
+
+    `block` is text that the block begins with, else that it contains, as it is written or as a reader sees
+    it; white space makes no difference. In the section with its subsections, or in the file, one block must
+    have it. A block in a list item or quote is meant by its own text; the list or quote by the `kind`, or by
+    a text that begins with its marker. `^id` names the block with that ID, as notes of Obsidian have it.
+
+    The blank lines around the new text are set as they must be. In a list item or quote it gets the
+    indentation and the marks of the block next to it, and a tight list stays tight where Markdown allows it.
+    Refused is text with headings, and an edit that would make another block of one next to it: a list next to
+    a list of the same marker would be one.
+    """
+    def __init__(
+        self,
+        *,
+        block: str,
+        position: Literal["before", "after"],
+        markdown: str,
+        section_id: str | None = ...,
+        heading_path: Sequence[str] | None = ...,
+        heading: str | None = ...,
+        anchor: str | None = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        kind: Literal["paragraph", "list", "table", "quote", "code"] | None = ...,
+        section: Section | str | None = ...,
+    ) -> None: ...
+
 class InsertLines(Edit):
     r"""Insert whole lines before or after a line, as they are: no blank lines are added.
 
@@ -404,6 +470,32 @@ class List(Value):
     def __init__(
         self,
         index: int,
+    ) -> None: ...
+
+class MoveBlock(Edit):
+    r"""Move a paragraph, list, table, quote or code block next to another one, or into another section.
+
+    `block`, the section and `kind` name the block as in `insert_block`. `toBlock` is the text of the block
+    that it goes `before` or `after`, in the section `toHeadingPath` or in the file. Without `toBlock` it goes
+    to the `start` or the `end` of the own text of the section `toHeadingPath`. Blank lines, indentation and
+    marks are set as they must be at the new place. An ID on a separate line below the block moves along.
+    """
+    def __init__(
+        self,
+        *,
+        block: str,
+        position: Literal["before", "after", "start", "end"],
+        section_id: str | None = ...,
+        heading_path: Sequence[str] | None = ...,
+        heading: str | None = ...,
+        anchor: str | None = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        kind: Literal["paragraph", "list", "table", "quote", "code"] | None = ...,
+        to_block: str | None = ...,
+        to_heading_path: Sequence[str] | None = ...,
+        section: Section | str | None = ...,
+        to: Section | str | None = ...,
     ) -> None: ...
 
 class MoveItem(Edit):
@@ -618,6 +710,30 @@ class RenameKey(Edit):
         expected_value: Any = ...,
         occurrence: int | None = ...,
         section_sha256: str | None = ...,
+    ) -> None: ...
+
+class ReplaceBlock(Edit):
+    r"""Replace a paragraph, list, table, quote or code block.
+
+    `block`, the section and `kind` name the block as in `insert_block`. The new text has the same distance to
+    its neighbours, and in a list item or quote the indentation and the marks of the old one. Lines that stay
+    the same are not touched. An ID on a separate line below the block stays. `expectedText` proves that this
+    is the block you mean. For a single list item or table row there are other operations.
+    """
+    def __init__(
+        self,
+        *,
+        block: str,
+        markdown: str,
+        section_id: str | None = ...,
+        heading_path: Sequence[str] | None = ...,
+        heading: str | None = ...,
+        anchor: str | None = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        kind: Literal["paragraph", "list", "table", "quote", "code"] | None = ...,
+        expected_text: str | None = ...,
+        section: Section | str | None = ...,
     ) -> None: ...
 
 class ReplaceCodeBlock(Edit):

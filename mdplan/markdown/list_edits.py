@@ -303,7 +303,7 @@ def _in_the_way(line: int, what: str) -> Refused:
 def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval:
     """Return the removal of a list of one item, and of quotes that hold nothing else."""
     lines, containers, block = outline.source.lines, listing.containers, listing.block
-    first, last = block.first_line, _last_line_with_attributes(outline, listing)
+    first, last = block.first_line, last_line_with_attributes(outline, listing)
     while (quote := containers.block) is not None and quote.kind is BlockKind.QUOTE:
         around = (*range(quote.first_line, first), *range(last + 1, quote.last_line + 1))
         if not all(_is_blank(outline, containers, line) for line in around):
@@ -334,7 +334,7 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval:
     return _remove_lines(outline, containers, claimed, removed, is_underline=is_underline)
 
 
-def _last_line_with_attributes(outline: Outline, listing: MarkdownList) -> int:
+def last_line_with_attributes(outline: Outline, listing: MarkdownList) -> int:
     """Return the last line of `listing` with its attributes, which go with it; breaks below it stay."""
     lines, last = outline.source.lines, listing.last_line
     while last < listing.items[-1].end_line and last + 1 in outline.enclosures.attribute_lines:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from mdplan.diagnostics import Code
+from mdplan.diagnostics import Code, Refused
 from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.block_tree import BlockTree, is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
@@ -69,6 +69,31 @@ class Payload(Struct):
 def read_payload(markdown: str) -> Payload:
     """Read `markdown` as a payload."""
     return _parsed(_without_blank_lines_around(to_lf(markdown)))
+
+
+def read_closed_payload(markdown: str, *, before: str = "what follows") -> Payload:
+    """Read `markdown` as a payload that swallows nothing after it, which is `before` in words.
+
+    Errors: OUTLINE_CHANGED where it leaves a fence or comment open.
+    """
+    payload = read_payload(markdown)
+    if payload.left_open:
+        raise Code.OUTLINE_CHANGED.refused(
+            f"markdown leaves the {payload.left_open.kind} of its line "
+            f"{payload.left_open.first_line} open, which would swallow {before}",
+            "close the fence, comment or tag in the payload",
+        )
+    return payload
+
+
+def read_text_payload(markdown: str) -> Payload:
+    """Read `markdown` as a payload with text. Errors: those of `read_closed_payload`; EMPTY_CONTENT."""
+    if not markdown.strip():
+        raise Refused(EMPTY)
+    return read_closed_payload(markdown)
+
+
+EMPTY: Final = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the text to write")
 
 
 def _parsed(text: str) -> Payload:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.addresses import MAX_LEVEL
+from mdplan.markdown.block_edits import BlockChange, BlockEditor, placed_leaf
 from mdplan.markdown.block_tree import ends_at_blank_line
 from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.enclosures import Region
@@ -148,6 +149,32 @@ def _tail(payload: Payload, blank_lines: int) -> list[str]:
 
 def _marks(start_of_line: str) -> str:
     return start_of_line[: len(start_of_line) - len(start_of_line.lstrip(" \t>"))]
+
+
+def delete_region(outline: Outline, old: RegionText) -> BlockChange:
+    """Return the deletion of a region with its markers.
+
+    Errors: OUTLINE_CHANGED where blocks around it would become others.
+    """
+    text, region = outline.source.text, old.region
+    edges = [placed_leaf(outline, marker.span.start) for marker in (region.start, region.end)]
+    first, last = edges
+    is_apart = (
+        first is not None
+        and last is not None
+        and (first.block.kind, last.block.kind) == (BlockKind.HTML, BlockKind.HTML)
+        and _BEFORE_BLOCK.fullmatch(text, first.block.span.start, region.start.span.start) is not None
+        and not text[region.end.span.end : last.block.span.end].strip()
+    )
+    if first is not None and last is not None and is_apart:
+        return BlockEditor(first, last).delete()[0]
+    start, end = region.start.span.start, region.end.span.end
+    behind = text[end : end + 1]
+    if start == 0 or text[start - 1] in " \t\r\n|":
+        end += behind in _BLANKS and bool(behind)
+    if start and text[start - 1] in _BLANKS and (not behind or behind in "\r\n"):
+        start = len(text[:start].rstrip(_BLANKS))
+    return BlockChange(edits=(TextEdit.delete(Span(start, end)),))
 
 
 # --- Contents: a list of links to the headings of a document, in the form of the old list

@@ -163,7 +163,7 @@ def resolvable_targets(outline: Outline) -> frozenset[str]:
 # --- Places that notes link to: headings by their text, and blocks by an ID at their end (Obsidian help,
 # "Internal links")
 
-_BLOCK_ID: Final = lazy_pattern(r"(?m)(?:^|[ \t])(\^[A-Za-z0-9-]+)[ \t]*(?=\r?$)")
+BLOCK_ID: Final = lazy_pattern(r"(?m)(?:^|[ \t])(\^[A-Za-z0-9-]+)[ \t]*(?=\r?$)")
 _NOT_COMPARED: Final = lazy_pattern(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n]")
 _NOT_IN_LINK: Final = lazy_pattern(r"[:#|^\\\r\n\[\]]|%%")
 
@@ -175,7 +175,7 @@ def block_ids(outline: Outline) -> frozenset[str]:
 
 def _block_ids(outline: Outline) -> frozenset[str]:
     text, tree = outline.source.text, outline.tree
-    matches = _BLOCK_ID.finditer(text) if "^" in text else ()
+    matches = BLOCK_ID.finditer(text) if "^" in text else ()
     blocks = ((match[1].lower(), tree.leaf_at(match.start(1))) for match in matches)
     return frozenset(block_id for block_id, block in blocks if block is None or block.kind in INLINE_KINDS)
 

@@ -21,7 +21,8 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "headings": ("delete_section", "move_section", "order_sections", "rename_heading", "set_heading_level"),
     "lists": ("add_list_item", "remove_list_item", "set_task", "sort_list"),
     "tables": ("upsert_table_row", "delete_table_row"),
-    "blocks": ("replace_region", "update_toc", "replace_code_block"),
+    "blocks": ("insert_block", "replace_block", "delete_block", "move_block", "replace_code_block"),
+    "regions": ("replace_region", "delete_region", "update_toc"),
     "keys": ("set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item"),
     "matches": ("replace_match",),
     "lines": ("replace_range", "insert_lines", "replace_lines", "delete_lines"),
@@ -32,7 +33,7 @@ _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name
 # The names of all operations by what they change: help lists them so.
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Sections": (*_MODULES["sections"], *_MODULES["headings"]),
-    "Blocks": (*_MODULES["lists"], *_MODULES["tables"], *_MODULES["blocks"]),
+    "Blocks": (*_MODULES["blocks"], *_MODULES["lists"], *_MODULES["tables"], *_MODULES["regions"]),
     "Keys": (*_MODULES["keys"],),
     "Text": (*_MODULES["matches"], *_MODULES["lines"], *_MODULES["diffs"]),
     "Files": _MODULES["files"],

@@ -1,200 +1,268 @@
-"""Operations on regions between marker comments, tables of contents and fenced code blocks."""
+"""Operations on blocks that a text names, and on the code of fenced blocks."""
 
-import re
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Refused, both
-from mdplan.markdown import region_edits
-from mdplan.markdown.addresses import MAX_LEVEL
+from mdplan.diagnostics import Candidate, Code, Diagnostic, Refused, both
+from mdplan.markdown import block_edits
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.block_edits import BlockChange, BlockEditor, PlacedBlock
 from mdplan.markdown.blocks import Block
-from mdplan.markdown.enclosure_search import find_regions
-from mdplan.markdown.enclosures import Region, Regions
 from mdplan.markdown.formatting import FencedCode, read_fence, replace_code
 from mdplan.markdown.outline import Outline, fence_language, has_language
-from mdplan.markdown.payload import Payload, read_payload
+from mdplan.markdown.payload import Payload, read_payload, read_text_payload
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import target_key
-from mdplan.operations.base import Claim, CodeBlockField, Operation, Resolution, SectionTargeted
-from mdplan.operations.matches import text_in_line, with_nearest_lines
+from mdplan.operations.base import (
+    ONCE_BY_TEXT,
+    BlockInsertion,
+    Claim,
+    CodeBlockField,
+    InsertOrder,
+    InsertRank,
+    Resolution,
+    SectionTargeted,
+)
+from mdplan.operations.matches import with_nearest_lines
+from mdplan.operations.sections import place_in_body
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, lines_of, to_lf
-from mdplan.text.source import Source, visible
+from mdplan.text.source import visible
 from mdplan.text.visible import first_few
 from mdplan.values import replace
 from mdplan.words import say
 
 
-class ReplaceRegion(Operation):
-    """Replace the text of a region, which is between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
+class BlockOperation(SectionTargeted):
+    """An operation on a paragraph, list, table, quote or code block that a text names."""
 
-    The markers stay as they are. The text is on separate lines between theirs, with as many blank
-    lines on both sides as there were; where both markers are inside one line of text, so does the new
-    text, if it is one line. In a quote or a list item its marks and indentation are put before each line.
+    target_is_required: ClassVar = False
+    accepts_root: ClassVar = True
 
-    `markdown` may contain headings, which keep their levels, and may be empty. It may contain whole regions
-    of other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
-    Markers in code are text and name no region.
+    block: str = Field(min_length=1, description="Text that the block begins with or contains, or its ^id.")
+    kind: block_edits.KindName | None = Field(
+        default=None, description="Its kind; without it the innermost block with that text."
+    )
+
+    def find_editor(self, outline: Outline) -> tuple[Section | None, BlockEditor]:
+        """The section that the edit names, and the block.
+
+        Errors: those of the target; MATCH_COUNT_MISMATCH; OUTLINE_CHANGED for a block with half of what is
+        around it.
+        """
+        section = self.named_section(outline)
+        return section, BlockEditor(find_block(outline, section, "block", self.block, self.kind))
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether what the edit takes away is not there: where several are, the problem has a place."""
+        del outline
+        is_missing = problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is None
+        return is_missing and self.removes
+
+    removes: ClassVar[bool] = False
+
+
+class GuardedBlockOperation(BlockOperation):
+    """An operation that takes the text of a block away."""
+
+    expected_text: str | None = Field(default=None, description="The whole text of the block as it is now.")
+
+    def find_editor(self, outline: Outline) -> tuple[Section | None, BlockEditor]:
+        """Errors: those of the base class; TEXT_MISMATCH."""
+        section, editor = super().find_editor(outline)
+        expected = self.expected_text
+        if expected is not None and read_payload(expected).text not in {editor.source, editor.own_source}:
+            lines = editor.lines
+            problem = Code.TEXT_MISMATCH.problem(
+                say("the block at lines {}-{} is not {expectedText}", lines.start, lines.stop - 1),
+                "read the block again",
+                place=outline.source.lines.position(editor.span.start),
+            )
+            raise Refused(with_nearest_lines(outline, problem, expected, editor.span))
+        return section, editor
+
+    def is_evidence(self, editor: BlockEditor) -> bool:
+        """Whether the edit has the whole text of the block."""
+        return self.expected_text is not None or read_payload(self.block).text == editor.source
+
+
+class InsertBlock(BlockOperation):
+    """Insert Markdown before or after a paragraph, list, table, quote or code block.
+
+    `block` is text that the block begins with, else that it contains, as it is written or as a reader sees
+    it; white space makes no difference. In the section with its subsections, or in the file, one block must
+    have it. A block in a list item or quote is meant by its own text; the list or quote by the `kind`, or by
+    a text that begins with its marker. `^id` names the block with that ID, as notes of Obsidian have it.
+
+    The blank lines around the new text are set as they must be. In a list item or quote it gets the
+    indentation and the marks of the block next to it, and a tight list stays tight where Markdown allows it.
+    Refused is text with headings, and an edit that would make another block of one next to it: a list next to
+    a list of the same marker would be one.
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "replace_region",
-        "region": "commands",
-        "markdown": "- `mdplan stat`\n- `mdplan apply`",
+        "op": "insert_block",
+        "block": "The nightly firmware",
+        "position": "after",
+        "markdown": "It is built every night.",
     }
+    once_condition: ClassVar = ONCE_BY_TEXT
 
-    op: Literal["replace_region"]
-    region: str = Field(description="NAME of the marker comments.")
-    markdown: str = Field(description="New text between the markers; may be empty.")
-    expected_text: str | None = Field(
-        default=None, description="The text of the region as it is now; blank lines around it do not count."
-    )
+    op: Literal["insert_block"]
+    position: block_edits.Side = Field(description="before or after the block.")
+    markdown: str = Field(description="Text to insert.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One replacement.
-
-        Errors: REGION_NOT_FOUND, TEXT_MISMATCH; OUTLINE_CHANGED for a payload that leaves a fence or comment
-        open; INVALID_ARGUMENT for markers in it that make pairs with those of the file, and for several lines
-        where the region is inside a line.
-        """
-        old, payload = both(lambda: self._old(outline), self._payload)
-        if old.lines is None and old.region.start.line == old.region.end.line and not old.is_alone:
-            text = text_in_line(outline, old.region.inside, payload.text.strip(" \t\n"))
-            payload = payload if text in payload.text else read_payload(text)
-        edit = region_edits.replace_region_text(outline, old, payload)
-        if edit is None:
-            raise Refused(inside_of_a_line(old.region, say("{markdown} has several lines"), "give one line"))
-        claim = claim_of_region(outline, old.region)
-        return Resolution(
-            claims=(claim,),
-            edits=(edit,) if edit.new_text != outline.text_of(edit.span) else (),
-            section=outline.section_at(claim.span.start),
-            is_evidence=self.expected_text is not None,
+        """One insertion. Errors: those of `find_editor` and `read_blocks`; OUTLINE_CHANGED."""
+        (section, editor), payload = both(
+            lambda: self.find_editor(outline), lambda: read_blocks(self.markdown)
         )
-
-    def _payload(self) -> Payload:
-        payload = read_payload(self.markdown)
-        if payload.left_open:
-            raise Code.OUTLINE_CHANGED.refused(
-                f"markdown leaves the {payload.left_open.kind} of its line "
-                f"{payload.left_open.first_line} open, which would swallow the end marker",
-                "close the fence, comment or tag in the payload",
-            )
-        if ":start" not in payload.text and ":end" not in payload.text:
-            return payload
-        markers = find_regions(Outline(Source.from_text(payload.text)))
-        if self.region in markers.by_name or markers.unpaired:
-            raise Code.INVALID_ARGUMENT.refused(
-                "markdown contains markers of the region itself, or markers without their other half",
-                "leave the marker comments out: those of the file stay",
-            )
-        return payload
-
-    def _old(self, outline: Outline) -> region_edits.RegionText:
-        """The region, after the guard on its text."""
-        old = find_region(outline, self.region)
-        if self.expected_text is None:
-            return old
-        expected = read_payload(self.expected_text).text
-        if old.lines is None:
-            expected = expected.strip(" \t")
-        if expected == old.content:
-            return old
-        problem = Code.TEXT_MISMATCH.problem(
-            say("the text of `{}` at {} is not {expectedText}", self.region, lines_of_region(old.region)),
-            say("read the region again; {expectedText} is the text between its markers"),
-            place=outline.source.lines.position(old.region.start.span.start),
-        )
-        raise Refused(with_nearest_lines(outline, problem, self.expected_text, old.region.inside))
+        change = editor.insert(self.position, payload)
+        return _resolution(outline, editor, section, change, self.position, editor.place(self.position))
 
 
-_Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
+class ReplaceBlock(GuardedBlockOperation):
+    """Replace a paragraph, list, table, quote or code block.
 
-
-class UpdateToc(Operation):
-    """Write the headings after a region into it, as a list of links: a table of contents.
-
-    The region is between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
-    the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
-    doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
-    are, and so does text above it; headings with ``<!-- omit in toc -->`` are skipped.
-
-    The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
-    second of two equal headings gets ``-1``. Headings before the region, inside it, in quotes and in lists
-    are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
-    document is, its first heading where no other has level 1.
-
-    What was in the region is replaced, and nothing needs to guard that. Where an entry is right already,
-    it stays as it is written.
+    `block`, the section and `kind` name the block as in `insert_block`. The new text has the same distance to
+    its neighbours, and in a list item or quote the indentation and the marks of the old one. Lines that stay
+    the same are not touched. An ID on a separate line below the block stays. `expectedText` proves that this
+    is the block you mean. For a single list item or table row there are other operations.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "update_toc", "maxLevel": 3}
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_block",
+        "block": "The nightly firmware",
+        "markdown": "Use the stable firmware.",
+    }
 
-    op: Literal["update_toc"]
-    region: str = Field(default="toc", description="NAME of the marker comments.")
-    min_level: _Level | None = Field(
-        default=None, description="Shallowest headings that are listed; without it as now, else 2."
+    op: Literal["replace_block"]
+    markdown: str = Field(description="New text.")
+
+    def resolve(self, outline: Outline) -> Resolution:
+        """One replacement. Errors: those of `find_editor` and `read_blocks`; OUTLINE_CHANGED."""
+        (section, editor), payload = both(
+            lambda: self.find_editor(outline), lambda: read_blocks(self.markdown)
+        )
+        change = editor.replace(payload)
+        return replace(
+            _resolution(outline, editor, section, change, None, editor.span),
+            is_evidence=self.is_evidence(editor),
+        )
+
+
+class DeleteBlock(GuardedBlockOperation):
+    """Delete a paragraph, list, table, quote or code block, and the blank lines that set it apart.
+
+    `block`, the section and `kind` name the block as in `insert_block`. A list item or quote that has nothing
+    else goes with it, and so does an ID on a separate line below the block. `expectedText`, or a `block` that
+    is all of its text, proves that this is the block you mean. Refused is a deletion after which two other
+    blocks would be one, such as two lists.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "delete_block", "block": "The nightly firmware"}
+    removes: ClassVar = True
+
+    op: Literal["delete_block"]
+
+    def resolve(self, outline: Outline) -> Resolution:
+        """One deletion. Errors: those of `find_editor`; OUTLINE_CHANGED."""
+        section, editor = self.find_editor(outline)
+        change, claimed = editor.delete()
+        is_evidence = self.is_evidence(editor) and claimed == editor.span
+        return replace(_resolution(outline, editor, section, change, None, claimed), is_evidence=is_evidence)
+
+
+class MoveBlock(BlockOperation):
+    """Move a paragraph, list, table, quote or code block next to another one, or into another section.
+
+    `block`, the section and `kind` name the block as in `insert_block`. `toBlock` is the text of the block
+    that it goes `before` or `after`, in the section `toHeadingPath` or in the file. Without `toBlock` it goes
+    to the `start` or the `end` of the own text of the section `toHeadingPath`. Blank lines, indentation and
+    marks are set as they must be at the new place. An ID on a separate line below the block moves along.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "move_block",
+        "block": "The nightly firmware",
+        "toHeadingPath": ["Brew"],
+        "position": "start",
+    }
+    moves_text: ClassVar = True
+
+    op: Literal["move_block"]
+    to_block: str | None = Field(default=None, min_length=1, description="Text of the block to move it to.")
+    to_heading_path: tuple[str, ...] | None = Field(
+        default=None, description="Heading path of the section to move to; [] is the preamble."
     )
-    max_level: _Level | None = Field(
-        default=None, description="Deepest headings that are listed; without it as now, else 6."
-    )
-    bullet: Literal["-", "*", "+", "1."] | None = Field(
-        default=None, description="Marker of the items; without it as now, else -."
+    position: Literal["before", "after", "start", "end"] = Field(
+        description="before or after toBlock, or start or end of the section."
     )
 
     @model_validator(mode="after")
-    def _check_levels(self) -> "UpdateToc":
-        if self.max_level is not None and self.min_level is not None and self.max_level < self.min_level:
-            raise ValueError(say("{maxLevel} is less than {minLevel}"))
+    def _check_destination(self) -> "MoveBlock":
+        if (self.to_block is None) == (self.position in {"before", "after"}):
+            raise ValueError(say("{position} is before or after with {toBlock}, and start or end without it"))
+        if self.to_block is None and self.to_heading_path is None:
+            raise ValueError(say("give {toBlock or toHeadingPath}"))
         return self
 
     def resolve(self, outline: Outline) -> Resolution:
-        """The claim on the region. Errors: REGION_NOT_FOUND."""
-        found = find_region(outline, self.region)
-        claim = claim_of_region(outline, found.region)
-        return Resolution(
-            claims=(claim,),
-            section=outline.section_at(claim.span.start),
-            is_evidence=True,
-            second_pass=self._resolve_last,
-        )
+        """One deletion and one insertion.
 
-    def _resolve_last(self, outline: Outline) -> Resolution:
-        """One replacement in the result; the claim on the region shows which one it is.
-
-        Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region is inside a line of text.
+        Errors: those of `find_editor`, of the destination, and of `BlockEditor.move`; INVALID_ARGUMENT for a
+        place in the block itself.
         """
-        found = find_region(outline, self.region)
-        has_lines = found.lines is not None or found.is_alone
-        contents = read_payload(self._contents(outline, found))
-        edit = region_edits.replace_region_text(outline, found, contents) if has_lines else None
-        if edit is None:
-            raise Refused(inside_of_a_line(found.region, "a list needs separate lines", "use another region"))
-        is_new = edit.new_text != outline.text_of(edit.span)
-        return Resolution(claims=(claim_of_region(outline, found.region),), edits=(edit,) if is_new else ())
-
-    def _contents(self, outline: Outline, found: region_edits.RegionText) -> str:
-        behind = found.region.end.span.end
-        headings = (*outline.headings, *outline.sections_in_html())
-        below = (section for section in headings if section.heading_start >= behind)
-        sections = sorted(below, key=lambda section: section.heading_start)
-        form = region_edits.form_of(outline, found.content, sections)
-        lowest, deepest = self.min_level or form.min_level, self.max_level or form.max_level
-        if lowest != form.min_level:
-            form = replace(form, by_level=False, starts={})
-        if self.bullet is not None and self.bullet != form.bullet:
-            indent = " " * (len(self.bullet) + 1)
-            form = replace(form, bullet=self.bullet, indent=indent, starts={}, is_counted=False)
-        listed = (
-            section
-            for section in sections
-            if lowest <= section.level <= deepest
-            and (not section.nested or target_key(section.anchor or "") in form.listed)
-            and not region_edits.is_omitted(outline, section)
+        (section, editor), to = both(
+            lambda: self.find_editor(outline), lambda: self._find_destination(outline)
         )
-        return region_edits.head_of(found.content) + region_edits.contents_list(outline, listed, form)
+        if isinstance(to, BlockEditor):
+            return self._move_beside(outline, section, editor, to)
+        payload = read_payload(editor.source)
+        place = place_in_body(outline, to, "start" if self.position == "start" else "end", payload)
+        if editor.span.start <= place.offset <= editor.span.end and not editor.is_nested:
+            return Resolution.at(outline, editor.span, (), section=section)
+        roots = outline.tree.blocks
+        index = bisect_left(roots, place.offset, key=lambda block: block.span.start)
+        coming = BlockChange(offset=place.offset, payload=payload)
+        change = editor.move([coming], block_edits.arrival(index, payload, 0))
+        moved = _resolution(outline, editor, section, change, None, editor.span)
+        arriving = place.insertion(payload)
+        return replace(
+            moved, claims=(*moved.claims, *arriving.claims), insertions=arriving.insertions, destination=to
+        )
+
+    def _find_destination(self, outline: Outline) -> Section | BlockEditor:
+        to = None if self.to_heading_path is None else find_by_path(outline, self.to_heading_path)
+        if to is not None and to.nested:
+            raise Code.INVALID_ARGUMENT.refused(
+                f"the heading at line {to.heading_line} is in a quote or list: it has no section",
+                say("name a block there by {toBlock}"),
+            )
+        if self.to_block is None:
+            assert to is not None, "the model checks it"
+            return to
+        return BlockEditor(find_block(outline, to, "toBlock", self.to_block, None))
+
+    def _move_beside(
+        self, outline: Outline, section: Section | None, editor: BlockEditor, to: BlockEditor
+    ) -> Resolution:
+        payload = read_payload(editor.source)
+        side: block_edits.Side = "before" if self.position == "before" else "after"
+        if editor.target.index <= to.target.index < editor.end:
+            raise Code.INVALID_ARGUMENT.refused(
+                "a block cannot move next to itself, or into itself", say("name another one by {toBlock}")
+            )
+        at = to.target.index if side == "before" else to.end
+        if to.target.block.depth == editor.target.block.depth and at in {editor.target.index, editor.end}:
+            return Resolution.at(outline, editor.span, (), section=section)
+        arrival = block_edits.arrival(at, payload, to.target.block.depth)
+        change = editor.move(to.insertions(side, payload), arrival)
+        moved = _resolution(outline, to, section, change, side, editor.span)
+        claim = Claim(span=to.place(side), owner=outline.section_at(to.span.start).index)
+        return replace(moved, claims=(*moved.claims, claim))
 
 
 _FENCE: Final = lazy_pattern(r"[ ]{0,3}(?:`{3,}|~{3,})")
@@ -338,62 +406,84 @@ def _left_open(outline: Outline, block: Block) -> Diagnostic:
     )
 
 
-def find_region(outline: Outline, name: str) -> region_edits.RegionText:
-    """The one region of that name, and its text. Errors: REGION_NOT_FOUND."""
-    regions = find_regions(outline)
-    named = regions.by_name.get(name, ())
-    if len(named) != 1:
-        raise Refused(_not_found(name, regions, named))
-    found = region_edits.read_region(outline, named[0])
-    if found is None:
-        raise Code.REGION_NOT_FOUND.refused(
-            f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same quote or list item",
-            "put both on separate lines in one of them",
+# --- Shared parts of operations on blocks: finding the block that a text names.
+
+_WORDS_SHOWN: Final = 6
+_LONGEST_WORDS: Final = 50
+
+
+def find_block(
+    outline: Outline, section: Section | None, where: str, text: str, kind: block_edits.KindName | None
+) -> PlacedBlock:
+    """The one block in `section`, or in the file, that has the `text`, which the field `where` gives.
+
+    Errors: MATCH_COUNT_MISMATCH.
+    """
+    area = Span(0, len(outline.source.text)) if section is None else section.span
+    found = block_edits.blocks_with_text(outline, area, text, kind)
+    if len(found) == 1:
+        return found[0]
+    place, noun = "the file" if section is None else "the section", kind or "block"
+    if not found:
+        problem = Code.MATCH_COUNT_MISMATCH.problem(
+            f"{where}: {place} has no {noun} with that text",
+            say("give text that it begins with or contains; headings and list items have other operations"),
         )
-    return found
-
-
-def claim_of_region(outline: Outline, region: Region) -> Claim:
-    """What an edit claims that replaces the text of `region`: all of it, with the markers."""
-    declared = Span(region.start.span.start, region.end.span.end)
-    owner = outline.section_at(declared.start).index
-    taken = range(owner + 1, outline.section_at(declared.end - 1).index + 1)
-    return Claim(span=declared, owner=owner, takes=taken, verb="replaces")
-
-
-def inside_of_a_line(region: Region, why: str, advice: str) -> Diagnostic:
-    """INVALID_ARGUMENT for a `region` inside a line, which `why` cannot stay so."""
-    return Diagnostic.invalid(
-        say("the region is inside line {}, and {}", region.start.line, why),
-        f"{advice}, or put the markers on separate lines first",
+        raise Refused(with_nearest_lines(outline, problem, text, None))
+    listed = first_few([f"line {each.lines.start} `{_first_words(each)}`" for each in found])
+    raise Code.MATCH_COUNT_MISMATCH.refused(
+        f"{where}: {len(found)} blocks of {place} have that text, exactly one is needed",
+        say("give more of its text, or name its section: {}", listed),
+        place=outline.source.lines.position(found[0].block.span.start),
+        candidates=tuple(
+            Candidate(
+                heading_path=outline.section_at(each.block.span.start).path,
+                start_line=each.lines.start,
+                end_line=each.lines.stop - 1,
+            )
+            for each in found[:_MOST_LISTED]
+        ),
     )
 
 
-def lines_of_region(region: Region) -> str:
-    """The lines of `region`, with those of its markers, in words."""
-    first, last = region.start.line, region.end.line
-    return f"line {first}" if first == last else f"lines {first}-{last}"
+def _first_words(placed: PlacedBlock) -> str:
+    words = visible(" ".join(placed.text.split()[:_WORDS_SHOWN]))
+    return words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…"
 
 
-def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnostic:
-    alone = [marker for marker in regions.unpaired if marker.name == name]
-    shown = f"`{name}`" if re.fullmatch(r"[\w.-]{1,60}", name) else "of that name"
-    if named:
-        places = ", ".join(map(lines_of_region, named[:_MOST_LISTED]))
-        message = f"there are {len(named)} regions {shown}"
-        hint = say("they are at {}; give each a different name, or use {replace_lines}", places)
-    elif alone:
-        edge, other = ("start", "end") if alone[0].is_start else ("end", "start")
-        message = f"the {edge} marker of {shown} at line {alone[0].line} has no {other} marker"
-        hint = f"add `<!-- {name}:{other} -->` on a separate line"
-    else:
-        listed = first_few(
-            [f"`{known}` ({lines_of_region(found[0])})" for known, found in regions.by_name.items()]
+def read_blocks(markdown: str) -> Payload:
+    """Read `markdown` as blocks for a place between others.
+
+    Errors: those of `read_text_payload`; INVALID_ARGUMENT for headings.
+    """
+    payload = read_text_payload(markdown)
+    if payload.headings:
+        raise Code.INVALID_ARGUMENT.refused(
+            say("{markdown} has a heading, which begins a section"),
+            say("use {insert_section} or {replace_section} for sections"),
         )
-        message = f"there is no region {shown}"
-        hint = (
-            f"this file has {listed}"
-            if listed
-            else "this file has no regions: put `<!-- NAME:start -->` and `<!-- NAME:end -->` around one"
-        )
-    return Code.REGION_NOT_FOUND.problem(message, hint)
+    return payload
+
+
+def _resolution(
+    outline: Outline,
+    editor: BlockEditor,
+    section: Section | None,
+    change: BlockChange,
+    side: block_edits.Side | None,
+    claimed: Span,
+) -> Resolution:
+    """What `change` is for the planner: blocks that it inserts go to that `side` of the block of `editor`."""
+    owner = outline.section_at(editor.span.start)
+    rank = InsertRank.BODY_END if side == "before" else InsertRank.BODY_START
+    insertions: tuple[BlockInsertion, ...] = ()
+    if change.offset is not None and change.payload is not None:
+        order = InsertOrder.into(owner, rank)
+        insertions = (BlockInsertion(offset=change.offset, payload=change.payload, order=order),)
+    return Resolution(
+        claims=(Claim(span=claimed, owner=outline.section_at(claimed.start).index),),
+        edits=change.edits,
+        deletions=change.deletions,
+        insertions=insertions,
+        section=section or owner,
+    )

@@ -13,6 +13,7 @@ from mdplan.markdown.headings import PREAMBLE_ID, atx_heading, folded, render_te
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import attribute_lines, marks_behind, without_attributes
 from mdplan.markdown.payload import (
+    EMPTY,
     Payload,
     above_separator,
     end_for_text,
@@ -21,6 +22,7 @@ from mdplan.markdown.payload import (
     end_of_text_before,
     fit_levels,
     read_payload,
+    read_text_payload,
     replace_blocks,
     start_of_body,
 )
@@ -77,9 +79,6 @@ class LevelFitting(SectionTargeted):
         return fit_levels(payload, shallowest, own_level=own_level)
 
 
-_EMPTY = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the text to write")
-
-
 class PayloadOperation(LevelFitting):
     """An operation that writes Markdown into or next to a section."""
 
@@ -91,16 +90,7 @@ class PayloadOperation(LevelFitting):
 
     def read_payload(self) -> Payload:
         """The payload. Errors: EMPTY_CONTENT; OUTLINE_CHANGED where it leaves a fence or comment open."""
-        payload = read_payload(self.markdown)
-        if payload.is_blank:
-            raise Refused(_EMPTY)
-        if payload.left_open:
-            raise Code.OUTLINE_CHANGED.refused(
-                f"markdown leaves the {payload.left_open.kind} of its line "
-                f"{payload.left_open.first_line} open, which would swallow what follows",
-                "close the fence, comment or tag in the payload",
-            )
-        return payload
+        return read_text_payload(self.markdown)
 
     def write_into(
         self,
@@ -142,7 +132,7 @@ class PayloadOperation(LevelFitting):
         text = read_payload(payload.text[own_heading.span.end :])
         _check_beside(payload.headings[1:], own_heading.level)
         if text.is_blank:
-            raise Refused(_EMPTY)
+            raise Refused(EMPTY)
         return text
 
     def insertion(self, payload: Payload, place: InsertionPoint, section: Section) -> Resolution:

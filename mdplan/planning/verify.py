@@ -295,13 +295,22 @@ def _frame_changed(built: build.BuiltFile) -> Iterator[Diagnostic]:
         return
     from mdplan.markdown.enclosure_search import find_regions
 
-    before = Counter(region.name for region in find_regions(built.base).pairs)
+    # Who deletes both markers at once means the region.
+    deleted = [edit.span for edit in built.edits if not edit.new_text.strip()]
+    before = Counter(
+        region.name
+        for region in find_regions(built.base).pairs
+        if not any(
+            span.start <= region.start.span.start and region.end.span.end <= span.end for span in deleted
+        )
+    )
     if not before:
         return
     after = Counter(region.name for region in find_regions(built.result).pairs)
     for name in sorted(before - after):
         yield Code.OUTLINE_CHANGED.problem(
-            f"the region `{name}` would lose one of its markers", "keep both marker comments"
+            f"the region `{name}` would lose one of its markers",
+            say("keep both marker comments, or use {delete_region}"),
         )
 
 

@@ -104,6 +104,8 @@ def _of_region(text: str, block: Block) -> Iterator[TextTrial]:
     edit: dict[str, object] = {"op": "replace_region", "region": "zq", "markdown": f"{WORD}."}
     base = f"{before}{end}{start}{own}{stop}{end}{behind}"
     yield TextTrial(edit, base, becomes(f"{before}{end}{start}{WORD}.{end}{stop}{end}{behind}"))
+    rest = (before + behind).split()
+    yield TextTrial({"op": "delete_region", "region": "zq"}, base, lambda _, result: result.split() == rest)
 
 
 def _of_contents(document: Document, text: str) -> Iterator[TextTrial]:

@@ -10,6 +10,7 @@ from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base import Operation, SectionTargeted
+from mdplan.operations.blocks import BlockOperation
 from mdplan.operations.keys import DataOperation
 from mdplan.operations.lines import LineOperation
 from mdplan.operations.lists import ListOperation
@@ -17,7 +18,7 @@ from mdplan.operations.matches import ReplaceMatch
 from mdplan.operations.tables import TableOperation
 from mdplan.requests.spellings import operation_named
 from mdplan.text.source import DocumentFormat
-from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits
+from tests.properties.block_edits import block_edits, code_block_edits, diff_edits, region_edits, toc_edits
 from tests.properties.data_edits import data_edits
 from tests.properties.front_matter_edits import front_matter_edits
 from tests.properties.ini_files import ini_edits
@@ -55,6 +56,7 @@ OWN: dict[str, Edits] = {
     "create_file": of_whole_files,
     "create_page": of_whole_files,
     "delete_file": of_whole_files,
+    "delete_region": region_edits,
     "format_section": section_targets,
     "rename_file": of_whole_files,
     "replace_code_block": code_block_edits,
@@ -65,6 +67,7 @@ OWN: dict[str, Edits] = {
 BY_BASE: tuple[tuple[type[Operation], Edits], ...] = (
     (ListOperation, list_edits),
     (TableOperation, table_edits),
+    (BlockOperation, block_edits),
     (ReplaceMatch, match_edits),
     (SectionTargeted, section_edits),
     (DataOperation, data_edits),

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from mdplan.markdown.block_edits import KINDS, placed_blocks
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.outline import Outline
 from mdplan.text.diff import find_hunks
@@ -27,11 +28,30 @@ def code_block_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
 
 
 @st.composite
+def block_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
+    """A block by some of its text, mostly there once, and another one to move it to."""
+    placed = [each for each in placed_blocks(outline) if each.text and "\0" not in each.text]
+    names = st.sampled_from([*(_words_of(each.text) for each in placed), "no such block"])
+    edit: Edit = {"block": draw(names)}
+    if draw(st.booleans()):
+        edit["kind"] = draw(st.sampled_from(list(KINDS)))
+    if op in {"insert_block", "replace_block"}:
+        edit["markdown"] = draw(payloads)
+    if op in {"insert_block", "move_block"}:
+        edit["position"] = draw(st.sampled_from(["before", "after"]))
+    return edit | ({"toBlock": draw(names)} if op == "move_block" else {})
+
+
+def _words_of(text: str) -> str:
+    return text[:40].encode("utf-8", "replace").decode()
+
+
+@st.composite
 def region_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
-    """New text for a region by name."""
-    del op
+    """New text for a region by name, or its deletion."""
     name = draw(st.sampled_from([*find_regions(outline).by_name, "no-such-region"]))
-    return {"region": name, "markdown": draw(payloads | st.just(""))}
+    new = {"markdown": draw(payloads | st.just(""))} if op == "replace_region" else {}
+    return {"region": name} | new
 
 
 def toc_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:

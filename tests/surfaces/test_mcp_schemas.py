@@ -29,7 +29,7 @@ UNTYPED |= {"end", "head", "tail", "start_line", "end_line", "read_to_next_patte
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 # OpenAI refuses a longer description, and other clients cut it.
 MOST_OF_A_DESCRIPTION = 1_024
-MOST_OF_INPUT = 12_000
+MOST_OF_INPUT = 12_500
 MOST_OF_OUTPUT = 8_000
 
 

@@ -1,0 +1,559 @@
+"""Edits of whole blocks, at every depth: which block a text names, and what changes when blocks come or go.
+
+At the root the planner sets blank lines. In a quote or list item they are set here: a tight list stays tight
+where its blocks can be next to each other. No edit changes another block: its result is parsed to prove it.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Final, Literal
+
+from mdplan.diagnostics import Code, Refused
+from mdplan.markdown.blocks import CONTAINERS, INLINE_KINDS, Block, BlockKind, task_mark
+from mdplan.markdown.headings import heading_title
+from mdplan.markdown.list_edits import ItemRemoval, last_line_with_attributes, remove_item
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import Payload, delete_blocks, place_blocks, replace_blocks
+from mdplan.markdown.tables import (
+    Containers,
+    blocks_with_containers,
+    with_prefix,
+    without_marks,
+    without_prefix,
+)
+from mdplan.markdown.targets import BLOCK_ID
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, to_lf
+from mdplan.text.source import Source
+from mdplan.values import Struct, replace
+from mdplan.words import say
+
+KindName = Literal["paragraph", "list", "table", "quote", "code"]
+KINDS: Final[Mapping[str, frozenset[BlockKind]]] = {
+    "paragraph": frozenset({BlockKind.PARAGRAPH}),
+    "list": frozenset({BlockKind.LIST}),
+    "table": frozenset({BlockKind.TABLE}),
+    "quote": frozenset({BlockKind.QUOTE}),
+    "code": frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE}),
+}
+Side = Literal["before", "after"]
+
+# Parts of others, and what operations on sections and definitions edit.
+_UNNAMED: Final = frozenset(
+    {BlockKind.HEADING, BlockKind.LIST_ITEM, BlockKind.DEFINITION, BlockKind.FOOTNOTE}
+)
+_BEGINS_CONTAINER: Final = lazy_pattern(r">|(?:[-+*]|\d{1,9}[.)])[ ]")
+_MARKS: Final = lazy_pattern(r"(?m)^[ \t>]+")
+_MARKS_BEFORE_TEXT: Final = lazy_pattern(r"(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*")
+
+
+class PlacedBlock(Struct, eq=False, dict=True):
+    """A block, what is `around` it, and the last block of its own text, `end`, by its index among `all`.
+
+    `parent` is the quote, list, item or footnote that it is in.
+    """
+
+    outline: Outline
+    all: Sequence[Block]
+    index: int
+    around: Containers
+    parent: "PlacedBlock | None"
+
+    @property
+    def block(self) -> Block:
+        """The block itself."""
+        return self.all[self.index]
+
+    @property
+    def end(self) -> int:
+        """The index after the last block in it."""
+        end = self.index + 1
+        while end < len(self.all) and self.all[end].depth > self.block.depth:
+            end += 1
+        return end
+
+    @cached_property
+    def text(self) -> str:
+        """Its source on one line, without the marks of what is around it."""
+        block, outline = self.block, self.outline
+        if block.kind is BlockKind.PARAGRAPH:
+            return one_line(block.content)
+        start = self.around.text_start(outline.source.lines, block.first_line)
+        span = Span(block.span.start if start is None else start, block.span.end)
+        return one_line(to_lf(outline.text_of(span)))
+
+    @cached_property
+    def rendered(self) -> str:
+        """`text` as a reader sees it."""
+        return heading_title(self.text) if self.block.kind is BlockKind.PARAGRAPH else ""
+
+    @cached_property
+    def lines(self) -> range:
+        """Its lines without blank ones at their end, and without marks of what is around it."""
+        block, outline = self.block, self.outline
+        last, lines = block.last_line, outline.source.lines
+        if block.kind is BlockKind.LIST:
+            listing = next(each for each in outline.lists.all if each.block is block)
+            last = last_line_with_attributes(outline, listing)
+        elif block.kind is BlockKind.TABLE:
+            last = without_marks(block, lines, outline.enclosures).last_line
+        while last > block.first_line and self.around.is_blank(lines, last):
+            last -= 1
+        return range(block.first_line, last + 1)
+
+    @property
+    def siblings(self) -> tuple["Block | None", "Block | None"]:
+        """The blocks before and after it in what is around both."""
+        depth = self.block.depth
+        before: Block | None = None
+        for other in reversed(self.all[: self.index]):
+            if other.depth <= depth:
+                before = other if other.depth == depth else None
+                break
+        return before, self.next_after(self.end)
+
+    def next_after(self, end: int) -> "Block | None":
+        """Return the block at the index `end` if it is in what is around this one."""
+        after = self.all[end] if end < len(self.all) else None
+        return after if after is not None and after.depth == self.block.depth else None
+
+
+def one_line(text: str) -> str:
+    """Return `text` with white space collapsed, without the marks of quotes that begin its further lines."""
+    first, *more = text.split("\n", 1)
+    return " ".join(" ".join([first, *(_MARKS.sub("", rest) for rest in more)]).split())
+
+
+def placed_blocks(outline: Outline) -> tuple[PlacedBlock, ...]:
+    """Return every block of the document, in order."""
+    return outline.derived(_placed_blocks)
+
+
+def _placed_blocks(outline: Outline) -> tuple[PlacedBlock, ...]:
+    placed: list[PlacedBlock] = []
+    parents: list[PlacedBlock] = []
+    for index, (block, around) in enumerate(blocks_with_containers(outline.tree)):
+        del parents[block.depth :]
+        parent = parents[-1] if parents else None
+        placed.append(PlacedBlock(outline, outline.tree.blocks, index, around, parent))
+        if block.kind in CONTAINERS:
+            parents.append(placed[-1])
+    return tuple(placed)
+
+
+def placed_leaf(outline: Outline, offset: int) -> PlacedBlock | None:
+    """Return the block without others in it that has the character at `offset`."""
+    leaf = outline.tree.leaf_at(offset)
+    return next((each for each in placed_blocks(outline) if each.block is leaf), None)
+
+
+def blocks_with_text(
+    outline: Outline, area: Span, text: str, kind: KindName | None
+) -> tuple[PlacedBlock, ...]:
+    """Return the blocks in `area` that `text` names: one, or none, or several that it could mean.
+
+    Those that begin with the text come before others that contain it, and the text as it is written before
+    the one that a reader sees. Of nested blocks the innermost is meant, or the innermost of the `kind`; a
+    text that begins with its marker names a list or quote. `^id` names the block that has this ID.
+    """
+    placed = placed_blocks(outline)
+    first, stop = (
+        bisect_left(placed, offset, key=lambda each: each.block.span.start)
+        for offset in (area.start, area.end)
+    )
+    here = [each for each in placed[first:stop] if each.block.kind not in _UNNAMED]
+    if BLOCK_ID.fullmatch(text.strip()):
+        return _of_kind(_with_id(outline, here, text.strip()), kind)
+    wanted = one_line(to_lf(text).strip("\n"))
+    leaves = [each for each in here if each.block.kind not in CONTAINERS]
+    whole = here if _BEGINS_CONTAINER.match(wanted) else leaves
+    seen = heading_title(wanted)
+    ways: tuple[tuple[str, Sequence[PlacedBlock], Callable[[PlacedBlock], bool]], ...] = (
+        (wanted, whole, lambda each: each.text == wanted),
+        (wanted, whole, lambda each: each.text.startswith(wanted)),
+        (wanted, leaves, lambda each: wanted in each.text),
+        (seen, leaves, lambda each: each.rendered == seen),
+        (seen, leaves, lambda each: each.rendered.startswith(seen)),
+        (seen, leaves, lambda each: seen in each.rendered),
+    )
+    found = (_of_kind(filter(holds, blocks), kind) for needed, blocks, holds in ways if needed)
+    return next(filter(None, found), ())
+
+
+def _of_kind(found: Iterable[PlacedBlock], kind: KindName | None) -> tuple[PlacedBlock, ...]:
+    """Return the innermost blocks of the `kind` around each of `found`, each once."""
+    around: dict[int, PlacedBlock] = {}
+    for each in found:
+        placed: PlacedBlock | None = each
+        while kind is not None and placed is not None and placed.block.kind not in KINDS[kind]:
+            placed = placed.parent
+        if placed is not None:
+            around[placed.index] = placed
+    return tuple(around.values())
+
+
+def _with_id(outline: Outline, blocks: Sequence[PlacedBlock], block_id: str) -> Iterator[PlacedBlock]:
+    """Yield the blocks with that ID at their end, or on a separate line below (Obsidian)."""
+    for placed in blocks:
+        block = placed.block
+        if block.kind not in INLINE_KINDS or not _has_id(outline, block, block_id):
+            continue
+        before, _ = placed.siblings
+        if is_id_alone(block) and before is not None:
+            yield from (other for other in blocks if other.block is before)
+        elif block.last_line in outline.enclosures.attribute_lines and block.depth:
+            # Below a list it is that of the list, and to Markdown a line of its last item.
+            root = outline.tree.root_at(block.span.start)
+            yield from (other for other in blocks if other.block is root)
+        else:
+            yield placed
+
+
+def _has_id(outline: Outline, block: Block, block_id: str) -> bool:
+    ids = (match[1] for match in BLOCK_ID.finditer(outline.source.text, block.span.start, block.span.end))
+    return any(each.lower() == block_id.lower() for each in ids)
+
+
+def is_id_alone(block: Block | None) -> bool:
+    """Return True if `block` is only the ID of the block before it."""
+    is_text = block is not None and block.kind is BlockKind.PARAGRAPH
+    return is_text and block is not None and BLOCK_ID.fullmatch(block.content.strip()) is not None
+
+
+# --- Changes
+
+
+class BlockChange(Struct, kw_only=True):
+    """What changes: whole lines that the planner deletes, `edits`, and where it inserts blocks (`offset`)."""
+
+    deletions: tuple[Span, ...] = ()
+    edits: tuple[TextEdit, ...] = ()
+    offset: int | None = None
+    payload: Payload | None = None
+
+    def text_edits(self, outline: Outline) -> tuple[TextEdit, ...]:
+        """Return all of it as the planner will make it."""
+        made = [*self.edits, *(delete_blocks(outline, span) for span in self.deletions)]
+        if self.offset is not None and self.payload is not None:
+            made.append(place_blocks(outline, Span(self.offset, self.offset), [self.payload]).edit)
+        return tuple(made)
+
+
+class _Exchange(Struct):
+    """The blocks from one index to another that go, and the shapes that come in their place."""
+
+    start: int
+    stop: int
+    shapes: tuple[object, ...] = ()
+
+
+def arrival(index: int, payload: Payload, depth: int) -> _Exchange:
+    """Return what happens when `payload` comes before the block with this index, in containers so `depth`."""
+    return _Exchange(index, index, _shapes_of(payload, depth))
+
+
+class BlockEditor:
+    """The edits of one block, with the ID below it; or of all blocks up to a `last` one next to it."""
+
+    def __init__(self, target: PlacedBlock, last: PlacedBlock | None = None) -> None:
+        """Look at the block `target`. Errors: OUTLINE_CHANGED for half of an enclosure."""
+        self.target = target
+        self.outline = target.outline
+        last = last or target
+        below = last.siblings[1]
+        self.label = below if is_id_alone(below) and last.block.kind is not BlockKind.PARAGRAPH else None
+        self.end = last.end + (self.label is not None)
+        self.own_lines = range(target.lines.start, last.lines.stop)
+        self.lines = range(target.lines.start, self.label.last_line + 1) if self.label else self.own_lines
+        lines = self.outline.source.lines
+        self.span = lines.span(self.lines.start, self.lines.stop - 1)
+        prefix = target.around.prefix(lines, self.lines.start)
+        start = target.around.text_start(lines, self.lines.start)
+        crossing = self.outline.enclosures.first_crossing(self.span)
+        if prefix is None or start is None or crossing is not None:
+            raise _not_apart(lines.line_at(self.span.start if crossing is None else crossing))
+        before = self.outline.source.text[self.span.start : start]
+        if target.around.block is not None and target.around.block.kind is BlockKind.FOOTNOTE:
+            # Further lines of a footnote are indented by four columns, wherever its text begins.
+            prefix = prefix[: len(prefix) - len(before) + len(before.rstrip())]
+        self.prefix, self.start = prefix, start
+        self.is_nested = target.block.depth > 0
+        self.shares_line = target.around.share_line(self.lines.start)
+
+    @property
+    def source(self) -> str:
+        """Its text as it would be outside of what is around it."""
+        return self._source(self.lines)
+
+    @property
+    def own_source(self) -> str:
+        """The same without the ID below."""
+        return self._source(self.own_lines)
+
+    def _source(self, whole: range) -> str:
+        lines = self.outline.source.lines
+        first, *more = whole
+        rows = (without_prefix(self.prefix, lines.content(line)) for line in more)
+        head = self.outline.text_of(Span(self.start, lines.content_end(first)))
+        # At the root it keeps its indentation, which code needs.
+        if self.is_nested:
+            return "\n".join([head, *rows])
+        return "\n".join(map(lines.content, whole))
+
+    def place(self, side: Side) -> Span:
+        """Return the empty span where text next to it begins."""
+        at = self.span.end if side == "after" else self.start if self.shares_line else self.span.start
+        return Span(at, at)
+
+    def insert(self, side: Side, payload: Payload) -> BlockChange:
+        """Return the insertion of `payload` next to the block. Errors: OUTLINE_CHANGED."""
+        at = self.target.index if side == "before" else self.end
+        return self._first_safe(
+            self.insertions(side, payload), [arrival(at, payload, self.target.block.depth)]
+        )
+
+    def insertions(self, side: Side, payload: Payload) -> Iterator[BlockChange]:
+        """Yield the ways to insert `payload`, the best first."""
+        lines = self.outline.source.lines
+        if not self.is_nested:
+            offset = self.span.start if side == "before" else self.span.end
+            yield BlockChange(offset=offset, payload=payload)
+            return
+        new = lines_of(payload.text)
+        for gap in self._gaps:
+            if side == "before" and self.shares_line:
+                rows = [*new, *gap, ""]
+                head, *more = rows
+                line_end = line_end_around(lines, self.span.start)
+                text = line_end.join(
+                    [head, *(with_prefix(self.prefix, row) for row in more[:-1]), self.prefix]
+                )
+                yield BlockChange(edits=(TextEdit.insert(self.start, text),))
+            elif side == "before":
+                lead = gap if self._has_text(self.lines.start - 1) else []
+                yield self._rows_at(self.span.start, [*lead, *new, *gap])
+            else:
+                tail = gap if self._has_text(self.lines.stop) else []
+                yield self._rows_at(self.span.end, [*gap, *new, *tail])
+
+    def replace(self, payload: Payload) -> BlockChange:
+        """Return the replacement of the block, without its ID, by `payload`. Errors: OUTLINE_CHANGED."""
+        target, lines = self.target, self.outline.source.lines
+        span = lines.span(self.own_lines.start, self.own_lines.stop - 1)
+        has_tag = any(map(self.outline.enclosures.has_mark_at, target.lines))
+        if has_tag and not Outline(Source.from_text(payload.text)).enclosures.pairs:
+            raise _not_apart(target.lines.start)
+        exchange = _Exchange(target.index, target.end, _shapes_of(payload, target.block.depth))
+        if not self.is_nested:
+            change = BlockChange(edits=replace_blocks(self.outline, span, payload))
+            return self._first_safe([change], [exchange])
+        return self._first_safe(self._nested_replacements(span, payload), [exchange])
+
+    def _nested_replacements(self, span: Span, payload: Payload) -> Iterator[BlockChange]:
+        lines = self.outline.source.lines
+        first, last = self.target.lines.start, self.target.lines.stop - 1
+        old = [lines.content(line) for line in self.target.lines]
+        head, *more = lines_of(payload.text)
+        for gap in self._gaps:
+            before = gap if not self.shares_line and self._has_text(first - 1) else []
+            after = gap if self._has_text(last + 1) else []
+            new = [with_prefix(self.prefix, row) for row in (*before, head, *more, *after)]
+            if not before:
+                new[0] = self.outline.text_of(Span(lines.start(first), self.start)) + head
+            leading, trailing = common_edges(old, new)
+            start = lines.start(first + leading) if leading < len(old) else span.end
+            rows, stop = new[leading : len(new) - trailing], last - trailing
+            line_end = line_end_around(lines, span.start)
+            text = "".join(row + line_end for row in rows)
+            end = lines.end(stop) if stop >= first + leading else start
+            if not lines.ending(last) and not trailing:
+                text = text.removesuffix(line_end) if end > start else line_end + text.removesuffix(line_end)
+            yield BlockChange(edits=(TextEdit(Span(start, end), text),) if text or end > start else ())
+
+    def delete(self) -> tuple[BlockChange, Span]:
+        """Return the deletion, and all of what goes. Errors: OUTLINE_CHANGED; those of `remove_item`."""
+        emptied = self._emptied()
+        if isinstance(emptied, ItemRemoval):
+            return BlockChange(deletions=emptied.deletions, edits=emptied.edits), emptied.claimed
+        if emptied is not None:
+            return BlockEditor(emptied).delete()
+        return self._first_safe(self.deletions(), [self.going]), self.span
+
+    def move(self, insertions: Iterable[BlockChange], come: _Exchange) -> BlockChange:
+        """Return the deletion with the first of the `insertions` that fits. Errors: OUTLINE_CHANGED."""
+        parent = self.target.parent
+        if self.is_alone and parent is not None:
+            raise Code.OUTLINE_CHANGED.refused(
+                f"the block at line {self.lines.start} is all that the {parent.block.kind} around it has",
+                say('move all of that with {kind="list"} or {kind="quote"}'),
+            )
+        changes = (
+            replace(new, edits=gone.edits + new.edits, deletions=gone.deletions)
+            for new in insertions
+            for gone in self.deletions()
+        )
+        return self._first_safe(changes, [self.going, come])
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else is in what is around it."""
+        before, after = self.target.siblings
+        return self.is_nested and before is None and (after is None or after is self.label)
+
+    @property
+    def going(self) -> _Exchange:
+        """The departure of the block."""
+        return _Exchange(self.target.index, self.end)
+
+    def _emptied(self) -> ItemRemoval | PlacedBlock | None:
+        """Return what has no other block: the list item, which is removed, or the quote or footnote."""
+        parent = self.target.parent
+        if parent is None or not self.is_alone:
+            return None
+        if parent.block.kind is BlockKind.FOOTNOTE:
+            raise Code.OUTLINE_CHANGED.refused(
+                f"the footnote at line {parent.block.first_line} has no other text",
+                say("use {delete_lines}, and remove the references to it"),
+            )
+        if parent.block.kind is not BlockKind.LIST_ITEM:
+            return parent
+        placed = self.outline.lists.item_of(parent.block)
+        return None if placed is None else remove_item(self.outline, placed)
+
+    def deletions(self) -> Iterator[BlockChange]:
+        """Yield the ways to delete the block from what keeps others, the best first."""
+        if not self.is_nested:
+            yield BlockChange(deletions=(self.span,))
+            return
+        lines, around = self.outline.source.lines, self.target.around
+        before = self.target.siblings[0]
+        after = self.target.next_after(self.end)
+        first, stop = self.lines.start, self.lines.stop
+        if after is None:
+            while before is not None and around.is_blank(lines, first - 1):
+                first -= 1
+        elif self.shares_line:
+            following = around.text_start(lines, after.first_line)
+            if following is not None:
+                yield BlockChange(edits=(TextEdit.delete(Span(self.start, following)),))
+            return
+        elif before is None or (around.is_blank(lines, first - 1) and around.is_blank(lines, stop)):
+            stop = after.first_line
+        removed = lines.span(first, stop - 1)
+        if not lines.ending(stop - 1):
+            removed = Span(lines.content_end(first - 1), removed.end)
+        yield BlockChange(edits=(TextEdit.delete(removed),))
+        yield BlockChange(edits=(TextEdit(removed, self._text_of_rows([""])),))
+
+    @property
+    def _gaps(self) -> tuple[list[str], ...]:
+        """The rows that may be between blocks: in a tight list first none, then a blank one."""
+        parent = self.target.parent
+        placed = (
+            self.outline.lists.item_of(parent.block)
+            if parent is not None and parent.block.kind is BlockKind.LIST_ITEM
+            else None
+        )
+        is_tight = placed is not None and not (placed.listing.gaps or placed.listing.spaced_items)
+        return ([], [""]) if is_tight else ([""],)
+
+    def _has_text(self, line: int) -> bool:
+        """Return True if `line`, next to the block, is of what is around it and not blank."""
+        parent = self.target.parent
+        is_inside = parent is not None and parent.block.first_line <= line <= parent.block.last_line
+        return is_inside and not self.target.around.is_blank(self.outline.source.lines, line)
+
+    def _text_of_rows(self, rows: Iterable[str]) -> str:
+        line_end = line_end_around(self.outline.source.lines, self.span.start)
+        return "".join(with_prefix(self.prefix, row) + line_end for row in rows)
+
+    def _rows_at(self, offset: int, rows: Sequence[str]) -> BlockChange:
+        text = self._text_of_rows(rows)
+        before = self.outline.source.text[:offset]
+        if before and before[-1] not in "\r\n":
+            line_end = line_end_around(self.outline.source.lines, offset)
+            text = line_end + text.removesuffix(line_end)
+        return BlockChange(edits=(TextEdit.insert(offset, text),))
+
+    def _first_safe(self, changes: Iterable[BlockChange], exchanges: Sequence[_Exchange]) -> BlockChange:
+        return first_safe(self.outline, self.lines.start, changes, exchanges)
+
+
+def _not_apart(line: int) -> Refused:
+    return Code.OUTLINE_CHANGED.refused(
+        f"the block at line {line} holds a line that opens or closes what is around it",
+        say("use {replace_lines} or {insert_lines} there"),
+    )
+
+
+# --- The proof that no other block changes
+
+
+def first_safe(
+    outline: Outline, line: int, changes: Iterable[BlockChange], exchanges: Sequence[_Exchange]
+) -> BlockChange:
+    """Return the first of `changes` with which only the `exchanges` of blocks happen.
+
+    Errors: OUTLINE_CHANGED if there is none; `line` is where.
+    """
+    for change in changes:
+        edits = EditList.of(change.text_edits(outline))
+        if isinstance(edits, EditList) and _keeps_others(outline, edits, exchanges):
+            return change
+    raise Code.OUTLINE_CHANGED.refused(
+        f"with this edit at line {line} a block next to it would become another one",
+        say(
+            "a list or table next to one of its kind would grow together with it: use {add_list_item} or "
+            "{upsert_table_row}; else {replace_lines}"
+        ),
+    )
+
+
+def _keeps_others(outline: Outline, edits: EditList, exchanges: Sequence[_Exchange]) -> bool:
+    result = outline.edited(edits, Source.from_text(edits.apply(outline.source.text)))
+    pieces = result.changed or ((_whole(outline), _whole(result)),)
+    blocks, area = outline.tree.blocks, Span(pieces[0][0].start, pieces[-1][0].end)
+    start, stop = (bisect_left(blocks, offset, key=_start) for offset in (area.start, area.end))
+    if area.end >= len(outline.source.text):
+        stop = len(blocks)
+    shapes = _shapes(outline, blocks[start:stop])
+    for exchange in sorted(exchanges, key=lambda each: (each.start, each.stop), reverse=True):
+        shapes[exchange.start - start : exchange.stop - start] = exchange.shapes
+    now = list(result.tree.inside(Span(pieces[0][1].start, pieces[-1][1].end)))
+    return result.body_start == outline.body_start and shapes == _shapes(result, now)
+
+
+def _whole(outline: Outline) -> Span:
+    return Span(0, len(outline.source.text))
+
+
+def _start(block: Block) -> int:
+    return block.span.start
+
+
+def _shapes_of(payload: Payload, depth: int) -> tuple[object, ...]:
+    source = Source.from_text(payload.text)
+    return tuple(_shapes(Outline(source), payload.tree.blocks, depth))
+
+
+def _shapes(outline: Outline, blocks: Sequence[Block], depth: int = 0) -> list[object]:
+    """Return what Markdown makes of `blocks`: kinds, depths and texts, without the marks of containers."""
+    return [
+        (block.kind, block.depth + depth, block.level, block.markup[:1], _text(outline, block, following))
+        for block, following in zip(blocks, [*blocks[1:], None], strict=False)
+    ]
+
+
+def _text(outline: Outline, block: Block, following: Block | None) -> object:
+    if block.kind is BlockKind.LIST_ITEM:
+        return task_mark(following, outline.source.text) if following is not None else None
+    if block.kind in CONTAINERS:
+        return None
+    if block.kind is BlockKind.FENCE:
+        return block.content, block.code
+    if block.kind in {BlockKind.PARAGRAPH, BlockKind.HEADING}:
+        return " ".join(block.content.split())
+    rows = lines_of(to_lf(outline.text_of(block.span)))
+    return [row for line in rows if (row := _MARKS_BEFORE_TEXT.sub("", line, count=1).rstrip())]
