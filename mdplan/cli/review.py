@@ -1,25 +1,17 @@
-"""Reviews a plan in the terminal edit by edit, as `git add -p` does with hunks, or on a page."""
+"""Reviews a plan in the terminal edit by edit, as `git add -p` does with hunks."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-import click
-from click.core import ParameterSource
-
-from mdplan.cli.options import all_options
 from mdplan.cli.plan_output import short_id
 from mdplan.cli.report_text import diff_for_people, line_counts, problem_text
-from mdplan.cli.session import Session
-from mdplan.cli.terminal import Style, open_in_browser, shown, shown_paths
+from mdplan.cli.terminal import Style, shown, shown_paths
 from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
 from mdplan.decisions import Verdict
-from mdplan.diagnostics import Exit
 from mdplan.reports.plan import ReviewComment, ReviewReport
 from mdplan.review import plan_review
-from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted, escaped
 from mdplan.values import Struct, replace
 
@@ -663,55 +655,6 @@ def _before(hunk: plan_review.ReviewedHunk, first: int, *, is_old: bool) -> int:
     start = hunk.old_start if is_old else hunk.new_start
     count = hunk.old_count if is_old else hunk.new_count
     return next((number for number in numbers if number is not None), start - 1 if count else start)
-
-
-# --- The review in a browser
-
-page_options: Final = all_options(
-    click.option(
-        "--host", default="127.0.0.1", show_default=True, help="Page: address of this machine to serve it at."
-    ),
-    click.option(
-        "--port", type=click.IntRange(0, 65_535), default=0, help="Page: its port.  [default: a free one]"
-    ),
-    click.option("--no-browser", is_flag=True, help="Page: print the link to it, and open nothing."),
-)
-
-
-class PageOptions(Struct, kw_only=True):
-    """Where the page is served, and whether a browser is opened."""
-
-    host: str
-    port: int
-    no_browser: bool
-
-
-def refuse_page_options(instead: str) -> None:
-    """A usage error for an option of the page next to the option `instead`, which needs no page."""
-    source_of = click.get_current_context().get_parameter_source
-    for name in ("host", "port", "no_browser"):
-        if source_of(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} does not go with {instead}.")
-
-
-def review_on_page(session: Session, plan: str | None, options: PageOptions) -> Exit:
-    """Serve the page, opened at `plan`, until a signal ends it. Gives the exit code."""
-    from mdplan.engine.reviews import ReviewService
-    from mdplan.web.routes import serve_page
-
-    engine = session.open_engine(require_approval=True)
-    at = ""
-    if plan is not None:
-        loaded, _ = granted(engine.library.load(plan))
-        at = f"&plan={loaded.plan_id}"
-
-    def announce_link(link: str) -> None:
-        session.console.note("Plans can be reviewed at this link, which works once. Ctrl-C ends it.")
-        session.console.text(f"{link}{at}\n")
-        if not options.no_browser:
-            open_in_browser(link + at, os.environ)
-
-    return Exit(serve_page(ReviewService(engine), options.host, options.port, announce_link))
 
 
 # --- The revised plan: comments on it, and the diff to the new one

@@ -1,25 +1,20 @@
-"""Text of a plan for the terminal, Markdown for a pull request, and SARIF of the bot."""
+"""Text of a plan for the terminal, and Markdown for a pull request."""
 
 import html
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.report_text import problem_text
 from mdplan.cli.terminal import Style, shown
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import EditNumbers
 from mdplan.review import plan_review
 from mdplan.review.lines import MarkedText
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import code_span, counted, escaped, longer_than_runs
-from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
-    from mdplan.bot.bot import Proposal
     from mdplan.engine.reviews import OpenPlan
-    from mdplan.review.sarif import Fix
 
 
 _COLOURS: Final = {"-": "red", "+": "green"}
@@ -368,39 +363,3 @@ def _within(room: int, blocks: Iterable[str]) -> Iterator[str]:
 def _length(text: str) -> int:
     """Length in UTF-16 units."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-# --- Problems and changes of a manifest as a SARIF file
-
-
-def write_proposal_sarif(proposal: "Proposal", manifest: str, path: Path | None) -> Problems:
-    """Write problems and changes of `proposal` to the file `path`, if it is given.
-
-    Gives what is wrong when that fails.
-    """
-    report = proposal.report
-    return write_sarif((*report.diagnostics, *report.warnings), manifest, path, _fixes(proposal))
-
-
-def write_sarif(
-    problems: Iterable[Diagnostic], manifest: str, path: Path | None, fixes: Iterable["Fix"] = ()
-) -> Problems:
-    """Write `problems` and `fixes` to the file `path`, if it is given; returns why that failed."""
-    if path is None:
-        return ()
-    from mdplan.review.sarif import sarif_log
-
-    problems = [ShellWords().tell(each) for each in problems]
-    try:
-        path.write_text(json.dumps(sarif_log(problems, manifest, fixes)), encoding="utf-8")
-    except OSError as error:
-        message = f"writing the SARIF log to `{path}` failed: {error.strerror}"
-        return (Code.IO_ERROR.problem(message, "name another file after --sarif"),)
-    return ()
-
-
-def _fixes(proposal: "Proposal") -> Iterator["Fix"]:
-    from mdplan.review.sarif import fixes_of
-
-    for part in proposal.diff():
-        yield from fixes_of(part.decode("utf-8", "surrogateescape"))

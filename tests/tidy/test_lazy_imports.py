@@ -126,8 +126,15 @@ def imported_by(*arguments: str) -> set[str]:
 @pytest.mark.requirement("start-1")
 @pytest.mark.parametrize(
     "arguments",
-    [("-c", "import mdplan"), ("-m", "mdplan", "--version"), ("-m", "mdplan", "--help")],
-    ids=["import", "version", "help"],
+    [
+        ("-c", "import mdplan"),
+        ("-m", "mdplan", "--version"),
+        ("-m", "mdplan", "--help"),
+        ("-m", "mdplan", "review", "--help"),
+        ("-m", "mdplan", "bot", "plan", "--help"),
+        ("-m", "mdplan", "fleet", "open", "--help"),
+    ],
+    ids=" ".join,
 )
 def test_start_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
     imported = imported_by(*arguments)

@@ -1,13 +1,13 @@
 """`mdplan bot`: a manifest of edits to many files, planned, checked or applied as one plan."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.bot.bot import BotReport, Proposal, RunOptions, apply_manifest, propose
 from mdplan.cli import plan_output
 from mdplan.cli.options import all_options, approval_option
 from mdplan.cli.report_text import file_list, plan_size
@@ -15,15 +15,17 @@ from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import CHOICES, shown
 from mdplan.cli.usage import Group, group
-from mdplan.cli.views import write_proposal_sarif, write_sarif
-from mdplan.diagnostics import Exit, Problems
+from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.text.visible import counted
 from mdplan.values import replace
+from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
+    from mdplan.bot.bot import BotReport, Proposal, RunOptions
     from mdplan.bot.forge import Forge
     from mdplan.bot.manifest import LoadedManifest
     from mdplan.bot.pulls import PullOptions, Split
+    from mdplan.review.sarif import Fix
 
 
 _SHORT: Final = 12
@@ -196,7 +198,7 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
     with _proposed(session, given, options, sarif, keeps=True) as proposal:
         output = output if proposal.plan is not None else None
         problems = plan_output.write_document(proposal.document(), output) if output is not None else ()
-        problems = problems or write_proposal_sarif(proposal, given["manifest"], sarif)
+        problems = problems or _write_proposal_sarif(proposal, given["manifest"], sarif)
         code = problems[0].code.exit if problems else _exit(proposal.report)
         options.on_event("ended", {"exit": int(code)})
         if problems:
@@ -224,7 +226,7 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
     options = run_options(session, given)
     with _proposed(session, given, options, sarif, keeps=False) as proposal:
         report = proposal.report
-        problems = write_proposal_sarif(proposal, given["manifest"], sarif)
+        problems = _write_proposal_sarif(proposal, given["manifest"], sarif)
         would_change = report.ok and not report.no_op
         code = problems[0].code.exit if problems else Exit.WOULD_CHANGE if would_change else _exit(report)
         options.on_event("ended", {"exit": int(code)})
@@ -376,6 +378,8 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 def _proposed(
     session: Session, given: dict[str, Any], options: "RunOptions", sarif: Path | None, *, keeps: bool
 ) -> AbstractContextManager["Proposal"]:
+    from mdplan.bot.bot import propose
+
     loaded, ref = _loaded(session, given, sarif), given["ref"]
     if ref is None:
         return propose(session.open_engine(), loaded, options, keeps=keeps)
@@ -390,7 +394,9 @@ def _applied(
     options: "RunOptions",
     given: dict[str, Any],
     wanted: dict[str, Any],
-) -> BotReport:
+) -> "BotReport":
+    from mdplan.bot.bot import apply_manifest
+
     engine, ref = session.open_engine(require_approval=given["require_approval"]), given["ref"]
     if ref is None:
         return apply_manifest(engine, loaded, options)
@@ -402,6 +408,7 @@ def _applied(
 
 def run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
     """Return how to plan, as the options say."""
+    from mdplan.bot.bot import RunOptions
     from mdplan.bot.executors import default_jobs
 
     return RunOptions(
@@ -412,7 +419,7 @@ def run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
     )
 
 
-def _exit(report: BotReport) -> Exit:
+def _exit(report: "BotReport") -> Exit:
     """Return REFUSED for a plan of what could be planned, next to problems; else the exit of `report`."""
     return Exit.REFUSED if not report.ok and report.plan_id is not None else exit_of(report)
 
@@ -428,7 +435,7 @@ _BRANCHES: Final = "refs/heads/"
 
 
 def _print_planned_on_commit(
-    session: Session, report: BotReport, manifest: str, ref: str, document: Path | None
+    session: Session, report: "BotReport", manifest: str, ref: str, document: Path | None
 ) -> None:
     """Say how much a plan changes, on which commit, and how to make a commit of it.
 
@@ -446,14 +453,14 @@ def _print_planned_on_commit(
     console.note(f"To commit: {session.command_line('bot', 'apply', manifest, '--git', ref)}")
 
 
-def _print_commit(session: Session, report: BotReport) -> None:
+def _print_commit(session: Session, report: "BotReport") -> None:
     """Say which commit was made, on which branch."""
     if report.commit is not None:
         branch = shown((report.branch or "").removeprefix(_BRANCHES))
         session.console.note(f"Commit {report.commit[:_SHORT]} on {branch}.")
 
 
-def _print_parts(session: Session, report: BotReport) -> None:
+def _print_parts(session: Session, report: "BotReport") -> None:
     """Say what became of each part of a manifest that was split."""
     console = session.console
     for part in report.pull_requests:
@@ -469,7 +476,7 @@ def _print_parts(session: Session, report: BotReport) -> None:
         console.note("Nothing to change: the files already have this content.")
 
 
-def _print_checked(session: Session, report: BotReport) -> None:
+def _print_checked(session: Session, report: "BotReport") -> None:
     """Say if the files match the manifest, and which would change."""
     console = session.console
     plan_output.print_warnings(session, report)
@@ -484,7 +491,7 @@ def _print_checked(session: Session, report: BotReport) -> None:
     _print_counts(session, report)
 
 
-def _print_counts(session: Session, report: BotReport) -> None:
+def _print_counts(session: Session, report: "BotReport") -> None:
     """Say how many files the manifest names, and what becomes of them."""
     counts = [
         (report.files_changed, "to change"),
@@ -525,7 +532,7 @@ def _loaded(session: Session, given: dict[str, Any], sarif: Path | None = None) 
 
     loaded = load_for(session, given)
     if isinstance(loaded, tuple):
-        write_sarif(loaded, given["manifest"], sarif)
+        _write_sarif(loaded, given["manifest"], sarif)
         raise StorageRefused(loaded)
     return loaded
 
@@ -540,3 +547,39 @@ def load_for(session: Session, given: dict[str, Any]) -> "LoadedManifest | Probl
     documents = session.open_files()
     with documents.workspace as workspace:
         return load_manifest(given["manifest"], values, InputFiles(workspace, documents.max_file_bytes))
+
+
+# --- Problems and changes of a manifest as a SARIF file
+
+
+def _write_proposal_sarif(proposal: "Proposal", manifest: str, path: Path | None) -> Problems:
+    """Write problems and changes of `proposal` to the file `path`, if it is given.
+
+    Gives what is wrong when that fails.
+    """
+    report = proposal.report
+    return _write_sarif((*report.diagnostics, *report.warnings), manifest, path, _fixes(proposal))
+
+
+def _write_sarif(
+    problems: Iterable[Diagnostic], manifest: str, path: Path | None, fixes: Iterable["Fix"] = ()
+) -> Problems:
+    """Write `problems` and `fixes` to the file `path`, if it is given; returns why that failed."""
+    if path is None:
+        return ()
+    from mdplan.review.sarif import sarif_log
+
+    problems = [ShellWords().tell(each) for each in problems]
+    try:
+        path.write_text(json.dumps(sarif_log(problems, manifest, fixes)), encoding="utf-8")
+    except OSError as error:
+        message = f"writing the SARIF log to `{path}` failed: {error.strerror}"
+        return (Code.IO_ERROR.problem(message, "name another file after --sarif"),)
+    return ()
+
+
+def _fixes(proposal: "Proposal") -> Iterator["Fix"]:
+    from mdplan.review.sarif import fixes_of
+
+    for part in proposal.diff():
+        yield from fixes_of(part.decode("utf-8", "surrogateescape"))

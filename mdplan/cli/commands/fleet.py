@@ -4,19 +4,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.bot.fleet import (
-    Fleet,
-    FleetMember,
-    FleetReport,
-    FleetRepository,
-    close_branches,
-    fleet_report,
-    fleet_states,
-    merge_branches,
-    open_branches,
-    read_repositories,
-    run_fleet,
-)
 from mdplan.cli.commands import bot
 from mdplan.cli.options import all_options
 from mdplan.cli.session import Session, engine_command
@@ -25,7 +12,7 @@ from mdplan.cli.usage import Group, group
 from mdplan.diagnostics import Diagnostic, Exit
 
 if TYPE_CHECKING:
-    from mdplan.bot.fleet import VisitTask
+    from mdplan.bot.fleet import FleetReport
 
 
 _SHORT: Final = 12
@@ -59,33 +46,31 @@ def fleet() -> None:
     """
 
 
-def _add_command(name: str, task: "VisitTask | None") -> None:
-    """Give the group the command `name`, which does `task` in each repository."""
-
+def _add_command(name: str) -> None:
     @engine_command(f"fleet {name}", group=fleet)
     @_options
     def run(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-        return _visited(session, given, task)
+        return _visited(session, given, name)
 
 
-_add_command("open", open_branches)
-_add_command("status", None)
-_add_command("merge", merge_branches)
-_add_command("close", close_branches)
+for _name in ("open", "status", "merge", "close"):
+    _add_command(_name)
 
 
-def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") -> Exit:
+def _visited(session: Session, given: dict[str, Any], verb: str) -> Exit:
     from pathlib import Path
 
+    from mdplan.bot import fleet
+
     loaded = bot.load_for(session, given)
-    members = read_repositories(given["repositories"], given["base"])
-    listed = [member for member in members if isinstance(member, FleetMember)]
+    members = fleet.read_repositories(given["repositories"], given["base"])
+    listed = [member for member in members if isinstance(member, fleet.FleetMember)]
     problems = [problem for problem in members if isinstance(problem, Diagnostic)]
     if isinstance(loaded, tuple):
         return session.refuse(*loaded, *problems)
     if problems:
         return session.refuse(*problems)
-    asked = Fleet(
+    asked = fleet.Fleet(
         loaded=loaded,
         settings=session.settings(),
         work=str(Path(given["work"] or _cache()).absolute()),
@@ -94,18 +79,19 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
         split=given["split"],
         keep_going=given["keep_going"],
     )
-    if task is None:
-        known = fleet_states(asked).all()
-        states = [known.get(member.name, FleetRepository(name=member.name)) for member in listed]
-        report = fleet_report(states)
+    tasks = {"open": fleet.open_branches, "merge": fleet.merge_branches, "close": fleet.close_branches}
+    if verb not in tasks:
+        known = fleet.fleet_states(asked).all()
+        states = [known.get(member.name, fleet.FleetRepository(name=member.name)) for member in listed]
+        report = fleet.fleet_report(states)
     else:
-        report = run_fleet(task, asked, listed, bot.run_options(session, given))
+        report = fleet.run_fleet(tasks[verb], asked, listed, bot.run_options(session, given))
     code = session.finish(report)
     _print(session, report)
     return code
 
 
-def _print(session: Session, report: FleetReport) -> None:
+def _print(session: Session, report: "FleetReport") -> None:
     for repository in report.repositories:
         links = [
             branch.pull_request or f"{branch.branch} {branch.commit[:_SHORT]}"

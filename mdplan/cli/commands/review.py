@@ -1,28 +1,22 @@
 """`mdplan review`: plans that wait for a person."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from mdplan.cli.completion import plans
 from mdplan.cli.plan_output import full_id, plan_row, print_applied, short_id
-from mdplan.cli.review import (
-    PageOptions,
-    ReviewEnd,
-    TerminalDialog,
-    page_options,
-    refuse_page_options,
-    review_on_page,
-    review_plan_in_terminal,
-)
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import agrees, ask, has_terminal, shown
+from mdplan.cli.terminal import agrees, ask, has_terminal, open_in_browser, shown
 from mdplan.diagnostics import Diagnostic, Exit, Problems, Refused
 from mdplan.reports.base import to_wire
 from mdplan.storage.filesystem import granted
 
 if TYPE_CHECKING:
+    from mdplan.cli.review import ReviewEnd, TerminalDialog
     from mdplan.decisions import Decision
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
 
@@ -41,7 +35,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Maximum number of plans to list.",
 )
-@page_options
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Page: address of this machine to serve it at."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, help="Page: its port.  [default: a free one]"
+)
+@click.option("--no-browser", is_flag=True, help="Page: print the link to it, and open nothing.")
 def review(
     session: Session,
     *,
@@ -61,13 +61,13 @@ def review(
     from mdplan.engine.reviews import ReviewService
 
     if lists or session.console.as_json:
-        refuse_page_options("--list" if lists else "--json")
+        _refuse_page_options("--list" if lists else "--json")
         return _list(session, ReviewService(session.open_engine()), limit)
     if plan is not None:
         plan = full_id(session.open_engine(), plan)
     if not terminal:
-        return review_on_page(session, plan, PageOptions(**page))
-    refuse_page_options("--terminal")
+        return _review_on_page(session, plan, **page)
+    _refuse_page_options("--terminal")
     if not has_terminal():
         raise Misuse("--terminal needs a terminal", "`mdplan show` prints a plan anywhere")
     reviewing = ReviewService(session.open_engine(require_approval=True))
@@ -77,6 +77,31 @@ def review(
         if plan_id is not None
         else Exit.DONE
     )
+
+
+def _refuse_page_options(instead: str) -> None:
+    """A usage error for an option of the page next to the option `instead`, which needs no page."""
+    source_of = click.get_current_context().get_parameter_source
+    for name in ("host", "port", "no_browser"):
+        if source_of(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with {instead}.")
+
+
+def _review_on_page(session: Session, plan: str | None, *, host: str, port: int, no_browser: bool) -> Exit:
+    """Serve the page, opened at `plan`, until a signal ends it. Gives the exit code."""
+    from mdplan.engine.reviews import ReviewService
+    from mdplan.web.routes import serve_page
+
+    engine = session.open_engine(require_approval=True)
+    at = f"&plan={granted(engine.library.load(plan))[0].plan_id}" if plan is not None else ""
+
+    def announce_link(link: str) -> None:
+        session.console.note("Plans can be reviewed at this link, which works once. Ctrl-C ends it.")
+        session.console.text(f"{link}{at}\n")
+        if not no_browser:
+            open_in_browser(link + at, os.environ)
+
+    return Exit(serve_page(ReviewService(engine), host, port, announce_link))
 
 
 def _list(session: Session, reviewing: "ReviewService", limit: int) -> Exit:
@@ -125,6 +150,8 @@ def _chosen(session: Session, reviewing: "ReviewService", limit: int) -> str | N
 
 
 def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overrides: bool) -> Exit:
+    from mdplan.cli.review import review_plan_in_terminal
+
     opened = _opened(session, reviewing, plan_id)
     earlier = reviewing.earlier(opened)
     outcome = review_plan_in_terminal(opened, _dialog(session), session.console.err, earlier)
@@ -209,6 +236,8 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
 
 
 def _dialog(session: Session) -> "TerminalDialog":
+    from mdplan.cli.review import TerminalDialog
+
     def show_text(text: str) -> None:
         if text:
             session.console.problem(text.removesuffix("\n"))
