@@ -99,12 +99,16 @@ PATTERNS: Final = (
 
 BATCHES: Final = (
     LimitOption("max-files", "batch.files", 10_000, "NUMBER", "Files of a batch."),
-    LimitOption("max-glob-files", "batch.glob_files", 100, "NUMBER", "Files that a glob of a batch names."),
     LimitOption("max-edits", "batch.edits", 100_000, "NUMBER", "Edits of a batch."),
     LimitOption(
         "max-payload", "batch.payload_characters", 64 * _MIB, "NUMBER", "Characters of text in a batch."
     ),
     LimitOption("keep-plans", "plans_kept_days", 30.0, "DAYS", "How long saved plans are kept."),
+)
+
+# Of agents; a person sees how many files a glob names before anything changes.
+GLOBS: Final = (
+    LimitOption("max-glob-files", "batch.glob_files", 100, "NUMBER", "Files that a glob of a batch names."),
 )
 
 COMMITS: Final = (
@@ -137,7 +141,7 @@ REPORTS: Final = (
     ),
 )
 
-ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
+ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *GLOBS, *COMMITS, *HISTORY, *REPORTS)
 
 
 def in_words(number: float) -> str:

@@ -102,6 +102,20 @@ def headings(context: click.Context, incomplete: str) -> "Iterator[CompletionIte
 
 
 @_completes
+def files_and_headings(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer files, and headings of those that the words before name."""
+    yield _item(incomplete, type="file")
+    yield from headings(context, click.Argument(["word"]), incomplete)
+
+
+@_completes
+def files_and_tasks(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer files, and tasks of those that the words before name."""
+    yield _item(incomplete, type="file")
+    yield from task_items(context, click.Argument(["word"]), incomplete)
+
+
+@_completes
 def front_matter_keys(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
     """Offer keys of the front matter of the file that the words before name."""
     del incomplete

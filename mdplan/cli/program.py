@@ -9,6 +9,7 @@ import click
 
 from mdplan import __version__
 from mdplan.cli.usage import NAME, CommandGroup
+from mdplan.requests.verbs import VERBS
 
 _HELP: Final = """Edit Markdown and text files: see the diff, then apply exactly that.
 
@@ -32,6 +33,9 @@ _MODULES: Final[Mapping[str, tuple[str, str]]] = {
     "replace": ("quick_edits", "replace"),
     "append": ("quick_edits", "append"),
     "tick": ("quick_edits", "tick"),
+    "mv": ("files", "move"),
+    "rename": ("files", "rename"),
+    "rm": ("files", "remove"),
     "edit": ("edit", "edit"),
     "validate": ("plans", "validate"),
     "plan": ("plans", "plan"),
@@ -61,12 +65,17 @@ def _load(module: str, name: str) -> click.Command:
 
 
 COMMANDS: Final = {name: partial(_load, *where) for name, where in _MODULES.items()}
+_PAIRS: Final[Mapping[str, str]] = {
+    "mv, rename": "Give files, sections and headings another name or place.",
+    "plan, apply": "Show what a batch of edits would change; apply it.",
+}
 # Old names of commands.
 ALIASES: Final[Mapping[str, str]] = {"stat": "outline"}
+# The rows of the first screen of help. Two commands share a row.
 _TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Look": ("outline", "read", "search"),
-    "Edit": ("set", "replace", "append", "tick", "edit"),
-    "Plan": ("plan", "apply", "review", "undo"),
+    "Edit": ("set", "replace", "append", "tick", "mv, rename", "rm", "edit"),
+    "Plan": ("plan, apply", "undo"),
 }
 
 
@@ -74,7 +83,10 @@ def build_program() -> click.Group:
     """The program with all its commands; each is imported when it runs."""
     program = CommandGroup(
         COMMANDS,
-        topics=_TOPICS,
+        topics={
+            title: {row: _PAIRS.get(row) or VERBS[row].summary for row in rows}
+            for title, rows in _TOPICS.items()
+        },
         aliases=ALIASES,
         example=_EXAMPLE,
         name=NAME,

@@ -2,10 +2,8 @@
 
 import json
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from glob import iglob
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
@@ -15,7 +13,6 @@ from mdplan.cli.field_types import edit_text, heading_path
 from mdplan.cli.options import all_options, approval_option, intent_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session
-from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import ask
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
@@ -36,7 +33,6 @@ e - edit the request in your editor, then show the new diff
 ? - this help
 """
 
-_MARKERS: Final = frozenset("*?[")
 Check = Callable[[PlanReport], Diagnostic | None]
 Words: TypeAlias = Callable[[], "CommandWords"]
 
@@ -70,35 +66,25 @@ choice_options: Final = all_options(
 )
 
 
-def expand_globs(names: Sequence[str], folder: str) -> list[str]:
-    """The files that `names` name, in order; a glob in quotes is expanded as the shell does it, in `folder`.
-
-    Raises a usage error for a glob that matches no file.
-    """
-    files: list[str] = []
-    for name in names:
-        if Path(folder, name).is_dir():
-            glob = shlex.quote(f"{'' if name == os.curdir else name.rstrip('/') + '/'}**/*.md")
-            raise Misuse(f"`{name}` is a folder", f"name its files, as in {glob}")
-        if not _MARKERS & set(name) or os.path.lexists(Path(folder, name)):
-            files.append(name)
-            continue
-        # `Path.glob` takes no pattern that begins with `/` or `..`.
-        paths = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
-        matches = sorted(path for path in paths if Path(folder, path).is_file())
-        if not matches:
-            raise Misuse(
-                f"no file matches `{name}`",
-                f"names are relative to {folder}; `mdplan outline` lists the files",
-            )
-        files += matches
-    return list(dict.fromkeys(files))
+def batch_of(session: Session, edits: Mapping[str, Sequence[object]]) -> dict[str, Any]:
+    """A batch that makes the `edits` of each file."""
+    return _batch([{"file": session.named(file), "edits": list(each)} for file, each in edits.items()])
 
 
-def batch_of(session: Session, files: Sequence[str], edits: Sequence[object]) -> dict[str, Any]:
-    """A batch that makes the same `edits` in each of `files`."""
-    entries = [{"file": session.named(file), "edits": list(edits)} for file in files]
+def _batch(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return entries[0] if len(entries) == 1 else {"files": entries}
+
+
+def propose_short(
+    session: Session,
+    edits: Mapping[str, Sequence[Mapping[str, Any]]],
+    given: Mapping[str, Any],
+    section: str | None = None,
+    check: Check | None = None,
+) -> Exit:
+    """Propose the `edits` of each file, all of one operation, as the options `given` say."""
+    words = partial(shortcut_words, next(iter(edits.values()))[0]["op"], section)
+    return propose(session, batch_of(session, edits), ApplyOptions.of(given), words, check, section)
 
 
 def propose(
@@ -133,6 +119,12 @@ def propose(
             draft = by_heading if by_heading.report.ok else draft
         draft = replace(draft, report=_in_own_words(session, draft.report, batch, words))
         report = draft.report
+        missing = _files_without(report, batch)
+        if missing:
+            entries = [entry for entry in batch.pop("files") if entry["file"] not in missing]
+            batch |= _batch(entries)
+            session.console.note(f"{counted(len(missing), 'file')} left alone, without the section.")
+            continue
         problem = check(report) if check is not None and report.ok else None
         if problem is not None or not report.ok:
             return session.finish(report) if problem is None else session.refuse(problem)
@@ -157,6 +149,17 @@ def propose(
             case _:
                 session.console.note("Nothing changed.")
                 return Exit.WOULD_CHANGE
+
+
+def _files_without(report: PlanReport, batch: dict[str, Any]) -> set[str]:
+    """Those of several files of `batch` that lack the section which others have."""
+    entries = batch.get("files", ())
+    missing = {problem.edit_index for problem in report.diagnostics if problem.code is Code.SECTION_NOT_FOUND}
+    if len(missing) < len(report.diagnostics):
+        return set()
+    owners = [entry["file"] for entry in entries for _ in entry["edits"]]
+    files = {owners[index] for index in missing if index is not None and index < len(owners)}
+    return files if len(files) < len(entries) else set()
 
 
 def _print_skipped(session: Session, report: PlanReport) -> None:
@@ -304,7 +307,7 @@ def check_count(expected: int | None, search: str) -> Check:
     return check
 
 
-# --- Names that `set`, `replace`, `append` and `tick` have for the fields of their operations
+# --- Names that the short commands have for the fields of their operations
 
 # What `mdplan replace --code` looks into.
 CODE_KINDS: Final = ("codeBlocks", "inlineCode", "linkDestinations", "images", "frontMatter", "html")
@@ -332,6 +335,11 @@ _SHORTCUTS: Final[Mapping[str, _Shortcut]] = {
     ),
     "append_to_section": _Shortcut({"markdown": "TEXT"}, "HEADING"),
     "set_task": _Shortcut({"item": "ITEM"}, "--in"),
+    "rename_heading": _Shortcut({"newTitle": "TITLE"}, "HEADING"),
+    "rename_file": _Shortcut({"newFile": "NEW"}),
+    "move_section": _Shortcut({"toFile": "--to"}, "HEADING"),
+    "delete_section": _Shortcut({}, "HEADING"),
+    "delete_file": _Shortcut({}),
 }
 
 SHORTCUT_OPS: Final = tuple(_SHORTCUTS)

@@ -4,11 +4,13 @@ import functools
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from glob import iglob
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from mdplan.cli.options import verb_options
+from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import Console, shown
 from mdplan.cli.usage import Command, command
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems, Refused
@@ -68,10 +70,11 @@ class Session(Struct, kw_only=True):
         return OutlinedFiles.of(self.open_workspace(), self.settings())
 
     def settings(self) -> "Settings":
-        """The default settings, with the limits that were given as options."""
+        """The default settings with the limits of the options; a glob may name as many files as a batch."""
         from mdplan.settings import Settings
 
-        return Settings().limited(self.limits)
+        settings = Settings().limited(self.limits)
+        return replace(settings, batch=replace(settings.batch, glob_files=settings.batch.files))
 
     def open_workspace(self) -> "Workspace":
         """The roots, opened. Raises `StorageRefused`, as above."""
@@ -110,6 +113,45 @@ class Session(Struct, kw_only=True):
     def folder(self) -> str:
         """The folder that names of files are relative to."""
         return base_folder(self.roots)
+
+    def files(self, names: Sequence[str], *, in_folders: bool = True) -> list[str]:
+        """The files that `names` name, in order: of a folder its pages, of a glob what the shell would find.
+
+        Raises a usage error for a glob or folder without files, and for any folder if not `in_folders`.
+        """
+        from pathlib import Path
+
+        folder = self.folder()
+        files: list[str] = []
+        for name in names:
+            if Path(folder, name).is_dir():
+                found = self._pages(name) if in_folders else []
+            elif not self.is_glob(name):
+                found = [name]
+            else:
+                # `Path.glob` takes no pattern that begins with `/` or `..`.
+                paths = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
+                found = sorted(path for path in paths if Path(folder, path).is_file())
+            if not found:
+                raise _no_files(name, folder, is_folder=Path(folder, name).is_dir(), in_folders=in_folders)
+            files += found
+        return list(dict.fromkeys(files))
+
+    def is_glob(self, word: str) -> bool:
+        """Whether `word` is a glob, and not the name of a file that has its signs in it."""
+        return bool(_MARKERS & set(word)) and not os.path.lexists(os.path.join(self.folder(), word))  # noqa: PTH118
+
+    def _pages(self, folder: str) -> list[str]:
+        """The Markdown files below `folder` that git does not ignore."""
+        from mdplan.markdown.paths import MARKDOWN_SUFFIXES
+        from mdplan.storage.filesystem import granted
+
+        workspace = self.open_workspace()
+        names = granted(workspace.iter_files(self.named(folder), respect_gitignore=True))
+        pages = (name for name in names if name.path.lower().endswith(MARKDOWN_SUFFIXES))
+        return [
+            os.path.relpath(f"{workspace.root_of(name).given}/{name.path}", self.folder()) for name in pages
+        ]
 
     def _print_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
         from mdplan.cli.batches import numbers_of
@@ -190,6 +232,16 @@ def engine_command(
 
 
 # --- Names of files on the command line: relative to `--root`, as with `git -C`
+
+_MARKERS: Final = frozenset("*?[")
+
+
+def _no_files(name: str, folder: str, *, is_folder: bool, in_folders: bool) -> Misuse:
+    if is_folder and not in_folders:
+        glob = shlex.quote(f"{'' if name == os.curdir else name.rstrip('/') + '/'}**/*.md")
+        return Misuse(f"`{name}` is a folder", f"name its files, as in {glob}")
+    where = f"names are relative to {folder}; `mdplan outline` lists the files"
+    return Misuse(f"`{name}` has no Markdown files" if is_folder else f"no file matches `{name}`", where)
 
 
 def base_folder(roots: Sequence[str]) -> str:

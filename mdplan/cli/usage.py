@@ -21,14 +21,14 @@ from mdplan.text.lazy_pattern import lazy_pattern
 class CommandGroup(click.Group):
     """A group of commands that always ends with one of the codes of `Exit`.
 
-    `commands` has what loads each when it runs, `topics` are the titles under which the first screen of
-    help lists commands; `aliases` are old names.
+    `commands` has what loads each when it runs, `topics` are the rows of the first screen of help, by titles:
+    commands and what they do; `aliases` are old names.
     """
 
     def __init__(
         self,
         commands: Mapping[str, Callable[[], click.Command]],
-        topics: Mapping[str, Sequence[str]],
+        topics: Mapping[str, Mapping[str, str]],
         aliases: Mapping[str, str],
         example: str,
         **attributes: Any,  # noqa: ANN401 (click's)
@@ -80,12 +80,12 @@ class CommandGroup(click.Group):
         formatter.write(f"Usage: {ctx.command_path} COMMAND [OPTIONS]\n\n")
         formatter.write(f"{(self.help or '').partition(chr(10))[0]}\n")
         formatter.write(f"Example: {self.examples[0]}\n\n")
-        width = max(map(len, self.lazy_commands)) + 2
-        for title, names in self.topics.items():
+        width = max(map(len, self.lazy_commands)) + 3
+        for title, rows in self.topics.items():
             formatter.write(f"{title}\n")
-            for name in names:
-                formatter.write(f"  {name:{width}}{VERBS[name].summary}\n")
-        listed = {name for names in self.topics.values() for name in names}
+            for names, summary in rows.items():
+                formatter.write(f"  {names:{width}}{summary}\n")
+        listed = {name for rows in self.topics.values() for names in rows for name in names.split(", ")}
         formatter.write(f"More, which {ctx.command_path} --help-all explains\n")
         with formatter.indentation():
             formatter.write_text(", ".join(name for name in self.lazy_commands if name not in listed))

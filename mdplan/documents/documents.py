@@ -34,7 +34,7 @@ from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, sha256_hex
 from mdplan.values import replace
-from mdplan.words import Argument, Send, either, say
+from mdplan.words import Argument, Option, Send, either, say
 
 BACKUP_SUFFIX: Final = ".bak"
 
@@ -452,9 +452,10 @@ def _matching_files(
             "a glob is relative to the root, and skips what git ignores",
         )
     if len(paths) > limits.glob_files:
+        is_all = limits.glob_files >= limits.files
         return Code.BATCH_TOO_LARGE.problem(
             f"`{glob}` matches more than {limits.glob_files} files",
-            either("narrow it", say("raise {--max-glob-files}")),
+            either("narrow it", say("raise {}", Option("--max-files" if is_all else "--max-glob-files"))),
         )
     files = [entry.of_file(path) for path in paths]
     if isinstance(entry, MatchingEdits):

@@ -103,8 +103,14 @@ filesOnly names files.""",
         "Append TEXT to the section under HEADING.", ("mdplan append guide.md Install 'Restart the kettle.'",)
     ),
     "tick": Verb("Tick the boxes of tasks, named by their text.", ("mdplan tick todo.md 'Buy tea'",)),
+    "mv": Verb(
+        "Give files another name or folder, or a section another place.",
+        ("mdplan mv guide.md docs/manual.md", "mdplan mv guide.md Install --after Use"),
+    ),
+    "rename": Verb("Give a heading another text.", ("mdplan rename guide.md Install Setup",)),
+    "rm": Verb("Delete files, or a section.", ("mdplan rm old.md", "mdplan rm guide.md Install")),
     "edit": Verb(
-        "Make any other edit, such as rename_heading.",
+        "Make any other edit, such as upsert_table_row.",
         ("mdplan edit rename_heading guide.md --section Install --new-title Setup",),
     ),
     "validate": Verb(

@@ -238,7 +238,7 @@ def test_help_lists_all_operations_and_commands() -> None:
     text = mdplan("help").out.decode()
 
     assert all(f"\n  {op} " in text for op in OPERATIONS)
-    assert "\n  apply  " in text
+    assert "\n  plan, apply  " in text
 
 
 def test_help_of_a_command_is_its_own() -> None:

@@ -48,6 +48,9 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
     """
     if hook:
         return _check_for_hook(session)
+    paths = tuple(
+        file for path in paths for file in (session.files([path]) if session.is_glob(path) else [path])
+    )
     if since is None and len(paths) != 2:
         return session.refuse(
             Diagnostic.invalid(

@@ -10,7 +10,7 @@ import click
 
 from mdplan.cli.edit_options import CommandWords, EditOptions, edit_command, example_command, option_name
 from mdplan.cli.field_types import edit_text
-from mdplan.cli.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
+from mdplan.cli.proposal import ApplyOptions, batch_of, choice_options, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse, either
 from mdplan.cli.terminal import is_terminal
@@ -93,7 +93,7 @@ def _command(op: str) -> click.Command:
             if written is None:
                 raise Misuse(f"there is no text, and {op} needs one", f"give `--{content} TEXT`")
             edit[content] = written
-        batch = batch_of(session, expand_globs(files, session.folder()), [edit])
+        batch = batch_of(session, {name: [edit] for name in session.files(files)})
         for name in rare:
             if given[name]:
                 batch[name] = given[name]

@@ -4,33 +4,32 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from mdplan.cli import proposal
-from mdplan.cli.completion import assignments, headings, task_items
+from mdplan.cli.completion import assignments, files_and_headings, files_and_tasks, headings
 from mdplan.cli.field_types import AssignmentType, KeyType, edit_text, read_content, section_target
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
-from mdplan.diagnostics import Code, Diagnostic, Exit
-from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.diagnostics import Code, Diagnostic, Exit, Refused
 from mdplan.markdown.format_detection import document_format
 from mdplan.storage.filesystem import granted
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import DocumentFormat, may_contain
 
 if TYPE_CHECKING:
+    from mdplan.markdown.lists import ListItem
     from mdplan.markdown.outline import Outline
 
 _SED: Final = lazy_pattern(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?P=mark)[gi]*")
 _TASK: Final = lazy_pattern(r"(?:[-*+]|\d+[.)])?\s*\[(?:[^\[\]\s]| )\]\s+")
 _TASKS_LISTED: Final = 5
-_LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 # The key ends at the first sign that is not in brackets, as in `steps[name=Build].run=make`.
 _KEY: Final = lazy_pattern(r"(?:\\.|[^=\[\\]|\[(?:\\.|[^\]\\])*\])+")
 
@@ -47,7 +46,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     names = [word for word in words if "=" not in word or os.path.lexists(word)]
     pairs = [word for word in words if word not in names]
     strange = [word for word in names if not _is_name(word, session.folder())] if not pairs else []
-    files = [] if strange else proposal.expand_globs(names, session.folder())
+    files = [] if strange else session.files(names)
     if not files or not pairs:
         raise Misuse(
             "a file and KEY=VALUE are needed" if not pairs else "the file is missing", _set_hint(names)
@@ -59,7 +58,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     kinds = {_edits_for(session, file) for file in files}
     if len(kinds) > 1:
         raise Misuse("INI files, data files and front matter are edited in separate commands")
-    return _propose(session, files, kinds.pop()(pairs), choice)
+    return proposal.propose_short(session, dict.fromkeys(files, kinds.pop()(pairs)), choice)
 
 
 # What refers to a group in the replacement of a regular expression, up to the number or name.
@@ -84,7 +83,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     any file is an error.
     """
     old, new, *names = _replaced(words, session.folder())
-    files = proposal.expand_globs(names, session.folder())
+    files = session.files(names)
     counts_all = given["count"] is not None or len(files) > 1
     edit: dict[str, Any] = {
         "op": "replace_match",
@@ -110,29 +109,36 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     files = _with_text(session, files, edit)
     search = session.command_line("search", old, *names)
     check = proposal.check_count(given["count"], search) if counts_all else None
-    return _propose(session, files, [edit], given, given["section"], check)
+    return proposal.propose_short(session, {name: [edit] for name in files}, given, given["section"], check)
 
 
 @engine_command("append")
-@click.argument("file", type=click.Path())
-@click.argument("section", metavar="HEADING", shell_complete=headings)
-@click.argument("text", required=False, metavar="[TEXT|@FILE|-]")
+@click.argument(
+    "words",
+    nargs=-1,
+    required=True,
+    metavar="FILE... HEADING [TEXT|@FILE|-]",
+    shell_complete=files_and_headings,
+)
 @click.option("--text", "option", metavar="TEXT|@FILE|-", help="TEXT, as an option.")
 @proposal.choice_options
 def append(
-    session: Session,
-    *,
-    file: str,
-    section: str,
-    text: str | None,
-    option: str | None,
-    **choice: bool | str | None,
+    session: Session, *, words: tuple[str, ...], option: str | None, **choice: bool | str | None
 ) -> Exit:
-    """Without TEXT your editor opens; @FILE is the text of a file, - is standard input."""
-    _check_order("append", file, (section, *([text] if text is not None else [])), session.folder())
-    if option is not None and text is not None:
+    """Without TEXT your editor opens; @FILE is the text of a file, - is standard input.
+
+    Of several files, a folder or a glob, those without HEADING stay as they are.
+    """
+    file, *others = words
+    _check_order("append", file, tuple(others[:2]), session.folder())
+    if not others:
+        raise Misuse("the heading is missing", f"write `mdplan append {file} HEADING TEXT`")
+    # Files come first; the last two words are the heading and the text.
+    has_text = len(others) > 1 and (option is None or not Path(session.folder(), others[0]).is_file())
+    if option is not None and has_text:
         raise Misuse("the text is given twice", "give it as the last word or with `--text`")
-    text = option if text is None else text
+    *more, section = others[:-1] if has_text else others
+    text = others[-1] if has_text else option
     if text is None and is_terminal(sys.stdin):
         content = edit_text("", ".md")
     else:
@@ -143,49 +149,50 @@ def append(
             "there is no text to append", f"write `mdplan append {file} {shlex.quote(section)} TEXT`"
         )
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
-    return _propose(session, [file], [edit], choice, section)
+    return proposal.propose_short(
+        session, {name: [edit] for name in session.files([file, *more])}, choice, section
+    )
 
 
 @engine_command("tick")
-@click.argument("file", type=click.Path())
-@click.argument("items", nargs=-1, required=True, metavar="ITEM...", shell_complete=task_items)
+@click.argument("words", nargs=-1, required=True, metavar="FILE... ITEM...", shell_complete=files_and_tasks)
 @click.option("--off", is_flag=True, help="Clear the box instead.")
 @click.option(
     "--in", "section", metavar="SECTION", shell_complete=headings, help="Look in this section only."
 )
 @proposal.choice_options
 def tick(
-    session: Session,
-    *,
-    file: str,
-    items: tuple[str, ...],
-    off: bool,
-    section: str | None,
-    **choice: bool | str | None,
+    session: Session, *, words: tuple[str, ...], off: bool, section: str | None, **choice: bool | str | None
 ) -> Exit:
-    """ITEM is the text of a task, or a part of it that no other task has."""
-    _check_order("tick", file, items, session.folder())
+    """ITEM is the text of a task, or a part of it that no other task of the file has.
+
+    Of several files, a folder or a glob, those without ITEM stay as they are.
+    """
+    more = takewhile(lambda word: Path(session.folder(), word).is_file(), words[1:])
+    names = [words[0], *more]
+    items = words[len(names) :]
+    _check_order("tick", words[0], items, session.folder())
+    if not items:
+        raise Misuse("the task is missing", f"write `mdplan tick {names[0]} ITEM`")
+    files = session.files(names)
     target = section_target(section) if section else {}
-    outline = _outline(session, file)
-    edits = []
-    for item in items:
-        text = item if outline is None or section else _task_text(session, outline, item, file, is_off=off)
-        edits.append({"op": "set_task", "item": granted(text), "done": not off, **target})
-    return _propose(session, [file], edits, choice, section)
-
-
-def _propose(
-    session: Session,
-    files: Sequence[str],
-    edits: Sequence[Mapping[str, Any]],
-    choice: Mapping[str, Any],
-    section: str | None = None,
-    check: proposal.Check | None = None,
-) -> Exit:
-    """Propose the same `edits`, all of one operation, in each of `files`."""
-    words = partial(proposal.shortcut_words, edits[0]["op"], section)
-    batch = proposal.batch_of(session, files, edits)
-    return proposal.propose(session, batch, proposal.ApplyOptions.of(choice), words, check, section)
+    edits: dict[str, list[dict[str, Any]]] = {}
+    for file in files:
+        outline = _outline(session, file)
+        for item in items:
+            text: str | Diagnostic = item
+            if outline is not None and section is None:
+                if len(files) > 1 and not _tasks_named(outline, item):
+                    continue
+                text = _task_text(session, outline, item, file, is_off=off)
+            edits.setdefault(file, []).append(
+                {"op": "set_task", "item": granted(text), "done": not off, **target}
+            )
+    if not edits:
+        raise Refused(
+            Code.MATCH_COUNT_MISMATCH.problem(f"no file has a task `{items[0]}`", "name it by its text")
+        )
+    return proposal.propose_short(session, edits, choice, section)
 
 
 def _with_text(session: Session, files: list[str], edit: Mapping[str, Any]) -> list[str]:
@@ -340,11 +347,11 @@ def _task_text(
 
     Errors: MATCH_COUNT_MISMATCH where none or several are meant, INVALID_ARGUMENT for an item without a box.
     """
-    part = _TASK.sub("", part, count=1) if _TASK.match(part) else part
+    part = _without_box(part)
     items = [item for each in outline.lists.all for item in each.items]
     tasks = [item for item in items if item.mark is not None]
     exact = [item for item in tasks if item.text == part]
-    matches = exact or [item for item in tasks if part.casefold() in item.text.casefold()]
+    matches = _tasks_named(outline, part)
     if len(matches) == 1:
         return matches[0].text
     tick = ["tick", *(["--off"] if is_off else []), file]
@@ -371,6 +378,19 @@ def _task_text(
         f"`{file}` has no task `{part}`" if tasks else f"`{file}` has no tasks, such as `- [ ] Buy tea`",
         _likely_task(session, part, [item.text for item in tasks], tick),
     )
+
+
+def _without_box(text: str) -> str:
+    box = _TASK.match(text)
+    return text[box.end() :] if box else text
+
+
+def _tasks_named(outline: "Outline", part: str) -> "list[ListItem]":
+    """The tasks with the text `part`; where none has it, those that contain it, in any case of letters."""
+    part = _without_box(part)
+    tasks = [item for each in outline.lists.all for item in each.items if item.mark is not None]
+    exact = [item for item in tasks if item.text == part]
+    return exact or [item for item in tasks if part.casefold() in item.text.casefold()]
 
 
 def _likely_task(session: Session, part: str, texts: list[str], tick: list[str]) -> str:

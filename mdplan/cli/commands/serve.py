@@ -13,7 +13,7 @@ from mdplan.cli.options import approval_option, limit_options
 from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
-from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
+from mdplan.limits import BATCHES, COMMITS, FILES, GLOBS, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.tool import EDITOR_PATCH, INTRODUCTIONS, Catalog, mcp_caller, tool_names
 from mdplan.text.visible import escaped
 from mdplan.values import replace
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mdplan.settings import Settings
     from mdplan.web.http import HttpPart
 
-_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
+_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *GLOBS, *COMMITS, *HISTORY, *REPORTS)
 # In place of the names of all toolsets.
 _ALL: Final = "all"
 
