@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.cli.plan_output import short_id
 from mdplan.cli.report_text import diff_for_people, line_counts, problem_text
 from mdplan.cli.terminal import Style, shown, shown_paths
 from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
-from mdplan.decisions import Verdict
+from mdplan.decisions import LineComment, Side, Verdict
 from mdplan.reports.plan import ReviewComment, ReviewReport
 from mdplan.review import plan_review
 from mdplan.text.visible import counted, escaped
@@ -19,40 +19,32 @@ if TYPE_CHECKING:
     from mdplan.engine.reviews import OpenPlan
 
 
-_EDIT_KEYS: Final = "ynqadjkf/epwrs?"
-_SHOWN_EDIT_KEYS: Final = "y,n,q,a,d,j,k,f,/,e,p,w,r,?"
-
-_EDIT_HELP: Final = """\
-y - accept this edit
-n - reject this edit
-q - ask no more, and decide about the plan
-a - accept this edit and all later ones of its file
-d - reject this edit and all later ones of its file
-j - leave this edit open, go to the next
-k - leave this edit open, go to the previous
-f - list the files and go to one
-/ - go to the next edit that shows a text: /TEXT
-e - comment on this edit or its lines in your editor
-p - show this edit again
-w - list the warnings of the plan
-r - show the review of the plan that this one revises, and what differs
-? - this help
-"""
-
+_EDIT_KEYS: Final[Mapping[str, str]] = {
+    "y": "accept this edit",
+    "n": "reject this edit",
+    "q": "ask no more, and decide about the plan",
+    "a": "accept this edit and all later ones of its file",
+    "d": "reject this edit and all later ones of its file",
+    "j": "leave this edit open, go to the next",
+    "k": "leave this edit open, go to the previous",
+    "f": "list the files and go to one",
+    "/": "go to the next edit that shows a text: /TEXT",
+    "e": "comment on this edit or its lines in your editor",
+    "p": "show this edit again",
+    "w": "list the warnings of the plan",
+    "r": "show the review of the plan that this one revises, and what differs",
+    "?": "this help",
+}
 _NO_SPLIT: Final = "An edit is accepted or rejected whole; `e` comments on its lines.\n"
 
 
-class QuotedLines(Struct, order=True):
-    """Lines `first` to `last` of a file, in its text before the plan (`is_old`) or after it."""
+# Lines that a comment can be on: a comment without text.
+Place: TypeAlias = LineComment
 
-    file: str
-    is_old: bool
-    first: int
-    last: int
 
-    def __str__(self) -> str:
-        lines = f"line {self.first}" if self.first == self.last else f"lines {self.first} to {self.last}"
-        return f"{self.file}, {lines}{' before the plan' if self.is_old else ''}"
+def _place_text(place: Place) -> str:
+    lines = f"line {place.start}" if place.start == place.end else f"lines {place.start} to {place.end}"
+    return f"{place.file}, {lines}{' before the plan' if place.side is Side.BEFORE else ''}"
 
 
 # --- Answers and comments of the person, and the dialog that asks for them
@@ -67,7 +59,7 @@ class Choices:
 
     answers: dict[int, bool] = field(default_factory=dict)
     comments: dict[int, str] = field(default_factory=dict)
-    line_comments: dict[QuotedLines, str] = field(default_factory=dict)
+    line_comments: dict[Place, str] = field(default_factory=dict)
     viewed: set[int] = field(default_factory=set)
     message: str = ""
 
@@ -75,6 +67,12 @@ class Choices:
     def rejected(self) -> frozenset[int]:
         """The edits that were rejected."""
         return frozenset(index for index, accepted in self.answers.items() if not accepted)
+
+    @property
+    def on_lines(self) -> tuple[LineComment, ...]:
+        """The comments on lines, by their place."""
+        made = (replace(place, text=text) for place, text in self.line_comments.items())
+        return tuple(sorted(made, key=lambda each: (each.file, each.side, each.start, each.end)))
 
     @property
     def n_comments(self) -> int:
@@ -104,21 +102,22 @@ class TerminalDialog(Struct, kw_only=True):
     page: Callable[[str], None]
     edit: Callable[[str], str | None]
 
-    def key(self, question: str, keys: str, help_text: str) -> str | None:
-        """One of `keys`, or ``/`` with what follows it; None at the end of the input.
+    def key(self, question: str, keys: Mapping[str, str], unlisted: str = "") -> str | None:
+        """One of `keys` or `unlisted`, or ``/`` with what follows it; None at the end of the input.
 
-        What is none of them is answered with `help_text`.
+        What is none of them is answered with what the `keys` do, as ``?`` is.
         """
         while True:
-            line = self.ask(question)
+            line = self.ask(f"{question} [{','.join(keys)}]? ")
             if line is None:
                 return None
             typed = line.strip()
             if typed.startswith("/") and "/" in keys:
                 return typed
-            if typed and typed[0].lower() in keys:
-                return typed[0].lower()
-            self.show_text(help_text)
+            key = typed[:1].lower()
+            if key and key != "?" and key in (*keys, *unlisted):
+                return key
+            self.show_text("".join(f"{each} - {does}\n" for each, does in keys.items()))
 
     def agrees(self, question: str) -> bool:
         """Whether the person answers with yes."""
@@ -161,8 +160,8 @@ class EditWalk:
             if not is_shown:
                 self._show(self._groups[self._at], before)
                 before = ""
-            question = f"({self._at + 1}/{len(self._groups)}) Accept this edit [{_SHOWN_EDIT_KEYS}]? "
-            key = self._dialog.key(question, _EDIT_KEYS, _EDIT_HELP)
+            question = f"({self._at + 1}/{len(self._groups)}) Accept this edit"
+            key = self._dialog.key(question, _EDIT_KEYS, unlisted="s")
             if key is None:
                 return False
             if key == "q":
@@ -190,7 +189,6 @@ class EditWalk:
             "w": lambda: dialog.page(warning_list(self._review, self._style)),
             "r": lambda: dialog.page(revision_text(self._earlier, self._style)),
             "s": lambda: dialog.show_text(_NO_SPLIT),
-            "?": lambda: dialog.show_text(_EDIT_HELP),
         }
 
     def _go(self, at: int) -> None:
@@ -324,19 +322,16 @@ class EditWalk:
 
 # --- The decision about the plan
 
-_DECISION_KEYS: Final = "acrmbfq?"
-_SHOWN_DECISION_KEYS: Final = "a,c,r,m,b,f,q,?"
-
-_DECISION_HELP: Final = """\
-a - approve the accepted edits
-c - request changes: nothing is applied, the author receives your comments and plans again
-r - reject the plan
-m - write a message to the author in your editor
-b - go back to the edits
-f - list the files, and which were viewed
-q - quit without a decision
-? - this help
-"""
+_DECISION_KEYS: Final[Mapping[str, str]] = {
+    "a": "approve the accepted edits",
+    "c": "request changes: nothing is applied, the author receives your comments and plans again",
+    "r": "reject the plan",
+    "m": "write a message to the author in your editor",
+    "b": "go back to the edits",
+    "f": "list the files, and which were viewed",
+    "q": "quit without a decision",
+    "?": "this help",
+}
 
 _MESSAGE: Final = """\
 
@@ -387,16 +382,14 @@ def _decision(
         "b": lambda: True,
         "f": lambda: dialog.page(file_list(review, choices, style)),
         "q": lambda: False,
-        "?": lambda: dialog.show_text(_DECISION_HELP),
     }
     decided = None
     while decided is None:
         comments = "".join(
-            f"  {place}: {' '.join(comment.split())}\n"
-            for place, comment in sorted(choices.line_comments.items())
+            f"  {_place_text(each)}: {' '.join(each.text.split())}\n" for each in choices.on_lines
         )
         dialog.show_text(f"\n{progress(review, choices)}.\n{comments}")
-        key = dialog.key(f"Your decision [{_SHOWN_DECISION_KEYS}]? ", _DECISION_KEYS, _DECISION_HELP)
+        key = dialog.key("Your decision", _DECISION_KEYS)
         decided = actions[key]() if key is not None else False
     return decided
 
@@ -536,14 +529,14 @@ class Comments(Struct):
     """Comments on one edit: on all of it, and on lines."""
 
     whole: str
-    on_lines: Mapping[QuotedLines, str]
+    on_lines: Mapping[Place, str]
 
 
 class _Quoted(Struct):
     """A line of the editor that the person did not write. `place` is None where it has none."""
 
     text: str
-    place: QuotedLines | None = None
+    place: Place | None = None
 
 
 class QuotedDiff:
@@ -563,7 +556,7 @@ class QuotedDiff:
         self._lines += map(_Quoted, _TAIL)
 
     @property
-    def places(self) -> frozenset[QuotedLines]:
+    def places(self) -> frozenset[Place]:
         """All places that a comment can be on here."""
         return frozenset(line.place for line in self._lines if line.place is not None)
 
@@ -582,7 +575,7 @@ class QuotedDiff:
 
     def read(self, text: str) -> Comments:
         """The comments in `text`, which was saved. Quoted lines that were deleted are not missed."""
-        written: dict[QuotedLines | None, list[str]] = {}
+        written: dict[Place | None, list[str]] = {}
         at, place = 0, None
         # Editors may take blanks from the ends of lines.
         for row in map(str.rstrip, text.split("\n")):
@@ -602,12 +595,17 @@ def _quoted(file: plan_review.FileReview, hunk: plan_review.ReviewedHunk) -> Ite
     is_old = hunk.new_count == 0
     first, count = (hunk.old_start, hunk.old_count) if is_old else (hunk.new_start, hunk.new_count)
     header = f"> @@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
-    yield _Quoted(header, QuotedLines(file.file.path, is_old, first, first + max(count, 1) - 1))
+    yield _Quoted(header, _place(file, first, first + max(count, 1) - 1, is_old=is_old))
     width = max((len(str(line.new_line or line.old_line)) for line in hunk.lines), default=1)
     for line in hunk.lines:
         number = line.new_line or line.old_line or 0
-        place = QuotedLines(file.file.path, line.new_line is None, number, number)
+        place = _place(file, number, number, is_old=line.new_line is None)
         yield _Quoted(f"> {number:>{width}} {line.sign}{escaped(line.text)}", place)
+
+
+def _place(file: plan_review.FileReview, start: int, end: int, *, is_old: bool) -> Place:
+    side = Side.BEFORE if is_old else Side.AFTER
+    return Place(file=file.file.path, side=side, start=start, end=end, text="")
 
 
 # --- Parts of a hunk: the lines that one edit made, with context

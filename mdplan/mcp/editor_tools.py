@@ -37,8 +37,7 @@ class EditedRange(Request):
     @model_validator(mode="after")
     def _check_order(self) -> "EditedRange":
         if self.end is not None and self.end < self.start:
-            msg = "end is before start"
-            raise ValueError(msg)
+            raise ValueError("end is before start")
         return self
 
 

@@ -51,69 +51,53 @@ that matches later: a guess by common patterns, which you may use as end_line or
 _ENCODING: Final = Field(default=None, description="Of files that are not UTF-8.")
 
 
+def _optional(description: str, **rules: Any) -> Any:  # noqa: ANN401 (as pydantic has it)
+    """A field that may be null, which is absent."""
+    return Field(default=None, description=description, json_schema_extra={NULLABLE: True}, **rules)
+
+
 class FileReadRequest(answers.Request):
     """One file, or a part of it."""
 
     path: str = Field(min_length=1, description="Path inside the root.")
-    head: Ordinal | None = Field(
-        default=None, description="Number. First N lines.", json_schema_extra={NULLABLE: True}
-    )
-    tail: Ordinal | None = Field(
-        default=None, description="Number. Last N lines.", json_schema_extra={NULLABLE: True}
-    )
-    start_line: Ordinal | None = Field(
-        default=None, description="Number. First line, 1-based.", json_schema_extra={NULLABLE: True}
-    )
-    end_line: Ordinal | None = Field(
-        default=None, description="Number. Last line, inclusive.", json_schema_extra={NULLABLE: True}
-    )
-    read_to_next_pattern: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Regex: read until a line begins with a match of it.",
-        json_schema_extra={NULLABLE: True},
+    head: Ordinal | None = _optional("Number. First N lines.")
+    tail: Ordinal | None = _optional("Number. Last N lines.")
+    start_line: Ordinal | None = _optional("Number. First line, 1-based.")
+    end_line: Ordinal | None = _optional("Number. Last line, inclusive.")
+    read_to_next_pattern: str | None = _optional(
+        "Regex: read until a line begins with a match of it.", min_length=1
     )
     encoding: str | None = _ENCODING
 
     @model_validator(mode="after")
     def _check(self) -> "FileReadRequest":
-        has_ends = self.head is not None or self.tail is not None
-        if self.read_to_next_pattern is not None:
-            if self.start_line is None:
-                msg = "start_line is required when using read_to_next_pattern"
-                raise ValueError(msg)
-            if self.end_line is not None:
-                msg = "Cannot specify both end_line and read_to_next_pattern"
-                raise ValueError(msg)
-            if has_ends:
-                msg = "Cannot mix head/tail with read_to_next_pattern"
-                raise ValueError(msg)
-        if has_ends and (self.start_line is not None or self.end_line is not None):
-            msg = "Cannot mix head/tail with start_line/end_line"
-            raise ValueError(msg)
-        if self.head is not None and self.tail is not None:
-            msg = "Cannot specify both head and tail"
-            raise ValueError(msg)
-        if self.end_line is not None and self.end_line < (self.start_line or 1):
-            msg = "end_line is before start_line"
-            raise ValueError(msg)
+        has_head, has_tail, has_start, has_end, has_pattern = (
+            value is not None
+            for value in (self.head, self.tail, self.start_line, self.end_line, self.read_to_next_pattern)
+        )
+        problems = {
+            "start_line is required when using read_to_next_pattern": has_pattern and not has_start,
+            "Cannot specify both end_line and read_to_next_pattern": has_pattern and has_end,
+            "Cannot mix head/tail with read_to_next_pattern": has_pattern and (has_head or has_tail),
+            "Cannot mix head/tail with start_line/end_line": (has_head or has_tail)
+            and (has_start or has_end),
+            "Cannot specify both head and tail": has_head and has_tail,
+            "end_line is before start_line": self.end_line is not None
+            and self.end_line < (self.start_line or 1),
+        }
+        problem = next((message for message, holds in problems.items() if holds), None)
+        if problem is not None:
+            raise ValueError(problem)
         return self
 
     def to_target(self) -> ReadTarget:
         """The request as a target of `read`."""
-        if self.tail is not None:
-            return ReadTarget(file=self.path, encoding=self.encoding, last_lines=self.tail)
-        if self.head is not None:
-            lines = LinesToRead(start=1, end=self.head)
-            return ReadTarget(file=self.path, encoding=self.encoding, lines=lines)
-        if self.end_line is not None:
-            lines = LinesToRead(start=self.start_line or 1, end=self.end_line)
-            return ReadTarget(file=self.path, encoding=self.encoding, lines=lines)
-        return ReadTarget(
-            file=self.path,
-            encoding=self.encoding,
-            start_line=self.start_line,
-            until=self.read_to_next_pattern,
+        file = ReadTarget(file=self.path, encoding=self.encoding)
+        end = self.head or self.end_line
+        if end is not None:
+            return replace(file, lines=LinesToRead(start=self.start_line or 1, end=end))
+        return replace(
+            file, last_lines=self.tail, start_line=self.start_line, until=self.read_to_next_pattern
         )
 
 
@@ -135,8 +119,7 @@ class ReadFilesRequest(answers.Request):
     @model_validator(mode="after")
     def _check_cursor(self) -> "ReadFilesRequest":
         if self.cursor is not None and len(self.files) > 1:
-            msg = "cursor requires one file, the one whose result has it as nextCursor"
-            raise ValueError(msg)
+            raise ValueError("cursor requires one file, the one whose result has it as nextCursor")
         return self
 
 

@@ -235,14 +235,11 @@ class HistoryRequest(WireModel):
     @model_validator(mode="after")
     def _check_action(self) -> "HistoryRequest":
         if self.plan_id is not None and (self.action == "undo" or self.transaction or self.file):
-            msg = "planId must be the only field"
-            raise ValueError(msg)
+            raise ValueError("planId must be the only field")
         if self.action == "undo" and self.file is not None:
-            msg = "file requires action list; an undo undoes a whole transaction"
-            raise ValueError(msg)
+            raise ValueError("file requires action list; an undo undoes a whole transaction")
         if self.action == "list" and (self.dry_run or self.on_stale != "refuse"):
-            msg = "dryRun and onStale go with action undo"
-            raise ValueError(msg)
+            raise ValueError("dryRun and onStale go with action undo")
         return self
 
 

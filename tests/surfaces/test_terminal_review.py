@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.cli.review import QuotedLines, ReviewEnd, TerminalDialog, review_plan_in_terminal
+from mdplan.cli.review import ReviewEnd, TerminalDialog, review_plan_in_terminal
 from mdplan.cli.terminal import NO_STYLE
 from mdplan.decisions import LineComment, Remarks, Side, Verdict
 from mdplan.engine.engine import Engine
@@ -179,8 +179,8 @@ def test_comments_keep_their_lines(reviewing: ReviewService) -> None:
 
     assert outcome.verdict is Verdict.CHANGES_REQUESTED
     assert outcome.choices.comments == {0: "why?\n\nplease say"}
-    old, new = QuotedLines("guide.md", True, 3, 3), QuotedLines("guide.md", False, 3, 3)
-    hunk = next(place for place in outcome.choices.line_comments if place.first != place.last)
+    old, new = (LineComment(file="guide.md", side=side, start=3, end=3, text="") for side in Side)
+    hunk = next(place for place in outcome.choices.line_comments if place.start != place.end)
     assert outcome.choices.line_comments == {old: "it is weekly", new: "# Which?", hunk: "all of it"}
     assert "guide.md, line 3 before the plan: it is weekly" in person.text
     # What was written before is there again.

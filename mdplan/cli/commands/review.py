@@ -172,23 +172,13 @@ def _flat(decision: dict[str, object]) -> dict[str, object]:
 def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
-    from mdplan.decisions import Channel, LineComment, Remarks, Side
+    from mdplan.decisions import Channel, Remarks
     from mdplan.engine.history import user_name
     from mdplan.engine.reviews import DecisionTerms
 
     choices = outcome.choices
     terms = DecisionTerms(saw=opened.decisions.version, channel=Channel.TERMINAL, overrides=overrides)
-    on_lines = (
-        LineComment(
-            file=place.file,
-            side=Side.BEFORE if place.is_old else Side.AFTER,
-            start=place.first,
-            end=place.last,
-            text=text,
-        )
-        for place, text in sorted(choices.line_comments.items())
-    )
-    remarks = Remarks(comment=choices.message, edit_comments=choices.comments, line_comments=tuple(on_lines))
+    remarks = Remarks(comment=choices.message, edit_comments=choices.comments, line_comments=choices.on_lines)
     return reviewing.decide(
         opened.plan.plan_id, user_name(), outcome.verdict, remarks, rejected=choices.rejected, terms=terms
     )
