@@ -21,11 +21,11 @@ from mdplan.requests.spellings import op_of
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position
 from mdplan.text.visible import escaped
-from mdplan.words import say
+from mdplan.words import Command, say
 
 _YAML: Final = (".yaml", ".yml")
 _PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
-_EXAMPLE: Final = "`mdplan help batch` shows one"
+_EXAMPLE: Final = say("{mdplan help batch} shows one")
 _START_OF_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
 _EMPTY: Final = say("send a batch ({}), or name a saved plan ({mdplan review --list})", _EXAMPLE)
 
@@ -106,10 +106,15 @@ def _no_batch(name: str, where: str) -> BadInput:
     """`name` has text, but that is not a batch: a page that somebody wants to edit, perhaps."""
     is_page = name.lower().endswith(_PAGES)
     what = f"{where} is a document, not a batch of edits" if is_page else f"{where} is not a batch of edits"
-    page = escaped(name) if is_page else "FILE"
+    page = name if is_page else "FILE"
     return BadInput(
         what,
-        f"to edit it: `mdplan edit OP {page}` or `mdplan replace OLD NEW {page}`; for a batch, {_EXAMPLE}",
+        say(
+            "to edit it: {} or {}; for a batch, {}",
+            Command("edit", "OP", page),
+            Command("replace", "OLD", "NEW", page),
+            _EXAMPLE,
+        ),
     )
 
 
@@ -128,9 +133,9 @@ def _unreadable(name: str, where: str, error: Exception) -> BadInput:
         )
         return BadInput(f"there is no file {where}", hint)
     if isinstance(error, IsADirectoryError):
-        return BadInput(f"{where} is a folder", f"name a JSON or YAML file; {_EXAMPLE}")
+        return BadInput(f"{where} is a folder", say("name a JSON or YAML file; {}", _EXAMPLE))
     reason = getattr(error, "strerror", None) or "there is none"
-    return BadInput(f"{where} cannot be read: {reason}", f"name a JSON or YAML file; {_EXAMPLE}")
+    return BadInput(f"{where} cannot be read: {reason}", say("name a JSON or YAML file; {}", _EXAMPLE))
 
 
 def _similar(name: str) -> str | None:
@@ -148,14 +153,16 @@ def _similar(name: str) -> str | None:
 
 # --- The argument BATCH and the options that override fields of it
 
-_HELP: Final = "`mdplan help batch` shows one; one edit needs none: `mdplan edit --help`"
+_HELP: Final = say("{}; one edit needs none: {mdplan edit --help}", _EXAMPLE)
 
 
 def _not_a_keyboard(context: click.Context, parameter: click.Parameter, value: str) -> str:
     """Nobody types a batch: without an argument, and with nothing piped in, the argument was forgotten."""
     is_default = context.get_parameter_source(str(parameter.name)) is ParameterSource.DEFAULT
     if is_default and stdin_is_unused():
-        raise Misuse(f"the {parameter.name} is missing", f"name its file, or pipe it in: {_HELP}", context)
+        raise Misuse(
+            f"the {parameter.name} is missing", say("name its file, or pipe it in: {}", _HELP), context
+        )
     return value
 
 
@@ -235,7 +242,7 @@ def json_problem(text: str, where: str, error: Exception) -> BadInput:
     mistake = next(filter(None, (look(text, error) for look in _FINDERS)), None)
     if mistake is None:
         reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
-        mistake = _Mistake(error.pos, reason, "fix the JSON syntax; `mdplan help batch` shows a batch")
+        mistake = _Mistake(error.pos, reason, say("fix the JSON syntax; {mdplan help batch} shows a batch"))
     place = Position(
         text.count("\n", 0, mistake.offset) + 1, mistake.offset - text.rfind("\n", 0, mistake.offset)
     )

@@ -274,7 +274,7 @@ def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
         raise Refused(
             Diagnostic.invalid(
                 "no plan is pending here",
-                say("make one with {step plan}, or edit at once: `mdplan edit --help`"),
+                say("make one with {step plan}, or edit at once: {mdplan edit --help}"),
             )
         )
     if len(pending) == 1:

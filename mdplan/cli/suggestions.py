@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from mdplan.cli.terminal import Style, shown
+from mdplan.words import Command, ShellWords, say
 
 # Never suggested for a typo: they take a protection away, or write without a question.
 _DANGEROUS: Final = frozenset(
@@ -49,7 +50,7 @@ def command_hint(name: str, commands: Iterable[str]) -> str:
     operation = name.replace("-", "_")
     lower = name.lower()
     if operation in OPERATIONS:
-        return f"it is an operation: `mdplan edit {operation} FILE`"
+        return say("it is an operation: {}", Command("edit", operation, "FILE"))
     if lower in words["about-commands"]:
         return str(words["about-commands"][lower])
     known = tuple(commands)
@@ -59,7 +60,7 @@ def command_hint(name: str, commands: Iterable[str]) -> str:
         meant = tuple(f"edit {op}" for op in get_close_matches(operation, OPERATIONS, n=1, cutoff=0.75))
     if meant:
         return f"did you mean {either(f'mdplan {each}' for each in meant)}?"
-    return "`mdplan help` lists the commands"
+    return say("{mdplan help} lists the commands")
 
 
 def option_hint(option: str, context: click.Context, typed: Iterable[str]) -> str:
@@ -125,7 +126,8 @@ def misuse_text(problem: click.ClickException, words: Sequence[str], style: Styl
     message, hint = _in_words(problem, context, words)
     lines = [f"{style.bold('error', 'red')}: {shown(message)}"]
     if hint:
-        lines.append(f"  {style.paint('hint:', 'cyan')} {shown(hint)}")
+        roots = context.params.get("roots", ()) if context is not None else ()
+        lines.append(f"  {style.paint('hint:', 'cyan')} {shown(ShellWords(roots).text(hint))}")
     if context is not None:
         lines += _usage_lines(problem, context, style)
     return "\n".join(lines)
@@ -176,7 +178,9 @@ def _extra(message: str, context: click.Context) -> tuple[str, str]:
     command = context.info_name
     if command in _TAKE_A_BATCH and words[-1].endswith(_DOCUMENTS):
         # Most often a glob that the shell expanded.
-        return what, "to edit documents: `mdplan replace OLD NEW FILE...`; `mdplan help batch` shows a batch"
+        return what, say(
+            "to edit documents: {mdplan replace OLD NEW FILE...}; {mdplan help batch} shows a batch"
+        )
     if option:
         return what, f"did you mean `{option} {shlex.quote(text)}`?"
     if "--root" in flags and os.path.isdir(text):  # noqa: PTH112 (the same)

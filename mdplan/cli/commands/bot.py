@@ -18,7 +18,7 @@ from mdplan.cli.usage import Group, group
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.text.visible import counted
 from mdplan.values import replace
-from mdplan.words import ShellWords
+from mdplan.words import Command, ShellWords, say
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import BotReport, Proposal, RunOptions
@@ -117,7 +117,10 @@ class _BotGroup(Group):
             manifest = name if is_file else "MANIFEST"
             raise Misuse(
                 what,
-                f"write `mdplan bot plan {manifest}`; the verbs are plan, check, apply, pr and merge",
+                say(
+                    "write {}; the verbs are plan, check, apply, pr and merge",
+                    Command("bot", "plan", manifest),
+                ),
                 ctx,
             )
         return super().resolve_command(ctx, args)

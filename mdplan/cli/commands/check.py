@@ -16,6 +16,7 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.reports.history import CheckReport
 from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted
+from mdplan.words import Command, say
 
 # Commands with wrong arguments do not load the parser.
 if TYPE_CHECKING:
@@ -55,8 +56,10 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
         return session.refuse(
             Diagnostic.invalid(
                 "check compares two versions, and only one is given",
-                f"compare with a commit: `{session.command_line('check', '--since', 'HEAD', *paths)}`; "
-                "or with another file: `mdplan check OLD NEW`",
+                say(
+                    "compare with a commit: {}; or with another file: {mdplan check OLD NEW}",
+                    Command("check", "--since", "HEAD", *paths),
+                ),
             )
         )
     report = _compared(paths[0], paths[1]) if since is None else _since(session, since, paths)

@@ -17,7 +17,7 @@ from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import Group, group, wants_all
 from mdplan.diagnostics import Exit
 from mdplan.requests.verbs import Verb
-from mdplan.words import commands_for_tools
+from mdplan.words import Command, commands_for_tools, say
 
 
 class OperationGroup(Group):
@@ -120,10 +120,12 @@ def _unknown(name: str, operations: list[str]) -> tuple[str, str]:
 
     meant = meant_operations(name, operations)
     if Path(name).exists():
-        return "the operation comes first", f"write `mdplan edit OP {name}`; `mdplan edit --help` lists them"
+        return "the operation comes first", say(
+            "write {}; {mdplan edit --help} lists them", Command("edit", "OP", name)
+        )
     if meant:
         return f"there is no operation `{name}`", f"did you mean {either(meant)}?"
-    return f"there is no operation `{name}`", "`mdplan edit --help` lists the operations"
+    return f"there is no operation `{name}`", say("{mdplan edit --help} lists the operations")
 
 
 def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, ...], folder: str) -> None:

@@ -16,7 +16,7 @@ from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.text.visible import counted, nearest_names
-from mdplan.words import commands_for_tools
+from mdplan.words import commands_for_tools, say
 
 if TYPE_CHECKING:
     from mdplan.requests.schemas import FieldReference
@@ -59,7 +59,7 @@ def _meant(topic: str, known: list[str]) -> str:
     from mdplan.requests.spellings import meant_operations
 
     meant = meant_operations(topic, known) or nearest_names(topic, known)
-    return f"did you mean {either(meant)}?" if meant else "`mdplan help` lists them all"
+    return f"did you mean {either(meant)}?" if meant else say("{mdplan help} lists them all")
 
 
 def _operation_list() -> str:

@@ -1,7 +1,6 @@
 """`mdplan plan`, `validate`, `apply`, `discard` and `undo`."""
 
 import os
-import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,6 +20,7 @@ from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted
 from mdplan.values import replace
+from mdplan.words import Command, say
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -278,7 +278,7 @@ def undo(
     if transaction is not None and os.path.lexists(transaction):
         problem = f"undo takes the ID of a transaction, and `{transaction}` is a file"
         raise Misuse(
-            problem, f"`mdplan history {shlex.quote(transaction)}` lists the IDs of those that changed it"
+            problem, say("{} lists the IDs of those that changed it", Command("history", transaction))
         )
     transaction = None if transaction in _LAST else transaction
     past = engine.undoing.find(transaction, engine.caller.actor())

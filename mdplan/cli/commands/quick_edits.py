@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from itertools import takewhile
@@ -22,6 +21,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.storage.filesystem import granted
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import DocumentFormat, may_contain
+from mdplan.words import Command, Text, say
 
 if TYPE_CHECKING:
     from mdplan.markdown.lists import ListItem
@@ -53,8 +53,8 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
         )
     dotted = next((pair for pair in pairs if pair.startswith(".")), None)
     if dotted is not None:
-        call = session.command_line("set", *names, *(pair.lstrip(".") for pair in pairs))
-        raise Misuse(f"`{dotted}` begins with a dot, and keys do not", f"write `{call}`")
+        meant = Command("set", *names, *(pair.lstrip(".") for pair in pairs))
+        raise Misuse(f"`{dotted}` begins with a dot, and keys do not", say("write {}", meant))
     kinds = {_edits_for(session, file) for file in files}
     if len(kinds) > 1:
         raise Misuse("INI files, data files and front matter are edited in separate commands")
@@ -145,9 +145,7 @@ def append(
         # Nothing in a pipe, or a closed one, is not text, and "" is an empty one.
         content = read_content(text) if text is not None else read_content("-") or None
     if content is None:
-        raise Misuse(
-            "there is no text to append", f"write `mdplan append {file} {shlex.quote(section)} TEXT`"
-        )
+        raise Misuse("there is no text to append", say("write {}", Command("append", file, section, "TEXT")))
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
     return proposal.propose_short(
         session, {name: [edit] for name in session.files([file, *more])}, choice, section
@@ -231,8 +229,7 @@ def _check_order(command: str, file: str, words: tuple[str, ...], folder: str) -
     named = [word for word in words if word and Path(folder, word).is_file()]
     if len(named) == 1 and not Path(folder, file).exists():
         others = [word for word in words if word != named[0]]
-        call = shlex.join(["mdplan", command, named[0], file, *others])
-        raise Misuse("the file comes first", f"write `{call}`")
+        raise Misuse("the file comes first", Text("write ", Command(command, named[0], file, *others)))
 
 
 def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
@@ -241,18 +238,17 @@ def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
     sed = _SED.fullmatch(words[0])
     if sed is not None and len(words) <= 2:
         file = words[1] if len(words) == 2 else "FILE"
-        call = shlex.join(["mdplan", "replace", sed["old"], sed["new"], file])
-        raise Misuse("the text and its replacement are two arguments", f"write `{call}`")
+        meant = Command("replace", sed["old"], sed["new"], file)
+        raise Misuse("the text and its replacement are two arguments", say("write {}", meant))
     if len(words) > 2 and is_file[0] and not any(is_file[1:]) and not set("*?[") & set(words[-1]):
-        call = shlex.join(["mdplan", "replace", *words[1:], words[0]])
-        raise Misuse("the files come last", f"write `{call}`")
+        raise Misuse("the files come last", say("write {}", Command("replace", *words[1:], words[0])))
     if len(words) < 3:
         missing = (
             "the new text is" if is_file[-1] else "the files are" if len(words) == 2 else "NEW and FILE are"
         )
-        example = ["mdplan", "replace", words[0], "NEW" if is_file[-1] or len(words) < 2 else words[1]]
-        call = shlex.join([*example, words[-1] if is_file[-1] else "FILE"])
-        raise Misuse(f"{missing} missing", f"write `{call}`; '' as the new text deletes")
+        new = "NEW" if is_file[-1] or len(words) < 2 else words[1]
+        meant = Command("replace", words[0], new, words[-1] if is_file[-1] else "FILE")
+        raise Misuse(f"{missing} missing", say("write {}; '' as the new text deletes", meant))
     return words
 
 
@@ -326,10 +322,12 @@ def _set_hint(names: list[str]) -> str:
     key, colon, value = (names[1] if len(names) > 1 else "").partition(":")
     if colon:
         value = value or " ".join(names[2:])
-        return f"write `mdplan set {file} {shlex.quote(f'{key}={value.strip()}')}`"
-    if len(names) == 3:
-        return f"write `mdplan set {file} {shlex.quote(f'{names[1]}={names[2]}')}`"
-    return f"write `mdplan set {file} {f'{names[1]}=VALUE' if len(names) == 2 else 'draft=false'}`"
+        pair = f"{key}={value.strip()}"
+    elif len(names) == 3:
+        pair = f"{names[1]}={names[2]}"
+    else:
+        pair = f"{names[1]}=VALUE" if len(names) == 2 else "draft=false"
+    return say("write {}", Command("set", file, pair))
 
 
 def _outline(session: Session, file: str) -> "Outline | None":

@@ -14,6 +14,7 @@ from mdplan.cli.terminal import agrees, ask, has_terminal, open_in_browser, show
 from mdplan.diagnostics import Diagnostic, Exit, Problems, Refused
 from mdplan.reports.base import to_wire
 from mdplan.storage.filesystem import granted
+from mdplan.words import say
 
 if TYPE_CHECKING:
     from mdplan.cli.review import ReviewEnd, TerminalDialog
@@ -69,7 +70,7 @@ def review(
         return _review_on_page(session, plan, **page)
     _refuse_page_options("--terminal")
     if not has_terminal():
-        raise Misuse("--terminal needs a terminal", "`mdplan show` prints a plan anywhere")
+        raise Misuse("--terminal needs a terminal", say("{mdplan show} prints a plan anywhere"))
     reviewing = ReviewService(session.open_engine(require_approval=True))
     plan_id = plan or _chosen(session, reviewing, limit)
     return (
@@ -247,5 +248,5 @@ def _dialog(session: Session) -> "TerminalDialog":
 
 
 _APPLIED = Diagnostic.invalid(
-    "the plan is applied: there is nothing to decide", "`mdplan undo` takes it back"
+    "the plan is applied: there is nothing to decide", say("{mdplan undo} takes it back")
 )

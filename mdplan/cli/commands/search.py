@@ -1,7 +1,6 @@
 """`mdplan search`: where a text occurs, by section."""
 
 import os
-import shlex
 from typing import Final
 
 import click
@@ -13,6 +12,7 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import value_has_surrogate
 from mdplan.requests.search import SearchRequest
 from mdplan.text.visible import escaped
+from mdplan.words import Command, say
 
 _NO_TEXT: Final = Diagnostic.invalid(
     "`pattern` is no text", "give at least one character, in the encoding of the terminal"
@@ -35,8 +35,8 @@ def search(session: Session, *, pattern: str, file: str, is_long: bool, **option
         return session.refuse(_NO_TEXT)
     request = SearchRequest(pattern=pattern, file=session.named(file), **given_fields(options))
     if not os.path.lexists(session.named(file)) and os.path.lexists(session.named(pattern)):
-        call = shlex.join(["mdplan", "search", file, pattern])
-        raise Misuse(f"there is no file `{file}`", f"the text comes first: `{call}`")
+        meant = Command("search", file, pattern)
+        raise Misuse(f"there is no file `{file}`", say("the text comes first: {}", meant))
     with session.console.progress("searching") as show:
         report = session.words().tell_all(search_files(session.open_files(), request, show))
     if report.ok:
