@@ -1,4 +1,4 @@
-"""Finding sections by heading path, section ID or anchor."""
+"""Find sections by heading path, section ID or anchor."""
 
 import re
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ _MOST_CANDIDATES: Final = 10
 
 
 def find_by_path(outline: Outline, path: Sequence[str], occurrence: int | None = None) -> Section:
-    """Find the section whose full path ends in `path`, element by element.
+    """Return the section whose full path ends in `path`.
 
-    Tiers, the first that matches wins: exact full path, exact suffix, canonical full path, canonical
-    suffix; where exact suffix and canonical full path name different sections, all are candidates. An
-    element may carry its level (``## Install``). The empty path is the preamble. `occurrence` (1-based)
-    picks one of several. Nested headings are examined only when no top-level one matches.
+    Tiers, the first with a match wins: exact full path, exact suffix, canonical full path, canonical suffix.
+    If exact suffix and canonical full path match different sections, all are candidates. An element may
+    include its level (``## Install``). The empty path is the preamble. `occurrence` (1-based) selects one of
+    several matches. Headings in containers count only if no top-level heading matches.
 
-    Errors: INVALID_HEADING_PATH, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    Raise INVALID_HEADING_PATH, SECTION_NOT_FOUND or AMBIGUOUS_HEADING.
     """
     _check(path)
     if not path:
@@ -41,9 +41,9 @@ def find_by_path(outline: Outline, path: Sequence[str], occurrence: int | None =
 
 
 def find_by_id(outline: Outline, reference: str) -> Section:
-    """Find the section whose ID starts with `reference` (8 hex digits or more, ``sha256-`` optional).
+    """Return the section whose ID starts with `reference`: 8 or more hex digits, ``sha256-`` optional.
 
-    Errors: INVALID_ARGUMENT, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    Raise INVALID_ARGUMENT, SECTION_NOT_FOUND or AMBIGUOUS_HEADING.
     """
     digits = section_id_digits(reference)
     if digits is None:
@@ -65,11 +65,11 @@ def find_by_id(outline: Outline, reference: str) -> Section:
 
 
 def find_by_anchor(outline: Outline, anchor: str) -> Section:
-    """Find the section whose heading has `anchor`: its own, one of lines above it, or GitHub's.
+    """Return the section whose heading has `anchor`, explicit or generated as on GitHub.
 
-    A leading ``#`` is ignored, and so is whether characters are composed.
+    A leading ``#`` is ignored; Unicode is compared in NFC.
 
-    Errors: ANCHOR_NOT_FOUND.
+    Raise ANCHOR_NOT_FOUND.
     """
     name = anchor.removeprefix("#")
     section = outline.with_anchor(name)
@@ -85,7 +85,7 @@ def find_by_anchor(outline: Outline, anchor: str) -> Section:
 
 
 def candidate(section: Section) -> Candidate:
-    """Return `section` as one of several that an address could mean."""
+    """Return `section` as a candidate for an ambiguous address."""
     return Candidate(
         section_id=section.section_id,
         heading_path=section.path,
@@ -95,9 +95,9 @@ def candidate(section: Section) -> Candidate:
 
 
 class _Reading(Struct):
-    """One way to read an element of a heading path: rendered text, and a level where one was given.
+    """An interpretation of a heading path element: rendered text and optional level.
 
-    With `only_exactly` the canonical form is none of its readings.
+    `only_exactly` excludes canonical matches.
     """
 
     level: int | None
@@ -114,7 +114,7 @@ class _Reading(Struct):
 
 
 def _readings(element: str) -> tuple[_Reading, ...]:
-    """Return `element` as it is, as the Markdown of a heading, and both again after a level."""
+    """Interpret `element` as plain text and as Markdown, each with and without its level."""
     readings: list[_Reading] = []
     qualified = re.match(_QUALIFIED, element.strip())
     forms: list[tuple[int | None, str]] = [(None, " ".join(element.split()))]
@@ -122,14 +122,14 @@ def _readings(element: str) -> tuple[_Reading, ...]:
         forms.append((len(qualified[1]), " ".join(qualified[2].split())))
     for level, text in forms:
         exact_texts = dict.fromkeys((text, heading_title(text), heading_title(without_attributes(text))))
-        # A level that was given is no mere punctuation of the text.
+        # The level is part of the path, so do not drop it as punctuation.
         only_exactly = qualified is not None and level is None
         readings += (_Reading(level, exact, canonical_heading(exact), only_exactly) for exact in exact_texts)
     return tuple(readings)
 
 
 def _named(outline: Outline, path: tuple[str, ...]) -> tuple[Section, ...]:
-    """Return all sections that `path` names, in document order."""
+    """Return the sections that `path` names, in document order."""
     readings = [_readings(element) for element in path]
     leaves = {reading.canonical: None for reading in readings[-1]}
     above = {reading.canonical: None for reading in readings[-2]} if len(path) > 1 else (None,)
@@ -202,8 +202,8 @@ def _ambiguous(sections: Sequence[Section], address: str, hint: str) -> Diagnost
 
 
 def _check(path: Sequence[str]) -> None:
-    """Refuse what cannot be a heading path. Errors: INVALID_HEADING_PATH."""
-    # A nested heading can be one more.
+    """Raise INVALID_HEADING_PATH if `path` is malformed."""
+    # A heading in a container may add one level.
     if len(path) > MAX_LEVEL + 1:
         problem = f"it has {len(path)} elements, and headings go {MAX_LEVEL} levels deep"
     elif any("\n" in element or "\r" in element for element in path):
@@ -244,7 +244,7 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
 
 
 def _as_several(outline: Outline, path: Sequence[str]) -> Section | None:
-    """Return the section whose headings the only element of `path` holds all, as in ``Guide > Install``."""
+    """Return the section for a single element that joins several headings, as in ``Guide > Install``."""
     if len(path) != 1:
         return None
     for separator in _SEPARATORS:
@@ -257,14 +257,14 @@ def _as_several(outline: Outline, path: Sequence[str]) -> Section | None:
 
 
 def _place(section: Section, path: Sequence[str]) -> str:
-    """Return where `section` is, with its level where `path` asks for levels."""
+    """Return the line of `section`, and its level if `path` uses levels."""
     line = f"line {section.first_line}"
     asks = any(re.match(_QUALIFIED, element.strip()) for element in path)
     return f"{line}, level {section.level}" if asks else line
 
 
 def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
-    """Return the sections of the canonical heading `name`, those with outer headings like `path` first."""
+    """Return the sections with the canonical heading `name`, sorted by similarity to `path`."""
     from difflib import SequenceMatcher
 
     outer = SequenceMatcher(b=" ".join(canonical_heading(element) for element in path[:-1]))

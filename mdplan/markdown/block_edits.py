@@ -1,7 +1,7 @@
-"""Edits of whole blocks, at every depth: which block a text names, and what changes when blocks come or go.
+"""Find blocks by their text; insert, replace, move and delete them at any depth.
 
-At the root the planner sets blank lines. In a quote or list item they are set here: a tight list stays tight
-where its blocks can be next to each other. No edit changes another block: its result is parsed to prove it.
+At the root the planner sets blank lines; in containers this module does, and keeps tight lists tight if it
+can. The result is parsed again to prove that no other block changed.
 """
 
 from bisect import bisect_left
@@ -40,7 +40,7 @@ KINDS: Final[Mapping[str, frozenset[BlockKind]]] = {
 }
 Side = Literal["before", "after"]
 
-# Parts of others, and what operations on sections and definitions edit.
+# Parts of other blocks, and blocks that have their own operations.
 _UNNAMED: Final = frozenset(
     {BlockKind.HEADING, BlockKind.LIST_ITEM, BlockKind.DEFINITION, BlockKind.FOOTNOTE}
 )
@@ -50,9 +50,10 @@ _MARKS_BEFORE_TEXT: Final = lazy_pattern(r"(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]
 
 
 class PlacedBlock(Struct, eq=False, dict=True):
-    """A block, what is `around` it, and the last block of its own text, `end`, by its index among `all`.
+    """A block in its container.
 
-    `parent` is the quote, list, item or footnote that it is in.
+    `index` is its position in `all` blocks, `around` holds the container prefixes, `parent` is the innermost
+    list, item, quote or footnote.
     """
 
     outline: Outline
@@ -63,12 +64,12 @@ class PlacedBlock(Struct, eq=False, dict=True):
 
     @property
     def block(self) -> Block:
-        """The block itself."""
+        """The block."""
         return self.all[self.index]
 
     @property
     def end(self) -> int:
-        """The index after the last block in it."""
+        """The index after its last descendant."""
         end = self.index + 1
         while end < len(self.all) and self.all[end].depth > self.block.depth:
             end += 1
@@ -76,7 +77,7 @@ class PlacedBlock(Struct, eq=False, dict=True):
 
     @cached_property
     def text(self) -> str:
-        """Its source on one line, without the marks of what is around it."""
+        """Its source on one line, without container prefixes."""
         block, outline = self.block, self.outline
         if block.kind is BlockKind.PARAGRAPH:
             return one_line(block.content)
@@ -91,7 +92,7 @@ class PlacedBlock(Struct, eq=False, dict=True):
 
     @cached_property
     def lines(self) -> range:
-        """Its lines without blank ones at their end, and without marks of what is around it."""
+        """Its lines without trailing blank lines and enclosure tags."""
         block, outline = self.block, self.outline
         last, lines = block.last_line, outline.source.lines
         if block.kind is BlockKind.LIST:
@@ -105,7 +106,7 @@ class PlacedBlock(Struct, eq=False, dict=True):
 
     @property
     def siblings(self) -> tuple["Block | None", "Block | None"]:
-        """The blocks before and after it in what is around both."""
+        """The previous and next block in the same container."""
         depth = self.block.depth
         before: Block | None = None
         for other in reversed(self.all[: self.index]):
@@ -115,13 +116,13 @@ class PlacedBlock(Struct, eq=False, dict=True):
         return before, self.next_after(self.end)
 
     def next_after(self, end: int) -> "Block | None":
-        """Return the block at the index `end` if it is in what is around this one."""
+        """Return the block at index `end` if it is in the same container."""
         after = self.all[end] if end < len(self.all) else None
         return after if after is not None and after.depth == self.block.depth else None
 
 
 def one_line(text: str) -> str:
-    """Return `text` with white space collapsed, without the marks of quotes that begin its further lines."""
+    """Return `text` on one line: whitespace collapsed, quote prefixes removed."""
     first, *more = text.split("\n", 1)
     return " ".join(" ".join([first, *(_MARKS.sub("", rest) for rest in more)]).split())
 
@@ -144,7 +145,7 @@ def _placed_blocks(outline: Outline) -> tuple[PlacedBlock, ...]:
 
 
 def placed_leaf(outline: Outline, offset: int) -> PlacedBlock | None:
-    """Return the block without others in it that has the character at `offset`."""
+    """Return the leaf block that contains the character at `offset`."""
     leaf = outline.tree.leaf_at(offset)
     return next((each for each in placed_blocks(outline) if each.block is leaf), None)
 
@@ -152,11 +153,11 @@ def placed_leaf(outline: Outline, offset: int) -> PlacedBlock | None:
 def blocks_with_text(
     outline: Outline, area: Span, text: str, kind: KindName | None
 ) -> tuple[PlacedBlock, ...]:
-    """Return the blocks in `area` that `text` names: one, or none, or several that it could mean.
+    """Return the blocks in `area` that match `text`; several if it is ambiguous.
 
-    Those that begin with the text come before others that contain it, and the text as it is written before
-    the one that a reader sees. Of nested blocks the innermost is meant, or the innermost of the `kind`; a
-    text that begins with its marker names a list or quote. `^id` names the block that has this ID.
+    A match at the start precedes one further on, and source text precedes rendered text. The innermost block
+    wins, or the innermost of `kind`. A text with a list or quote marker matches that container; `^id` matches
+    the block with this ID.
     """
     placed = placed_blocks(outline)
     first, stop = (
@@ -183,7 +184,7 @@ def blocks_with_text(
 
 
 def _of_kind(found: Iterable[PlacedBlock], kind: KindName | None) -> tuple[PlacedBlock, ...]:
-    """Return the innermost blocks of the `kind` around each of `found`, each once."""
+    """Return the innermost ancestors of `kind`, deduplicated."""
     around: dict[int, PlacedBlock] = {}
     for each in found:
         placed: PlacedBlock | None = each
@@ -195,7 +196,7 @@ def _of_kind(found: Iterable[PlacedBlock], kind: KindName | None) -> tuple[Place
 
 
 def _with_id(outline: Outline, blocks: Sequence[PlacedBlock], block_id: str) -> Iterator[PlacedBlock]:
-    """Yield the blocks with that ID at their end, or on a separate line below (Obsidian)."""
+    """Yield the blocks with this Obsidian ID, inline or on a separate line below."""
     for placed in blocks:
         block = placed.block
         if block.kind not in INLINE_KINDS or not _has_id(outline, block, block_id):
@@ -204,7 +205,7 @@ def _with_id(outline: Outline, blocks: Sequence[PlacedBlock], block_id: str) -> 
         if is_id_alone(block) and before is not None:
             yield from (other for other in blocks if other.block is before)
         elif block.last_line in outline.enclosures.attribute_lines and block.depth:
-            # Below a list it is that of the list, and to Markdown a line of its last item.
+            # An ID below a list names the list, though Markdown reads it as part of the last item.
             root = outline.tree.root_at(block.span.start)
             yield from (other for other in blocks if other.block is root)
         else:
@@ -217,7 +218,7 @@ def _has_id(outline: Outline, block: Block, block_id: str) -> bool:
 
 
 def is_id_alone(block: Block | None) -> bool:
-    """Return True if `block` is only the ID of the block before it."""
+    """Return True if `block` holds only the ID of the previous block."""
     is_text = block is not None and block.kind is BlockKind.PARAGRAPH
     return is_text and block is not None and BLOCK_ID.fullmatch(block.content.strip()) is not None
 
@@ -226,7 +227,7 @@ def is_id_alone(block: Block | None) -> bool:
 
 
 class BlockChange(Struct, kw_only=True):
-    """What changes: whole lines that the planner deletes, `edits`, and where it inserts blocks (`offset`)."""
+    """Whole lines to delete, other `edits`, and the `offset` at which the planner inserts `payload`."""
 
     deletions: tuple[Span, ...] = ()
     edits: tuple[TextEdit, ...] = ()
@@ -234,7 +235,7 @@ class BlockChange(Struct, kw_only=True):
     payload: Payload | None = None
 
     def text_edits(self, outline: Outline) -> tuple[TextEdit, ...]:
-        """Return all of it as the planner will make it."""
+        """Return the change as the edits that the planner will make."""
         made = [*self.edits, *(delete_blocks(outline, span) for span in self.deletions)]
         if self.offset is not None and self.payload is not None:
             made.append(place_blocks(outline, Span(self.offset, self.offset), [self.payload]).edit)
@@ -242,7 +243,7 @@ class BlockChange(Struct, kw_only=True):
 
 
 class _Exchange(Struct):
-    """The blocks from one index to another that go, and the shapes that come in their place."""
+    """A replacement in the block sequence: indexes `start` to `stop` become `shapes`."""
 
     start: int
     stop: int
@@ -250,15 +251,15 @@ class _Exchange(Struct):
 
 
 def arrival(index: int, payload: Payload, depth: int) -> _Exchange:
-    """Return what happens when `payload` comes before the block with this index, in containers so `depth`."""
+    """Return the insertion of `payload` before the block at `index`, at container depth `depth`."""
     return _Exchange(index, index, _shapes_of(payload, depth))
 
 
 class BlockEditor:
-    """The edits of one block, with the ID below it; or of all blocks up to a `last` one next to it."""
+    """Edits of a block and the ID below it, or of a run of siblings up to `last`."""
 
     def __init__(self, target: PlacedBlock, last: PlacedBlock | None = None) -> None:
-        """Look at the block `target`. Errors: OUTLINE_CHANGED for half of an enclosure."""
+        """Select `target`. Raise OUTLINE_CHANGED if it cuts an enclosure in half."""
         self.target = target
         self.outline = target.outline
         last = last or target
@@ -276,7 +277,7 @@ class BlockEditor:
             raise _not_apart(lines.line_at(self.span.start if crossing is None else crossing))
         before = self.outline.source.text[self.span.start : start]
         if target.around.block is not None and target.around.block.kind is BlockKind.FOOTNOTE:
-            # Further lines of a footnote are indented by four columns, wherever its text begins.
+            # Continuation lines of a footnote are indented by four columns, wherever its text starts.
             prefix = prefix[: len(prefix) - len(before) + len(before.rstrip())]
         self.prefix, self.start = prefix, start
         self.is_nested = target.block.depth > 0
@@ -284,12 +285,12 @@ class BlockEditor:
 
     @property
     def source(self) -> str:
-        """Its text as it would be outside of what is around it."""
+        """Its text without container prefixes."""
         return self._source(self.lines)
 
     @property
     def own_source(self) -> str:
-        """The same without the ID below."""
+        """Its text without container prefixes and the ID below."""
         return self._source(self.own_lines)
 
     def _source(self, whole: range) -> str:
@@ -297,25 +298,25 @@ class BlockEditor:
         first, *more = whole
         rows = (without_prefix(self.prefix, lines.content(line)) for line in more)
         head = self.outline.text_of(Span(self.start, lines.content_end(first)))
-        # At the root it keeps its indentation, which code needs.
+        # Keep the indentation at the root: code needs it.
         if self.is_nested:
             return "\n".join([head, *rows])
         return "\n".join(map(lines.content, whole))
 
     def place(self, side: Side) -> Span:
-        """Return the empty span where text next to it begins."""
+        """Return the empty span at which adjacent text is inserted."""
         at = self.span.end if side == "after" else self.start if self.shares_line else self.span.start
         return Span(at, at)
 
     def insert(self, side: Side, payload: Payload) -> BlockChange:
-        """Return the insertion of `payload` next to the block. Errors: OUTLINE_CHANGED."""
+        """Return the insertion of `payload` before or after the block. Raise OUTLINE_CHANGED."""
         at = self.target.index if side == "before" else self.end
         return self._first_safe(
             self.insertions(side, payload), [arrival(at, payload, self.target.block.depth)]
         )
 
     def insertions(self, side: Side, payload: Payload) -> Iterator[BlockChange]:
-        """Yield the ways to insert `payload`, the best first."""
+        """Yield the ways to insert `payload`, best first."""
         lines = self.outline.source.lines
         if not self.is_nested:
             offset = self.span.start if side == "before" else self.span.end
@@ -339,7 +340,7 @@ class BlockEditor:
                 yield self._rows_at(self.span.end, [*gap, *new, *tail])
 
     def replace(self, payload: Payload) -> BlockChange:
-        """Return the replacement of the block, without its ID, by `payload`. Errors: OUTLINE_CHANGED."""
+        """Return the replacement of the block by `payload`; its ID stays. Raise OUTLINE_CHANGED."""
         target, lines = self.target, self.outline.source.lines
         span = lines.span(self.own_lines.start, self.own_lines.stop - 1)
         has_tag = any(map(self.outline.enclosures.has_mark_at, target.lines))
@@ -373,7 +374,7 @@ class BlockEditor:
             yield BlockChange(edits=(TextEdit(Span(start, end), text),) if text or end > start else ())
 
     def delete(self) -> tuple[BlockChange, Span]:
-        """Return the deletion, and all of what goes. Errors: OUTLINE_CHANGED; those of `remove_item`."""
+        """Return the deletion and the span that it removes. Raise OUTLINE_CHANGED, or as `remove_item`."""
         emptied = self._emptied()
         if isinstance(emptied, ItemRemoval):
             return BlockChange(deletions=emptied.deletions, edits=emptied.edits), emptied.claimed
@@ -382,7 +383,7 @@ class BlockEditor:
         return self._first_safe(self.deletions(), [self.going]), self.span
 
     def move(self, insertions: Iterable[BlockChange], come: _Exchange) -> BlockChange:
-        """Return the deletion with the first of the `insertions` that fits. Errors: OUTLINE_CHANGED."""
+        """Return the deletion joined with the first valid insertion. Raise OUTLINE_CHANGED."""
         parent = self.target.parent
         if self.is_alone and parent is not None:
             raise Code.OUTLINE_CHANGED.refused(
@@ -398,17 +399,17 @@ class BlockEditor:
 
     @property
     def is_alone(self) -> bool:
-        """Whether nothing else is in what is around it."""
+        """True if it is the only block in its container."""
         before, after = self.target.siblings
         return self.is_nested and before is None and (after is None or after is self.label)
 
     @property
     def going(self) -> _Exchange:
-        """The departure of the block."""
+        """The removal of the block from the sequence."""
         return _Exchange(self.target.index, self.end)
 
     def _emptied(self) -> ItemRemoval | PlacedBlock | None:
-        """Return what has no other block: the list item, which is removed, or the quote or footnote."""
+        """Return the container that the deletion would leave empty; a list item as its removal."""
         parent = self.target.parent
         if parent is None or not self.is_alone:
             return None
@@ -423,7 +424,7 @@ class BlockEditor:
         return None if placed is None else remove_item(self.outline, placed)
 
     def deletions(self) -> Iterator[BlockChange]:
-        """Yield the ways to delete the block from what keeps others, the best first."""
+        """Yield the ways to delete the block from its container, best first."""
         if not self.is_nested:
             yield BlockChange(deletions=(self.span,))
             return
@@ -449,7 +450,7 @@ class BlockEditor:
 
     @property
     def _gaps(self) -> tuple[list[str], ...]:
-        """The rows that may be between blocks: in a tight list first none, then a blank one."""
+        """Blank lines to try between blocks: none first in a tight list, then one."""
         parent = self.target.parent
         placed = (
             self.outline.lists.item_of(parent.block)
@@ -460,7 +461,7 @@ class BlockEditor:
         return ([], [""]) if is_tight else ([""],)
 
     def _has_text(self, line: int) -> bool:
-        """Return True if `line`, next to the block, is of what is around it and not blank."""
+        """Return True if `line`, adjacent to the block, has text of the same container."""
         parent = self.target.parent
         is_inside = parent is not None and parent.block.first_line <= line <= parent.block.last_line
         return is_inside and not self.target.around.is_blank(self.outline.source.lines, line)
@@ -488,15 +489,15 @@ def _not_apart(line: int) -> Refused:
     )
 
 
-# --- The proof that no other block changes
+# --- Proof that no other block changes
 
 
 def first_safe(
     outline: Outline, line: int, changes: Iterable[BlockChange], exchanges: Sequence[_Exchange]
 ) -> BlockChange:
-    """Return the first of `changes` with which only the `exchanges` of blocks happen.
+    """Return the first of `changes` that makes only the given `exchanges` of blocks.
 
-    Errors: OUTLINE_CHANGED if there is none; `line` is where.
+    Raise OUTLINE_CHANGED at `line` if all of them change other blocks.
     """
     for change in changes:
         edits = EditList.of(change.text_edits(outline))
@@ -539,7 +540,7 @@ def _shapes_of(payload: Payload, depth: int) -> tuple[object, ...]:
 
 
 def _shapes(outline: Outline, blocks: Sequence[Block], depth: int = 0) -> list[object]:
-    """Return what Markdown makes of `blocks`: kinds, depths and texts, without the marks of containers."""
+    """Return kind, depth and text of each block, without container prefixes, for comparison."""
     return [
         (block.kind, block.depth + depth, block.level, block.markup[:1], _text(outline, block, following))
         for block, following in zip(blocks, [*blocks[1:], None], strict=False)

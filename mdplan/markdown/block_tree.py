@@ -1,4 +1,4 @@
-"""The block structure of a document."""
+"""The block tree of a document, parsed in parts on demand."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class BlockTree:
-    """All blocks in document order, containers before what they contain.
+    """All blocks in document order, parents before children.
 
-    The text is in parts: each begins with an ATX heading in no container, but for the first one. No block
-    reaches from one part into another (CommonMark 0.31.2, section 4.2), so each is parsed alone, once.
+    The text is split before each top-level ATX heading. No block crosses such a heading (CommonMark 0.31.2,
+    section 4.2), so each part is parsed on its own, and only when needed.
 
-    `headings` are those of every depth. `is_reference` says that markdown-it-py has parsed all blocks;
-    `nesting_limit` that it found content nested deeper than it goes, so that blocks may be missing.
+    `headings` are of any depth. `is_reference`: markdown-it-py parsed the text. `nesting_limit`: it hit its
+    nesting limit, so blocks may be missing.
     """
 
     def __init__(
         self, text: str, start: int = 0, lines_before: int = 0, headings: Sequence[Block] = ()
     ) -> None:
-        """Tree of `text` from the offset `start` on, after `lines_before` lines, where it has `headings`."""
+        """Create the tree of `text` from offset `start`, which follows `lines_before` lines."""
         self.text = text
         self.headings = tuple(headings)
         self.lines_before = lines_before
         self.is_reference = self.nesting_limit = False
-        # The heading that each part but the first begins with.
+        # The headings that start all parts except the first.
         self.part_headings = [
             heading for heading in headings if not heading.depth and heading.markup.startswith("#")
         ]
@@ -46,7 +46,7 @@ class BlockTree:
     def of_reference(
         cls, text: str, start: int, lines_before: int, blocks: Sequence[Block], *, nesting_limit: bool
     ) -> "BlockTree":
-        """Return the tree of all `blocks` of such a text, which markdown-it-py has parsed."""
+        """Create a tree from `blocks` that markdown-it-py has parsed."""
         tree = cls(text, start, lines_before, [block for block in blocks if block.kind is BlockKind.HEADING])
         tree.is_reference, tree.nesting_limit = True, nesting_limit
         tree._parts = {part: _Part(()) for part in range(len(tree.part_starts))}
@@ -55,16 +55,13 @@ class BlockTree:
         return tree
 
     def edited(self, text: str, headings: Sequence[Block], unchanged: int) -> "BlockTree":
-        """Return the tree of `text` with other `headings`; the first `unchanged` parts are the same."""
+        """Return the tree of `text` with other `headings`, keeping the first `unchanged` parts."""
         tree = BlockTree(text, self.part_starts[0], self.lines_before, headings)
         tree._parts = {number: part for number, part in self._parts.items() if number < unchanged}
         return tree
 
     def moved(self, edits: "EditList", text: str, start: int, lines_before: int) -> "BlockTree | None":
-        """Return the tree of `text` from `start` on, if `edits` change only what is before this one.
-
-        Blocks depend on no text before them, such as front matter, so that all are what they were.
-        """
+        """Return the shifted tree if `edits` change only text before it, such as front matter; else None."""
         old_start = self.part_starts[0]
         is_before = bool(edits.edits) and edits.edits[-1].span.end <= old_start
         if self.is_reference or not is_before or text[start:] != self.text[old_start:]:
@@ -76,16 +73,16 @@ class BlockTree:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """Every block."""
+        """All blocks."""
         return tuple(block for part in range(len(self.part_starts)) for block in self.blocks_of(part))
 
     @cached_property
     def roots(self) -> tuple[Block, ...]:
-        """Blocks in no container."""
+        """Top-level blocks."""
         return tuple(block for block in self.blocks if not block.depth)
 
     def of_kinds(self, *kinds: BlockKind) -> tuple[Block, ...]:
-        """Return the blocks of these kinds and of every depth, in document order."""
+        """Return the blocks of these kinds at any depth, in document order."""
         signs = [_SIGNS.get(kind, _ANY) for kind in kinds]
         return tuple(
             block
@@ -96,19 +93,19 @@ class BlockTree:
         )
 
     def containing(self, sign: re.Pattern[str]) -> Iterator[Block]:
-        """Yield every block with `sign` in its lines, and others near it: whole root blocks."""
+        """Yield all blocks of the parts that contain `sign`."""
         for part in range(len(self.part_starts)):
             if self._may_contain(part, sign):
                 yield from self.blocks_of(part)
 
     @cached_property
     def fences(self) -> tuple[Block, ...]:
-        """Fenced code blocks of every depth, in document order: the index of each is what callers count."""
+        """Fenced code blocks of any depth, in document order: the order in which callers count them."""
         return self.of_kinds(BlockKind.FENCE)
 
     @cached_property
     def definitions(self) -> tuple[Block, ...]:
-        """Link reference definitions of every depth, in document order."""
+        """Link reference definitions of any depth, in document order."""
         return self.of_kinds(BlockKind.DEFINITION)
 
     def fences_in(self, span: Span) -> tuple[Block, ...]:
@@ -118,9 +115,9 @@ class BlockTree:
 
     @property
     def content_end(self) -> int:
-        """Start of the trailing run of definitions, with their comments, or the end of the text."""
+        """The start of the trailing definitions and their comments, or the end of the text."""
         end = len(self.text)
-        # A heading begins the last part: without a label in it no definition is at the end.
+        # The last part starts with a heading, so a trailing definition must be in it.
         if "]:" not in self.text[self.part_starts[-1] :]:
             return end
         below: Block | None = None
@@ -141,11 +138,11 @@ class BlockTree:
 
     @property
     def last_root(self) -> Block | None:
-        """The last root block."""
+        """The last top-level block."""
         return next(self.roots_backwards(), None)
 
     def roots_backwards(self, end: int | None = None) -> Iterator[Block]:
-        """Yield the root blocks that end at the offset `end` or before it, or all; the last one first."""
+        """Yield the top-level blocks that end at or before `end`, last first."""
         last = len(self.part_starts) if end is None else bisect_left(self.part_starts, end)
         for part in reversed(range(last)):
             for root in reversed(self._part(part).roots):
@@ -153,12 +150,12 @@ class BlockTree:
                     yield root
 
     def leaf_at(self, offset: int) -> Block | None:
-        """Return the block without blocks in it whose lines contain the code point at `offset`."""
+        """Return the leaf block whose lines contain `offset`."""
         leaf = self._last_leaf(offset)
         return leaf if leaf is not None and offset < leaf.span.end else None
 
     def container_at(self, offset: int) -> Block | None:
-        """Return the innermost quote or list item around the leaf that has the code point at `offset`."""
+        """Return the innermost quote or list item around the leaf at `offset`."""
         leaf = self._last_leaf(offset)
         if leaf is None:
             return None
@@ -166,45 +163,45 @@ class BlockTree:
         return next((block for block in before if block.depth < leaf.depth), None)
 
     def root_at(self, offset: int) -> Block | None:
-        """Return the root block that contains the code point at `offset`."""
+        """Return the top-level block that contains `offset`."""
         part = self.part_at(offset)
         root = None if part < 0 else _last(self._part(part).roots, offset)
         return root if root is not None and offset < root.span.end else None
 
     def leaves_in(self, span: Span) -> Iterator[Block]:
-        """Yield leaf blocks that share a code point with `span`, or contain it if it is empty, in order."""
+        """Yield the leaf blocks that overlap `span`, or contain it if it is empty, in order."""
         for part in self.parts_in(span):
             yield from self._part(part).leaves_in(span)
 
     def tables_in(self, span: Span) -> Iterator[Block]:
-        """Return the tables of every depth that start in `span`."""
+        """Return the tables of any depth that start in `span`."""
         inside = self.inside(span, _SIGNS[BlockKind.TABLE])
         return (block for block in inside if block.kind is BlockKind.TABLE)
 
     def inside(self, span: Span, sign: re.Pattern[str] | None = None) -> Iterator[Block]:
-        """Yield the blocks that start in `span`; with a `sign` at least those that have it in their lines."""
+        """Yield the blocks that start in `span`, skipping parts without `sign`."""
         for part in range(max(self.part_at(span.start), 0), bisect_left(self.part_starts, span.end)):
             if sign is None or self._may_contain(part, sign):
                 yield from self._part(part).inside(span)
 
     def part_at(self, offset: int) -> int:
-        """Return the index of the part that contains `offset`; -1 before the first one."""
+        """Return the index of the part that contains `offset`, or -1 before the first part."""
         return bisect_right(self.part_starts, offset) - 1
 
     def parts_in(self, span: Span) -> range:
-        """Return the indexes of the parts that contain something of `span`, or touch it."""
+        """Return the indexes of the parts that overlap or touch `span`."""
         return range(max(self.part_at(span.start), 0), bisect_left(self.part_starts, span.end + 1))
 
     def part_end(self, part: int) -> int:
-        """Return where the part with this index ends."""
+        """Return the end offset of `part`."""
         return self.part_starts[part + 1] if part + 1 < len(self.part_starts) else len(self.text)
 
     def lines_before_part(self, part: int) -> int:
-        """Return how many lines are before the part with this index."""
+        """Return the number of lines before `part`."""
         return self.part_headings[part - 1].first_line - 1 if part else self.lines_before
 
     def blocks_of(self, part: int) -> tuple[Block, ...]:
-        """Return all blocks of the part with this index."""
+        """Return all blocks of `part`."""
         return self._part(part).blocks
 
     def _part(self, number: int) -> "_Part":
@@ -212,7 +209,7 @@ class BlockTree:
         if part is None:
             start, end = self.part_starts[number], self.part_end(number)
             blocks = parse_part(self.text[start:end], start, self.lines_before_part(number))
-            # Another thread may have been faster; blocks are compared by identity.
+            # Another thread may have parsed it first; blocks are compared by identity.
             part = self._parts.setdefault(number, _Part(blocks))
         return part
 
@@ -220,24 +217,23 @@ class BlockTree:
         return sign.search(self.text, self.part_starts[part], self.part_end(part)) is not None
 
     def _last_leaf(self, offset: int) -> Block | None:
-        """Return the last leaf that starts at `offset` or before it."""
+        """Return the last leaf that starts at or before `offset`."""
         parts = (self._part(part) for part in range(self.part_at(offset), -1, -1))
         leaves = (_last(part.leaves, offset) for part in parts)
         return next((leaf for leaf in leaves if leaf is not None), None)
 
 
 def lines_before(text: str, lines: LineIndex, start: int) -> int:
-    """Return how many lines of `text` are before the line start `start`."""
+    """Return the number of lines before the line start `start`."""
     if not start:
         return 0
     return lines.count if start == len(text) else lines.line_at(start) - 1
 
 
 def parse_blocks(text: str, lines: LineIndex, start: int = 0) -> BlockTree:
-    """Return the blocks of `text` from the line start at offset `start` on (before it is front matter).
+    """Parse the blocks of `text` from `start`, the end of the front matter.
 
-    pulldown-cmark reads them. Where it fails, or may read headings otherwise than GitHub does, markdown-it-py
-    reads them.
+    Use pulldown-cmark, or markdown-it-py if it fails or may find other headings than GitHub.
     """
     before = lines_before(text, lines, start)
     try:
@@ -252,12 +248,10 @@ def parse_blocks(text: str, lines: LineIndex, start: int = 0) -> BlockTree:
 def reparse_blocks(
     tree: BlockTree, edits: "EditList", text: str, lines: LineIndex, start: int
 ) -> tuple[BlockTree, tuple[tuple[Span, Span], ...] | None]:
-    """Parse `text`, the result of `edits` on the text of `tree`, but only its changed sections.
+    """Parse `text`, the result of `edits`, again, but only the changed parts of `tree`.
 
-    All blocks end before an ATX heading in no container (CommonMark 0.31.2, section 4.2). So parsing begins
-    with the last such heading before an edit, and ends with the first one after it, if that is a heading as
-    before; else at the end. The second result are the pieces that were parsed, in the old text and in the new
-    one; None where all was.
+    Parsing starts at the last top-level ATX heading before an edit and stops at the first unchanged one after
+    it. Return also the parsed spans as pairs (old, new), or None if the whole text was parsed.
     """
     is_behind_start = bool(edits.edits) and edits.edits[0].span.start >= start
     if not tree.is_reference and tree.part_starts[0] == start and is_behind_start:
@@ -273,7 +267,7 @@ def _reparse(
 ) -> tuple[BlockTree, tuple[tuple[Span, Span], ...]]:
     headings: list[Block] = []
     changed: list[tuple[Span, Span]] = []
-    # How many headings of the tree are done, and how far the text after them has moved.
+    # The number of finished headings, and the shift of the text after them.
     done = growth = lines = 0
     runs = _edited_parts(tree, edits)
     for part, stop, grown in runs:
@@ -299,7 +293,7 @@ def _reparse(
 
 
 def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, int]]:
-    """Return runs of parts that `edits` touch: first part, part after the last, and growth of the text."""
+    """Return the runs of parts that `edits` touch: first part, part after the last, growth in characters."""
     runs: list[tuple[int, int, int]] = []
     growth = 0
     for edit in edits:
@@ -314,7 +308,7 @@ def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, in
 
 
 def _part_before(tree: BlockTree, offset: int) -> int:
-    """Return the last part whose heading ends at `offset` or before; an LF may follow on a lone CR."""
+    """Return the last part whose heading ends at or before `offset`, with room for an LF after a CR."""
     part = tree.part_at(offset)
     while part:
         end = tree.part_headings[part - 1].span.end
@@ -328,7 +322,7 @@ def _headings_before(tree: BlockTree, offset: int) -> int:
     return bisect_left(tree.headings, offset, key=lambda heading: heading.span.start)
 
 
-# One comment, but for a marker of a region; and what one is about that belongs to definitions further down.
+# A comment, except a region marker or one about the definitions below it.
 _COMMENT: Final = lazy_pattern(
     r" {0,3}<!--(?!(?:(?!-->)[^\n])*(?::(?:start|end)\b|\b(?:toc|doctoc)\b|[ \t]/))(?:(?!-->).)*+-->\s*",
     re.IGNORECASE | re.DOTALL,
@@ -338,7 +332,7 @@ _ABOUT_LINKS: Final = lazy_pattern(
 )
 _FENCE_MARK: Final = lazy_pattern(r"`{3,}|~{3,}")
 
-# Most commands never ask for these, so they are compiled when one does.
+# Compiled on first use: few commands need these.
 _HTML_ENDS: Final = (
     (r"(?i:<(script|pre|style|textarea)(?=[\s>]|$))", r"(?i:</(script|pre|style|textarea)>)"),
     (r"<!--", r"-->"),
@@ -349,14 +343,14 @@ _HTML_ENDS: Final = (
 
 
 def is_left_open(block: Block, text: str) -> bool:
-    """Return True if a fence or HTML block of kinds 1 to 5 misses its end, so that it swallows what follows.
+    """Return True if a fence or an HTML block of kinds 1 to 5 is unclosed and swallows what follows.
 
-    CommonMark 0.31.2, sections 4.5 and 4.6. `text` is that of the document.
+    See CommonMark 0.31.2, sections 4.5 and 4.6. `text` is the whole document.
     """
     source = text[block.span.start : block.span.end]
     if block.kind is BlockKind.FENCE:
         opener = _FENCE_MARK.search(source)
-        # Blank lines at its end are code: the closing fence is the very last line.
+        # Trailing blank lines are code: the closing fence must be the very last line.
         unended = source.removesuffix("\n").removesuffix("\r")
         last = unended.replace("\r", "\n").rsplit("\n", 1)[-1].strip(" \t>")
         if block.last_line == block.first_line or opener is None:
@@ -371,12 +365,12 @@ def is_left_open(block: Block, text: str) -> bool:
 
 
 def ends_at_blank_line(block: Block, text: str) -> bool:
-    """Return True if `block` is HTML of kind 6 or 7, which a blank line ends (CommonMark, section 4.6)."""
+    """Return True if `block` is HTML of kind 6 or 7, which ends at a blank line (CommonMark, section 4.6)."""
     head = text[block.span.start : block.span.end].lstrip(" \t")
     return block.kind is BlockKind.HTML and not any(re.match(opening, head) for opening, _ in _HTML_ENDS)
 
 
-# What every block of a kind has in its lines.
+# What each block of a kind contains: a quick check before parsing.
 _SIGNS: Final = {
     BlockKind.FENCE: lazy_pattern(r"```|~~~"),
     BlockKind.QUOTE: lazy_pattern(r">"),
@@ -389,7 +383,7 @@ _ANY: Final = lazy_pattern(r"")
 
 
 class _Part:
-    """Blocks in document order, containers before what they contain; the first one is at the root."""
+    """The blocks of one part, parents before children; the first one is at the root."""
 
     def __init__(self, blocks: tuple[Block, ...]) -> None:
         self.blocks = blocks
@@ -397,7 +391,7 @@ class _Part:
         self.leaves = tuple(block for block in blocks if block.kind not in CONTAINERS)
 
     def blocks_before(self, block: Block) -> Iterator[Block]:
-        """Return the blocks before `block`, which is one of them; the last one first."""
+        """Return the blocks before `block` in reverse order."""
         after = bisect_right(self.blocks, block.span.start, key=_start)
         before = iter(self.blocks[after - 1 :: -1])
         for other in before:
@@ -406,19 +400,18 @@ class _Part:
         return before
 
     def leaves_in(self, span: Span) -> Iterable[Block]:
-        """Yield leaf blocks that share a code point with `span`, or contain it if it is empty, in order."""
+        """Return the leaf blocks that overlap `span`, or contain it if it is empty, in order."""
         first = bisect_right(self.leaves, span.start, key=_end)
         stop = bisect_right(self.leaves, span.end, key=_start)
         return (leaf for leaf in self.leaves[first:stop] if leaf.span.overlaps(span))
 
     def inside(self, span: Span) -> Sequence[Block]:
-        """Return the blocks that start in `span`."""
         first, stop = (bisect_left(self.blocks, offset, key=_start) for offset in (span.start, span.end))
         return self.blocks[first:stop]
 
 
 def _last(blocks: Sequence[Block], offset: int) -> Block | None:
-    """Return the last of `blocks` that starts at `offset` or before it."""
+    """Return the last block that starts at or before `offset`."""
     index = bisect_right(blocks, offset, key=_start) - 1
     return blocks[index] if index >= 0 else None
 

@@ -1,4 +1,4 @@
-"""Blocks of a document as values, and the time limit of all parsers."""
+"""Blocks as values, and the time limit of all parsers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,26 +30,27 @@ class BlockKind(StrEnum):
     FOOTNOTE = "footnote definition"
 
 
-# Kinds whose text is in other blocks.
+# Kinds whose text is in child blocks.
 CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QUOTE, BlockKind.FOOTNOTE})
 
 # Kinds whose text is inline Markdown.
 INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
 
-# The box of a task (GFM, section 5.3). Editors of notes have other signs in it than a blank and an ``x``.
+# A task box (GFM, section 5.3). Note editors allow more characters in it than space and ``x``.
 BOX: Final = r"\[(?:[^\[\]\s]| )\]"
 _TASK_BOX: Final = lazy_pattern(rf"{BOX}[ \t\n]")
 _DONE: Final = frozenset("xX")
 
 
 class Block(Struct, kw_only=True):
-    """One block. Lines are 1-based and inclusive; `span` holds those lines with their line ends.
+    """A block. Lines are 1-based and inclusive; `span` covers those lines with their newlines.
 
-    `depth` counts the containers around it (quotes, lists, list items, footnotes): 0 is the root. `level` is
-    that of a heading, else 0. `markup` is the run of ``#``, or ``=`` or ``-``, for headings, the fence, the
-    end of the list marker. `content` is the raw inline text of headings and paragraphs, the info string of
-    fences. `cells` are the header cells of a table, as inline text: without the backslash of an escaped pipe.
-    `code` is the text in a fence, in LF, without the indentation and the marks of the containers around it.
+    - `depth`: the number of containers around it (quotes, lists, list items, footnotes); 0 is the root.
+    - `level`: 1 to 6 for headings, else 0.
+    - `markup`: the run of ``#``, ``=`` or ``-`` of a heading, the fence, the end of the list marker.
+    - `content`: raw inline text of headings and paragraphs, the info string of fences.
+    - `cells`: header cells of a table as inline text, pipes unescaped.
+    - `code`: the text in a fence with LF newlines, without indentation and container prefixes.
     """
 
     kind: BlockKind
@@ -64,10 +65,10 @@ class Block(Struct, kw_only=True):
     code: str = ""
 
     def moved(self, characters: int, lines: int) -> "Block":
-        """Return the same block, so many characters and lines further on."""
+        """Return the block shifted by `characters` and `lines`."""
         if not characters and not lines:
             return self
-        # `replace` takes five times as long, and an edit moves all headings after it.
+        # `replace` takes five times as long, and an edit shifts all headings after it.
         return Block(
             kind=self.kind,
             first_line=self.first_line + lines,
@@ -83,14 +84,14 @@ class Block(Struct, kw_only=True):
 
 
 def is_done(mark: str | None) -> bool:
-    """Return True if the task with `mark` in its box is done: others are begun, or put off."""
+    """Return True if `mark` in a task box means done; others mean begun or postponed."""
     return mark in _DONE
 
 
 def task_mark(first: Block, text: str) -> str | None:
-    """Return what is in the box that an item with the block `first` begins with; None if it has no box.
+    """Return the character in the task box at the start of `first`, or None without a box.
 
-    What `text` defines as the label of a link is none.
+    A label that `text` defines as a link is not a box.
     """
     if first.kind is not BlockKind.PARAGRAPH or not _TASK_BOX.match(first.content):
         return None
@@ -100,24 +101,24 @@ def task_mark(first: Block, text: str) -> str | None:
 
 # --- The time limit of all parsers
 #
-# Every parser is linear in the length of its text, but some texts cost it seconds for each megabyte. So the
-# parsers call `check_deadline` for each line and token. The limit is a context variable because some content,
-# such as inline nodes, is parsed later, far from the code that set the limit.
+# Every parser is linear in the length of its text, but some texts take seconds per megabyte, so the parsers
+# call `check_deadline` for each line and token. The limit is a context variable because some content, such as
+# inline nodes, is parsed later, far from the code that set the limit.
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-# Asking the clock costs as much as taking a token does.
+# Reading the clock is as slow as handling a token.
 _EVERY: Final = 64
 _asked: Final = count(1)
 
 
 class ParseTimeout(Exception):  # noqa: N818 - The name of its code.
-    """Parsing took longer than it may."""
+    """Parsing exceeded its time limit."""
 
 
 class _Deadline:
-    """Of `seconds` on `clock`, `spent` are gone but for those since the parser `started` that runs now."""
+    """A budget of `seconds`: `spent` so far, plus the time since the running parser `started`."""
 
     def __init__(self, clock: Callable[[], float], seconds: float) -> None:
         self.clock, self.seconds = clock, seconds
@@ -130,9 +131,9 @@ _limit: Final[ContextVar[_Deadline | None]] = ContextVar("parse_time", default=N
 
 @contextmanager
 def parse_time(seconds: float, clock: Callable[[], float]) -> Iterator[None]:
-    """Within it, parsing takes no more than so many seconds on `clock`, or raises `ParseTimeout`.
+    """Limit the parsing time in this context to `seconds` on `clock`; raise `ParseTimeout` beyond it.
 
-    Inside another limit that one holds. Time that passes elsewhere does not count.
+    An outer limit takes precedence. Only time inside parsers counts.
     """
     if _limit.get() is not None:
         yield
@@ -145,7 +146,7 @@ def parse_time(seconds: float, clock: Callable[[], float]) -> Iterator[None]:
 
 
 def with_deadline(parser: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Return `parser`, the time of which counts."""
+    """Return `parser` with its running time charged to the limit."""
 
     @wraps(parser)
     def counted(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
@@ -163,20 +164,20 @@ def with_deadline(parser: Callable[_Arguments, _Result]) -> Callable[_Arguments,
 
 
 def new_document() -> None:
-    """Restart the time limit: it applies to each document separately."""
+    """Restart the time limit, which applies per document."""
     limit = _limit.get()
     if limit is not None:
         limit.spent = 0.0
 
 
 def check_deadline() -> None:
-    """Raise `ParseTimeout` when the time is over; to be called again and again by whatever parses."""
+    """Raise `ParseTimeout` if the time is up. Parsers call this in every loop."""
     if not next(_asked) % _EVERY:
         check_deadline_often()
 
 
 def check_deadline_often() -> None:
-    """Raise `ParseTimeout` when the time is over; reads the clock on every call."""
+    """Raise `ParseTimeout` if the time is up; read the clock on every call."""
     limit = _limit.get()
     if limit is None or limit.started is None:
         return

@@ -1,7 +1,7 @@
-"""Destinations as a document writes them, with the places of their parts.
+"""Destinations of links in a document: find them, resolve them to files, rewrite them.
 
-A destination is what a link, an image, a definition, a wiki link or an HTML attribute points to. An autolink
-has a scheme and never names a file, so it is none of them.
+A destination is the target of a link, an image, a definition, a wiki link or an HTML attribute. Autolinks
+have a scheme and never name a file, so they do not count.
 """
 
 import re
@@ -26,14 +26,14 @@ from mdplan.values import Struct, replace
 _MOST_ROOTS: Final = 8
 ANY_LINK: Final = lazy_pattern(r"\]\(|\]:|\[\[|\{\{[<%]")
 
-# A link of Hugo: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.
+# A Hugo link: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.
 REF_SHORTCODE: Final = lazy_pattern(r"""\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?P<quote>["`])(?P<ref>[^"`\r\n]+)""")
 
-# What in the front matter of VitePress and Starlight has a `link`: a path or a route.
+# Front matter keys of VitePress and Starlight whose `link` is a path or route.
 _ROUTE_OWNERS: Final = frozenset({"hero", "features", "prev", "next"})
 _EXTERNAL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 
-# The sign of a fragment, and not that of a numeric character reference.
+# A fragment's ``#``, not a numeric character reference.
 _HASH: Final = lazy_pattern(r"(?<!&)#")
 _SOURCES: Final = frozenset({"src", "poster"})
 _CANDIDATE: Final = lazy_pattern(r"[\s,]*([^\s,]+)(?:\s[^,]*)?")
@@ -41,7 +41,7 @@ _FOLLOWED_TAGS: Final = frozenset({"a", "area"})
 _KINDS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE, InlineKind.DEFINITION, InlineKind.WIKI_LINK})
 
 
-# A tag of MDX: HTML has no names of capital and small letters.
+# An MDX tag: HTML names are not mixed-case.
 _COMPONENT: Final = lazy_pattern(r"<[A-Z][\w.]*[a-z][\w.]*(?=[\s/>])[^<>]*>?")
 _COMPONENT_LINK: Final = lazy_pattern(
     r"""(?<=\s)(?:href|to|link)\s*=\s*(?:\{\s*)?(?P<quote>["'`])(?P<quoted>[^"'`{}\r\n]+)(?P=quote)"""
@@ -55,7 +55,7 @@ _LINK_IN_COMPONENT: Final = lazy_pattern(r"\]\(\s*(?:<(?P<angle>[^<>\r\n]+)>|(?P
 
 
 class DestinationForm(Enum):
-    """How a destination is written: in Markdown, in HTML with or without quotes, as a wiki link, for Hugo."""
+    """The syntax of a destination: Markdown, HTML quoted or unquoted, wiki link, Hugo shortcode."""
 
     BARE = auto()
     ANGLE = auto()
@@ -66,14 +66,14 @@ class DestinationForm(Enum):
 
 
 class Destination(Struct, kw_only=True):
-    """One destination that names a place of this root, or might: it has no scheme and no host.
+    """A destination without scheme and host, so it may name a file of this root.
 
-    `span` is what is written, without angle brackets and quotes; `path_span` what of it is the path without
-    query, and `fragment_span` the fragment without ``#``, None where there is none. `path` and `fragment`
-    are these as the parser understood them, the path also percent-decoded. The path of this document is
-    empty. `is_shown` says that a reader sees what is there and does not follow it: an image, a video.
-    `parents` are the headings above the one that a wiki link names: `[[page#Part#Chapter]]`. `is_code` says
-    that MDX takes it for code, and CommonMark does not.
+    - `span`: the text without angle brackets or quotes.
+    - `path_span`, `fragment_span`: the path without query, and the fragment without ``#`` (or None).
+    - `path`, `fragment`: these parts unescaped, the path also percent-decoded; empty for this document.
+    - `is_shown`: an image or video, displayed rather than followed.
+    - `parents`: the parent headings in a wiki link, as in `[[page#Part#Chapter]]`.
+    - `is_code`: code to MDX but not to CommonMark.
     """
 
     span: Span
@@ -88,23 +88,23 @@ class Destination(Struct, kw_only=True):
 
     @property
     def is_page_name(self) -> bool:
-        """Whether the site looks for its page in all folders: only the site knows that there is none."""
+        """True if the site searches all folders for the page, so only the site knows that it is missing."""
         is_wiki_name = self.form is DestinationForm.WIKI and not self.path.startswith(("./", "../"))
         return is_wiki_name or self.form is DestinationForm.SHORTCODE
 
     @property
     def is_from_root(self) -> bool:
-        """Whether the path starts at the root of the site, wherever that is; `@site/` is Docusaurus's."""
+        """True if the path starts at the site root; `@site/` is from Docusaurus."""
         return self.path.startswith(("/", "@site/"))
 
 
 def destinations(
     outline: Outline, areas: Sequence[Span], mark: re.Pattern[str] = ANY_LINK, *, in_code: bool = False
 ) -> tuple[Destination, ...]:
-    """Return the destinations that share a code point with one of `areas`, in document order, each once.
+    """Return the destinations that overlap `areas`, in document order, deduplicated.
 
-    Only blocks that hold `mark` are examined for those that are not HTML. What cannot be split into its
-    parts beyond doubt is omitted, and so is what MDX alone takes for code unless it is wanted `in_code`.
+    Only blocks that match `mark` are searched, except for HTML. Destinations that cannot be split reliably
+    are omitted, and so is code in MDX unless `in_code`.
     """
     fences = outline.derived(_fences_of_mdx) if outline.is_mdx else ()
     by_span: dict[Span, Destination] = {}
@@ -125,12 +125,12 @@ def destinations(
 
 
 def is_external(href: str) -> bool:
-    """Return True if `href` has a scheme or a host, so that it names no file of this root."""
+    """Return True if `href` has a scheme or host, so it cannot name a file of this root."""
     return _EXTERNAL.match(href) is not None
 
 
 def unescaped_destination(written: str, form: DestinationForm) -> str:
-    """Resolve the escapes and entities of `written` in `form`; percent-encoding stays."""
+    """Resolve escapes and entities in `written`; percent-encoding stays."""
     match form:
         case DestinationForm.BARE | DestinationForm.ANGLE:
             return unescape(written)
@@ -166,9 +166,9 @@ def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination | None]
 
 
 def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination | None]:
-    """Yield what Hugo's `ref` and `relref` name, outside code.
+    """Yield targets of Hugo's `ref` and `relref` outside code.
 
-    Hugo also finds a page by its name alone, so a reference that names no file may be right.
+    Hugo also searches all pages by name, so a missing file is not always an error.
     """
     for block in leaves_containing(outline, area, REF_SHORTCODE):
         matches = REF_SHORTCODE.finditer(outline.source.text, block.span.start, block.span.end)
@@ -180,9 +180,9 @@ def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination | None]
 
 
 def _of_components(outline: Outline, area: Span) -> Iterator[Destination | None]:
-    """Yield links of components: their attributes, and Markdown right below their tags.
+    """Yield links in components: their attributes, and Markdown directly below their tags.
 
-    CommonMark takes that Markdown for HTML, and some of the tags for text. MDX also has no indented code.
+    CommonMark reads that Markdown as HTML, and some tags as text. MDX has no indented code.
     """
     text = outline.source.text
     for block in leaves_containing(outline, area, _COMPONENT_OR_LINK if outline.is_mdx else _COMPONENT):
@@ -207,13 +207,13 @@ def _of_components(outline: Outline, area: Span) -> Iterator[Destination | None]
             group = match.lastgroup or ""
             form = DestinationForm[group.upper()]
             href = unescaped_destination(match[group], form)
-            # What an attribute means only its component knows.
+            # Only the component knows what its attribute means.
             is_attribute = form is DestinationForm.QUOTED
             yield _split(outline, Span(*match.span(group)), href, form, is_shown=is_attribute)
 
 
 def _fences_of_mdx(outline: Outline) -> tuple[Span, ...]:
-    """Return the fences of MDX that CommonMark takes for indented code, HTML or text."""
+    """Return MDX fences that CommonMark reads as indented code, HTML or text."""
     text, at = outline.source.text, outline.body_start
     fences: list[Span] = []
     while (match := _FENCE.search(text, at)) is not None:
@@ -227,13 +227,13 @@ def _fences_of_mdx(outline: Outline) -> tuple[Span, ...]:
 
 
 def _of_properties(outline: Outline, area: Span) -> Iterator[Destination | None]:
-    """Yield what strings of the front matter name: wiki links, as notes have them, and routes of pages."""
+    """Yield the targets in front matter strings: wiki links and page routes."""
     front_matter = outline.front_matter
     if front_matter is None or not front_matter.span.overlaps(area):
         return
     text, span = outline.source.text, front_matter.content
     wiki_links = list(WIKI_LINK.finditer(text, span.start, span.end))
-    # Few documents have one, and data takes long to load.
+    # Few documents have these, and the data modules load slowly.
     may_have_some = wiki_links or text.find("link", span.start, span.end) >= 0
     content = outline.front_matter_content if may_have_some else None
     if content is None:
@@ -246,7 +246,7 @@ def _of_properties(outline: Outline, area: Span) -> Iterator[Destination | None]
 
     strings = list(strings_of(content.values))
     for match in wiki_links:
-        # Without quotes it is a list of lists, and in a comment nothing.
+        # Unquoted it is a nested list, and in a comment it means nothing.
         if any(match[0] in value for _, value in strings):
             target = Span(*match.span("target"))
             yield _split(outline, target, match["target"], DestinationForm.WIKI, is_shown=False)
@@ -254,26 +254,26 @@ def _of_properties(outline: Outline, area: Span) -> Iterator[Destination | None]
         place = content.places.get(path) if path[0] in _ROUTE_OWNERS and path[-1] == "link" else None
         at = -1 if place is None else text.rfind(value, span.start + place.start, span.start + place.end)
         if at >= 0:
-            # Only the site knows what is wrong.
+            # Only the site knows what the route means.
             target = Span(at, at + len(value))
             yield _split(outline, target, value, DestinationForm.QUOTED, is_shown=True)
 
 
 def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination | None]:
-    """Yield the images of a `srcset` (HTML standard, section 4.8.4.2.1), each before a blank or a comma."""
+    """Yield the image URLs of a `srcset` (HTML standard, section 4.8.4.2.1)."""
     written = outline.text_of(attribute.value_span)
-    # With character references places are not those of the value.
+    # Character references would shift the offsets.
     for image in _CANDIDATE.finditer(written) if written == attribute.value else ():
         start = attribute.value_span.start
         span = Span(start + image.start(1), start + image.end(1))
-        # As a value without quotes it has no blanks, which would end it.
+        # Treat it as an unquoted value: a space would end it.
         yield _split(outline, span, image[1], DestinationForm.UNQUOTED, is_shown=True)
 
 
 def _split(
     outline: Outline, span: Span, href: str, form: DestinationForm, *, is_shown: bool
 ) -> Destination | None:
-    """Return the destination at `span`, which means `href`; None for another site, or without proof."""
+    """Return the destination `href` at `span`; None if it is external or cannot be split reliably."""
     written = outline.source.text[span.start : span.end]
     if not written or is_external(href) or (form is not DestinationForm.WIKI and is_external(written)):
         return None
@@ -282,7 +282,7 @@ def _split(
         return None
     path_end = head if form is DestinationForm.WIKI else len(written[:head].partition("?")[0])
     if "plain=1" in written[path_end:head]:
-        # GitHub shows the source, and the fragment names its lines.
+        # GitHub shows the source; the fragment is a line number.
         fragment_at = None
     path = unescaped_destination(written[:path_end], form)
     fragment = None if fragment_at is None else unescaped_destination(written[fragment_at:], form)
@@ -302,49 +302,45 @@ def _split(
 
 
 def _cut(written: str, href: str, form: DestinationForm) -> tuple[int, int | None]:
-    """Return the end of the part before the fragment, and the start of the fragment; both are proven."""
+    """Return the end of the path and the start of the fragment in `written`, both verified."""
     path, sign, fragment = href.partition("#")
     match = _HASH.search(written) if sign else None
     if match is None or unescaped_destination(written[match.end() :], form) != fragment:
         return len(written), None
     for end in (match.start(), match.start() - 1):
-        # The sign may be after a backslash.
+        # The ``#`` may be escaped.
         if end >= 0 and unescaped_destination(written[:end], form) == path:
             return end, match.end()
     return len(written), None
 
 
-# --- New paths and fragments in the style of the old destination
-#
-# Percent-encoding (RFC 3986, section 2.1) is used where the old text used it, and where the form of the
-# destination cannot hold a character otherwise. The new text is read again, to prove what it means.
+# --- New paths and fragments in the style of the old destination: percent-encoding (RFC 3986, section 2.1)
+# only where the old text used it or the syntax requires it. The new text is parsed again to verify its
+# meaning.
 
 _ENCODED_BEYOND_ASCII: Final = lazy_pattern(r"%[89A-Fa-f][0-9A-Fa-f]")
 _SAFE: Final = "-._~!$'()*+,;=:@/"
 _BALANCED: Final = lazy_pattern(r"[^()]*(?:\([^()]*\)[^()]*)*")
 _NOT_IN_WIKI: Final = lazy_pattern(r"[\[\]|#^\\\r\n]")
 
-# At the end of a path the sign of a fragment may follow.
+# At the end of a path, the fragment's ``#`` may follow.
 _ENTITY: Final = lazy_pattern(r"&(?=[A-Za-z#]|\Z)")
 _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
 
 
 def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
-    """Return an edit that makes `path` the path of `old`; None if it cannot be written.
-
-    An empty path represents the document itself.
-    """
+    """Return the edit that changes the path of `old` to `path` (empty: the document itself), or None."""
     if old.form is DestinationForm.WIKI:
         return TextEdit(old.path_span, path) if _fits_wiki_link(path, outline, old) else None
-    # Else the first component would be read as a scheme.
+    # Without it, a colon in the first component would look like a scheme.
     before = "./" if ":" in path.partition("/")[0] else ""
     return _proven(outline, old, old.path_span, before + path)
 
 
 def with_fragment(outline: Outline, old: Destination, anchor: str) -> TextEdit | None:
-    """Return an edit that makes the fragment of `old` name `anchor`; None if it cannot.
+    """Return the edit that changes the fragment of `old` to `anchor`; None if it cannot be written.
 
-    Of a wiki link that is the text of a heading, after those of headings above it, or the ID of a block.
+    For a wiki link, `anchor` is heading text, with parents, or a block ID.
     """
     assert old.fragment_span is not None
     assert old.fragment is not None
@@ -356,16 +352,16 @@ def with_fragment(outline: Outline, old: Destination, anchor: str) -> TextEdit |
 
 
 def _proven(outline: Outline, old: Destination, span: Span, text: str) -> TextEdit | None:
-    """Return an edit that makes the part of `old` at `span` mean `text`; None if it cannot."""
+    """Return the edit that makes `span` of `old` mean `text`; None if that cannot be written."""
     new = _encoded(text, outline.text_of(span), old.form, outline)
     means = unquote(unescaped_destination(new, old.form), errors="surrogateescape")
     return TextEdit(span, new) if means == text else None
 
 
 def wiki_page(written: str, old_path: str, path: str, *, is_path: bool) -> str:
-    """Return how a wiki link that was `written` for `old_path` names the page `path`: as a path or by name.
+    """Return the name of page `path` in a wiki link `written` for `old_path`, as a path or a bare name.
 
-    Blanks are written for hyphens where the link had them so.
+    Spaces replace hyphens if the old link did so.
     """
     page = path if is_path else path.rpartition("/")[2]
     name = written.rpartition("/")[2]
@@ -378,10 +374,10 @@ def wiki_page(written: str, old_path: str, path: str, *, is_path: bool) -> str:
 
 
 def _fits_wiki_link(text: str, outline: Outline, old: Destination) -> bool:
-    """Return True if the wiki link `old` can hold `text`: it has no way to encode characters."""
+    """Return True if the wiki link `old` can hold `text` unencoded."""
     source = outline.source
     before = source.text[: old.span.start].rpartition("\n")[2] if old.span.start < outline.body_start else ""
-    # A string of front matter must not end there.
+    # It must not end a front matter string.
     is_end = before and (": " in text or '"' in text or ("'" in text and "'" in before))
     if _NOT_IN_WIKI.search(text) or is_end:
         return False
@@ -393,7 +389,7 @@ def _fits_wiki_link(text: str, outline: Outline, old: Destination) -> bool:
 
 
 def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -> str:
-    """Return `text` as it can replace `written`."""
+    """Return `text` encoded in the style of `written`."""
     source = outline.source
     beyond_ascii = (
         not _ENCODED_BEYOND_ASCII.search(written) and source.encoding in _UNICODE and not source.invalid_bytes
@@ -415,17 +411,14 @@ def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -
     return "".join(pieces)
 
 
-# --- The file that a destination names
-#
-# A path names a file or folder from the folder of the document, one that begins with ``/`` from the root.
-# If there is no such file, `a.html` and `a` name the page that is made of `a.md`. A wiki link names a page
-# by the end of its path, wherever it is: without suffix, without case, with hyphens for spaces. So does a
-# reference of Hugo that names no file from its folder, nor from the root (Hugo documentation, "Links and
-# references").
+# --- The file that a destination names: a path is relative to the folder of the document, or to the root if
+# it starts with ``/``. If no such file exists, `a.html` and `a` name the page built from `a.md`. A wiki link
+# matches the end of a page's path anywhere, ignoring case and suffix, with hyphens equal to spaces. So does a
+# Hugo reference that matches no file (Hugo documentation, "Links and references").
 
 
 class TargetKind(Enum):
-    """The kind of entry at a path: a file, nothing, or something else (a folder, or not readable)."""
+    """What is at a path: a file, nothing, or something else (a folder, an unreadable entry)."""
 
     FILE = auto()
     OTHER = auto()
@@ -433,24 +426,24 @@ class TargetKind(Enum):
 
 
 class FileTree(Protocol):
-    """The files of one root, as links see them. Paths are from the root."""
+    """The files of a root as links see them. All paths are relative to the root."""
 
     def at(self, path: str) -> TargetKind:
-        """Return what is at `path`."""
+        """Return the kind of entry at `path`."""
 
     def pages(self, key: str) -> Sequence[str]:
-        """Return the files with a page name whose `page_key` is `key`, sorted."""
+        """Return the sorted pages whose `page_key` is `key`."""
 
     def spelled(self, path: str) -> str | None:
-        """Return the one path that is `path` but for case; None where there is none, or there are several."""
+        """Return the path that equals `path` except for case; None unless it is unique."""
 
     @property
     def rules(self) -> paths.SiteRules:
-        """How links of the site name its files."""
+        """The rules by which site links name files."""
 
 
 class LinkedPath(Struct):
-    """A resolved destination: `path` from the root, and the `style` in which the link names it."""
+    """A resolved destination: `path` from the root, and the `style` of the link."""
 
     path: str
     kind: TargetKind
@@ -458,7 +451,7 @@ class LinkedPath(Struct):
 
 
 def find_target(tree: FileTree, document: str, destination: Destination) -> LinkedPath | None:
-    """Return what `destination` names in the file `document`; None if several files could be meant."""
+    """Return the target of `destination` in `document`; None if it is ambiguous."""
     if not destination.path:
         return LinkedPath(document, TargetKind.FILE)
     if destination.form is DestinationForm.WIKI and destination.is_page_name:
@@ -481,14 +474,14 @@ def _find_path(tree: FileTree, document: str, written: str) -> LinkedPath:
 
 
 def find_near(tree: FileTree, document: str, written: str) -> str | None:
-    """Return the file that `written` would name with another case, suffix, index or first folder.
+    """Return the file that `written` names after correcting case, suffix, index or first folder.
 
-    One from the root of the site may lack the folder of its documents, such as that of `document`.
+    A link from the site root may omit the content folder, such as the one around `document`.
     """
     starts = [paths.followed(paths.folder_of(document), written), paths.followed("", written)]
     starts += [start.partition("/")[2] for start in starts]
     if written.startswith("/"):
-        # Documents of a site are not below more folders than these.
+        # Content folders are at most this deep.
         above = paths.folder_of(document).split("/", _MOST_ROOTS)[:_MOST_ROOTS]
         roots = [*accumulate(above, "{}/{}".format), *paths.SITE_FOLDERS]
         starts += [f"{root}/{start}" for start in (starts[1], starts[3]) if start for root in roots if root]
@@ -500,14 +493,14 @@ def find_near(tree: FileTree, document: str, written: str) -> str | None:
 
 
 def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.SiteRules) -> LinkedPath:
-    """Return the file at `path`, or the one that it names in another form; else what is at `path`."""
+    """Return the file at `path` or at one of its site forms; else the entry at `path`."""
     if paths.leads_out(path) or not (path or rules.index_names):
         return LinkedPath(path, TargetKind.OTHER)
     kind = tree.at(path) if path else TargetKind.OTHER
     if kind is TargetKind.FILE:
         return LinkedPath(path, kind, style)
     for form, form_style in ((path, style), *rules.forms(path, style)):
-        # A folder is named as such, unless a page stands for it.
+        # A folder keeps its name unless an index page stands for it.
         if kind is TargetKind.NOTHING or form_style.is_index:
             if tree.at(form) is TargetKind.FILE:
                 return LinkedPath(form, TargetKind.FILE, form_style)
@@ -518,13 +511,13 @@ def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.Sit
 
 
 def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
-    """Return True if `anchors` have the fragment of `destination`, or it has none; see `is_resolved`."""
+    """Return True if `destination` has no fragment or `anchors` contains it; see `is_resolved`."""
     fragment, is_wiki = destination.fragment, destination.form is DestinationForm.WIKI
     return fragment is None or is_resolved(fragment, anchors, is_wiki=is_wiki)
 
 
 def pages_named(tree: FileTree, written: str) -> Mapping[str, str]:
-    """Return the pages that `written` may name, each with the form in which such names are compared."""
+    """Return the pages that `written` may name, each with its normalized form."""
     form_of_link = "/" + _wiki_form(written.strip("/"))
     return {
         page: form
@@ -537,7 +530,7 @@ def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None
     form_of_link = "/" + _wiki_form(written.strip("/"))
     fitting = pages_named(tree, written)
     if len(fitting) > 1:
-        # The page next to the document is meant, else the one at the root, else no one knows.
+        # A page in the same folder wins, then one at the root; otherwise it is ambiguous.
         beside = "/" + _wiki_form(paths.folder_of(document) + form_of_link).lstrip("/")
         fitting = {page: form for page, form in fitting.items() if form == beside} or {
             page: form for page, form in fitting.items() if form == form_of_link

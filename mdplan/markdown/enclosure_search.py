@@ -1,4 +1,4 @@
-"""Searches for regions, and for text that site generators and browsers read as code."""
+"""Search for regions, and for text that site generators and browsers read as code."""
 
 import re
 from bisect import bisect_left
@@ -17,11 +17,11 @@ from mdplan.text.lines import Span
 
 _Piece = TypeVar("_Piece")
 
-# --- Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``, which tools replace.
+# --- Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->`` that tools replace.
 
 _MARKER: Final = lazy_pattern(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
 
-# Markers around contents that other tools write: doctoc, `toc` and `/toc`, markdown-toc, AlanWalk's, md-toc.
+# Table of contents markers of other tools: doctoc, `toc` and `/toc`, markdown-toc, AlanWalk's, md-toc.
 _CONTENTS_MARKER: Final = lazy_pattern(
     r"<!--[ \t]*(?:(?P<doctoc>START|END) doctoc\b[^>\r\n]*?"
     r"|(?P<edge>/|BEGIN |END )?toc(?P<stop>stop)?(?P<options>(?:[ \t]+\w+:[^\s>]*)*))[ \t]*-->",
@@ -30,15 +30,15 @@ _CONTENTS_MARKER: Final = lazy_pattern(
 
 _CONTENTS_SIGN: Final = lazy_pattern(r"<!--[ \t]*(?:/|BEGIN |END )?toc|doctoc", re.IGNORECASE)
 
-# The region of contents, whatever its markers.
+# The name of a table of contents region, whatever its markers.
 CONTENTS: Final = "toc"
 
 
 def find_regions(outline: Outline) -> Regions:
-    """Return the regions of a document; they may be in each other.
+    """Return the regions of a document, which may be nested.
 
-    Markers in code, in front matter and inside another comment are text. Where two regions cross, the
-    one whose end comes first is a pair, and the markers of the other are unpaired.
+    Markers in code, front matter or another comment are text. If two regions cross, the one that ends first
+    is paired and the markers of the other are unpaired.
     """
     return outline.derived(_regions)
 
@@ -46,7 +46,7 @@ def find_regions(outline: Outline) -> Regions:
 def _regions(outline: Outline) -> Regions:
     pairs, lone = pair_up((marker.name, marker.is_start, marker) for marker in _markers(outline))
     regions = (Region(name=start.name, start=start, end=end) for start, end in pairs)
-    # A mark without another one is for a tool that puts the contents there itself.
+    # A lone contents marker tells its tool to insert the contents there.
     unpaired = (marker for marker in lone if _MARKER.match(outline.source.text, marker.span.start))
     return Regions(
         tuple(sorted(regions, key=lambda region: region.start.span)),
@@ -55,7 +55,7 @@ def _regions(outline: Outline) -> Regions:
 
 
 def _markers(outline: Outline) -> Iterator[RegionMarker]:
-    """Yield the comments that are markers; only blocks and inline nodes that may hold one are examined."""
+    """Yield the region marker comments of `outline`."""
     text = outline.source.text
     markers = [*_MARKER.finditer(text, outline.body_start)]
     ends_of_contents = frozenset[int]()
@@ -84,25 +84,25 @@ def _markers(outline: Outline) -> Iterator[RegionMarker]:
 
 
 def _ends_of_contents(markers: Sequence[re.Match[str]]) -> frozenset[int]:
-    """Return the offsets of those of the `markers` around contents that end them."""
+    """Return the offsets of the closing contents markers."""
     ends = {
         marker.start()
         for marker in markers
         if (marker["doctoc"] or marker["edge"] or "").strip().upper() in {"END", "/"} or marker["stop"]
     }
     if not ends and len(markers) == 2 and markers[0][0] == markers[1][0]:
-        # md-toc has the same mark twice.
+        # md-toc uses the same marker twice.
         ends = {markers[1].start()}
     return frozenset(ends)
 
 
 def _is_comment(text: str, block: Span, span: Span) -> bool:
-    """Return True unless a comment before `span` in the HTML `block` is still open there."""
+    """Return True unless an earlier comment in the HTML `block` is still open at `span`."""
     before = text.rfind("<!--", block.start, span.start)
     return before < 0 or text.find("-->", before + 2, span.start) >= 0
 
 
-# --- Text that site generators and browsers read as code, and Markdown as text: templates, math, MDX.
+# --- Text that is code to sites and browsers but text to Markdown: templates, math, MDX.
 
 SITE_KINDS: Final = frozenset({NodeKind.TEMPLATES, NodeKind.MATH, NodeKind.MDX, NodeKind.MARKUP})
 
@@ -113,8 +113,7 @@ _MARKUP_SIGNS: Final = {
     NodeKind.MARKUP: lazy_pattern(r"[{&^:@]|\)=|\[!|!!!|\?\?\?|///|8<|<<<|%%|\[\[?_?TOC_?\]", re.IGNORECASE),
 }
 
-# Names and paths in the syntax of sites and notes, which readers do not see as words: at the start of a line,
-# and anywhere.
+# Site and note syntax that readers do not see as words: at the start of a line, and anywhere.
 _LINE_MARKUP: Final = lazy_pattern(
     r"""^[ \t>]*+(?:[-+*][ \t]+)?(?P<piece>
     \[![\w-]+\]
@@ -140,7 +139,7 @@ _MARKUP: Final = lazy_pattern(
     re.VERBOSE | re.MULTILINE,
 )
 
-# What directives of MyST have on the lines below the first; some of it readers see.
+# Option lines of MyST directives; some show text.
 _OPTIONS: Final = lazy_pattern(
     r"[ \t>]*+:{3,}\{[^\n\r]*(?:\r\n?|\n)(?P<options>(?:[ \t>]*:[\w-]+:[^\n\r]*(?:\r\n?|\n)?)+)"
 )
@@ -150,12 +149,12 @@ _OPTION: Final = lazy_pattern(
 
 _CLOSING: Final = {"{{": "}}", "{%": "%}"}
 
-# Pandoc manual, "Math", and GitHub: no blanks inside single marks, and no letters outside.
+# Pandoc manual, "Math", and GitHub: no spaces inside single delimiters, no letters outside.
 _MATH: Final = lazy_pattern(
     r"(?<![\\$\w])\$\$(?P<display>[^$]++)\$\$|(?<![\\$\w])\$(?=[^\s$])[^$\n\r]*+(?<=[^\s\\])\$(?![\w$])"
 )
 
-# MDX documentation, "ESM": a paragraph that begins so.
+# MDX documentation, "ESM": a paragraph that starts like this.
 _MODULE: Final = lazy_pattern(
     r"import\b[^\n\r]*?(?:from[ \t]+)?[\"'][^\"'\n\r]+[\"']"
     r"|export[ \t]+(?:default|const|let|var|function|async|class|\{|\*)"
@@ -165,7 +164,7 @@ _MODULE_LINE: Final = lazy_pattern(r"^(?:import|export)\b", re.MULTILINE)
 _EXPRESSION: Final = lazy_pattern(r"\{[^{}]*+\}")
 _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.HTML})
 
-# What comments and formulas of several lines are, by their sign; others are of MDX.
+# The kind of multi-line comments and formulas by delimiter; the rest are MDX.
 _HIDDEN_KINDS: Final = {
     **dict.fromkeys(("$$", "\\[", "\\b"), NodeKind.MATH),
     **dict.fromkeys(("{{", "{{<", "{{%", "{%"), NodeKind.TEMPLATES),
@@ -174,9 +173,9 @@ _HIDDEN_KINDS: Final = {
 
 
 def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Iterator[tuple[NodeKind, Span]]:
-    """Yield the pieces of such markup of `kinds` that touch `span`, with their delimiters.
+    """Yield site markup of `kinds` that touches `span`, with its delimiters.
 
-    Comments and formulas of several blocks come first.
+    Multi-block comments and formulas come first.
     """
     for text in _touching(outline.hidden, span, lambda text: text.span):
         kind = _HIDDEN_KINDS.get(text.sign, NodeKind.MDX)
@@ -191,14 +190,14 @@ def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Ite
 
 
 def _touching(pieces: Sequence[_Piece], span: Span, span_of: Callable[[_Piece], Span]) -> Iterator[_Piece]:
-    """Yield those of `pieces`, which are in order, that touch `span`."""
+    """Yield the sorted `pieces` that touch `span`."""
     at = bisect_left(pieces, span.start, key=lambda piece: span_of(piece).end)
     while at < len(pieces) and span_of(pieces[at]).start <= span.end:
         yield pieces[at]
         at += 1
 
 
-# What GitHub knows too; and what other syntax of sites begins with: tabs, abbreviations, definitions, math.
+# Syntax that GitHub shares, and prefixes of site syntax: tabs, abbreviations, definitions, math.
 _GITHUB_TOO: Final = lazy_pattern(r"\[[!^].*|&.*|:[\w+-]+:")
 _OTHER_SITES: Final = lazy_pattern(
     r"^[ \t>]*(?:===[!+]?[ \t]+\"|\*\[[^\]\n\r]+\]:|:[ \t]+\S|\$\$|\\\[[ \t]*\r?$|<[^\n\r>]*\smarkdown\b)",
@@ -207,7 +206,7 @@ _OTHER_SITES: Final = lazy_pattern(
 
 
 def has_site_syntax(outline: Outline) -> bool:
-    """Return True if the document has syntax that its site knows and neither CommonMark nor GitHub does."""
+    """Return True if the document has site syntax that neither CommonMark nor GitHub supports."""
     text = outline.source.text
     for block in outline.blocks:
         if block.kind not in _LEAVES:
@@ -221,7 +220,7 @@ def has_site_syntax(outline: Outline) -> bool:
 
 
 def _pieces_of(outline: Outline, block: Block, kind: NodeKind) -> tuple[Span, ...]:
-    """Return the pieces of `kind` in `block`, in order and apart from each other."""
+    """Return the disjoint pieces of `kind` in `block`, in order."""
     has_sign = _MARKUP_SIGNS[kind].search(outline.source.text, *_bounds(block))
     return tuple(_PIECES[kind](outline, block)) if has_sign else ()
 
@@ -268,7 +267,7 @@ def _outside_code(outline: Outline, block: Block, pieces: Iterable[Span]) -> Ite
 
 
 def _mdx(outline: Outline, block: Block) -> Iterator[Span]:
-    """Yield a paragraph of modules; expressions, if the document has such a paragraph."""
+    """Yield module paragraphs, and expressions if the document is MDX."""
     text = outline.source.text
     if block.kind is BlockKind.PARAGRAPH and not block.depth and _MODULE.match(text, block.span.start):
         yield block.span
@@ -281,7 +280,7 @@ def _bounds(block: Block) -> tuple[int, int]:
 
 
 def _is_mdx(outline: Outline) -> bool:
-    """Return True if the name says so, or a first paragraph imports or exports, or a comment is of MDX."""
+    """Detect MDX by file name, a leading import or export, or an MDX comment."""
     text = outline.source.text
     if outline.is_mdx or "{/*" in text:
         return True

@@ -1,6 +1,6 @@
-"""Enclosures: text between an opening and a closing line that sites know and Markdown does not.
+"""Enclosures: text between opening and closing tags that sites know and Markdown does not.
 
-Sites leave out comments and typeset formulas: what looks like a heading there is none. Regions are the text
+Sites drop comments and typeset formulas, so a ``#`` line in them is not a heading. Regions are the text
 between two marker comments.
 """
 
@@ -22,9 +22,9 @@ _Edge = TypeVar("_Edge")
 
 
 class Tag(Struct):
-    """One line that opens or closes an enclosure, by its offset. `name` tells which one.
+    """A line that opens or closes the enclosure `name`.
 
-    `needs_other` says that without its other half it is an error, and not a tag that needs none.
+    `needs_other`: without its other half it is an error.
     """
 
     name: str
@@ -35,9 +35,9 @@ class Tag(Struct):
 
 
 class Enclosures(Struct, dict=True):
-    """The pairs of opening and closing tags, in the order of their ends, and the `lone` tags, in order.
+    """Pairs of tags in the order of their ends, and unpaired `lone` tags.
 
-    `attribute_lines` are those that say something about the block above: attributes, block IDs, breaks.
+    `attribute_lines` apply to the block above: attributes, block IDs, breaks.
     """
 
     pairs: tuple[tuple[Tag, Tag], ...] = ()
@@ -46,11 +46,11 @@ class Enclosures(Struct, dict=True):
 
     @property
     def unbalanced(self) -> list[Tag]:
-        """Those of the `lone` tags that need another one."""
+        """The `lone` tags that need another half."""
         return [tag for tag in self.lone if tag.needs_other]
 
     def first_crossing(self, span: Span) -> int | None:
-        """Return the start of the first tag in `span` whose other half is outside it; None without one."""
+        """Return the offset of the first tag in `span` whose other half is outside, or None."""
         crossing = [
             tag.start
             for pair in self.pairs
@@ -62,11 +62,10 @@ class Enclosures(Struct, dict=True):
     def last_line_within(
         self, first: int, last: int, is_outside: Callable[[int], bool], *, may_have_attributes: bool = True
     ) -> int:
-        """Return the last line of the block in lines `first` to `last` that is no mark of what is around it.
+        """Return the last line of the block `first` to `last` without trailing tags of outer enclosures.
 
-        To Markdown a line right below an item or a row continues it, also one that closes an enclosure or, at
-        the end of a list or table, has its attributes. `is_outside` is asked about a line that may be part of
-        the block by itself.
+        Markdown reads a line directly below an item or row as its continuation, even a closing tag or the
+        attributes of the list or table. `is_outside` decides about lines that could also belong to the block.
         """
         at = bisect_right(self._ends, first, key=_line)
         while at < len(self._ends) and self._ends[at][0] <= last:
@@ -79,12 +78,12 @@ class Enclosures(Struct, dict=True):
         return last
 
     def has_mark_at(self, line: int) -> bool:
-        """Return True if `line` has attributes, or a tag that has its other half."""
+        """Return True if `line` has attributes or a paired tag."""
         return line in self.attribute_lines or any(tag.line == line for pair in self.pairs for tag in pair)
 
     @cached_property
     def _ends(self) -> list[tuple[int, int | None]]:
-        """Lines at which a block may end, in order, with the line of the other half."""
+        """Sorted lines at which a block may end, each with the line of its other half."""
         halves = [(tag.line, other.line) for pair in self.pairs for tag, other in (pair, pair[::-1])]
         lone = [(tag.line, None) for tag in self.lone if not tag.opens]
         return sorted((*halves, *lone), key=_line)
@@ -97,11 +96,11 @@ def _line(end: tuple[int, int | None]) -> int:
 NO_ENCLOSURES: Final = Enclosures()
 
 
-# --- Comments and formulas of several lines: Obsidian, MDX, Hugo, Liquid, TeX; and code in components of MDX.
+# --- Multi-line comments and formulas: Obsidian, MDX, Hugo, Liquid, TeX; and code in MDX components.
 
 
 class HiddenText(Struct):
-    """Whole lines of a comment, a formula or code, which begins with `sign`."""
+    """Whole lines of a comment, formula or code block that starts with `sign`."""
 
     sign: str
     span: Span
@@ -118,7 +117,7 @@ _HIDING: Final = lazy_pattern(
     re.MULTILINE,
 )
 
-# What comes next, the end or another sign, so that there is no pair. No formula has a heading in it.
+# What follows, the end or another delimiter, so no pair. A formula never contains a heading.
 _NO_HEADING: Final = r"^ {0,3}#{1,6}[ \t]"
 _HIDDEN_ENDS: Final = {
     "<": lazy_pattern(r"^[ \t]*(?P<end>`{3,}|~{3,})[ \t]*\r?$", re.MULTILINE),
@@ -139,7 +138,7 @@ _HIDDEN_ENDS: Final = {
 
 
 def hidden_texts(tree: BlockTree, start: int = 0) -> tuple[HiddenText, ...]:
-    """Return the comments and formulas of several lines from the offset `start` on, in order; not in code."""
+    """Return multi-line comments and formulas outside code from offset `start`, in order."""
     has_code = "```" in tree.text and "</" in tree.text
     if not has_code and not any(sign in tree.text for sign in _HIDING_SIGNS):
         return ()
@@ -147,13 +146,13 @@ def hidden_texts(tree: BlockTree, start: int = 0) -> tuple[HiddenText, ...]:
 
 
 def is_hidden(offset: int, hidden: Sequence[HiddenText]) -> bool:
-    """Return True if `offset` is in one of the `hidden` texts, which are in order."""
+    """Return True if `offset` is in one of the sorted `hidden` texts."""
     at = bisect_right(hidden, offset, key=lambda text: text.span.start) - 1
     return at >= 0 and offset < hidden[at].span.end
 
 
 def without_hidden(headings: Sequence[Block], hidden: Sequence[HiddenText]) -> Sequence[Block]:
-    """Return those of `headings` that are in no `hidden` text."""
+    """Return the `headings` outside `hidden` texts."""
     if not hidden:
         return headings
     return [heading for heading in headings if not is_hidden(heading.span.start, hidden)]
@@ -172,23 +171,23 @@ def _hidden_texts(tree: BlockTree, at: int) -> Iterator[HiddenText]:
             continue
         leaf = tree.leaf_at(at - 1)
         kind = leaf.kind if leaf is not None else None
-        # MDX has code right below a tag, which to Markdown ends at the first blank line.
+        # MDX allows code directly below a tag; Markdown ends it at the first blank line.
         if kind is not BlockKind.HTML if sign == "<" else kind in _CODE:
             continue
         end = text.find("\n", closing.end())
         at = end + 1 if end >= 0 else len(text)
-        # The tag above code is none of it.
+        # Exclude the tag above the code.
         start = text.rfind("\n", 0, opening.end()) + 1 if sign == "<" else opening.start()
         yield HiddenText(sign, Span(start, at))
 
 
 # --- Tags: `:::` and `///` blocks, `<details>` and other HTML around Markdown, JSX-like components, Liquid
-# blocks, shortcodes of Hugo. They count at the start of a line, after the marks of quotes and items, and
-# closing ones also at its end; not in code.
+# blocks, Hugo shortcodes. They count outside code at the start of a line, after container prefixes; closing
+# tags also at the end of a line.
 
 _ENCLOSURE_SIGNS: Final = (":::", "///", "</", "{%", "{{<", "{{%", "{{#", "{{/")
 
-# Elements whose missing half is an error, and others.
+# Elements whose missing half is an error, then the others.
 _ELEMENT: Final = (
     r"(?:[A-Z][\w.]*+|(?:details|div|section|article|aside|center|figure)\b(?!-)|[a-z]+-[\w-]++)"
 )
@@ -214,30 +213,30 @@ _LINE: Final = lazy_pattern(
 _OPENING: Final = lazy_pattern(rf"{_START}<(?:{_ELEMENT}|>)", re.MULTILINE)
 _CLOSED_AT_END: Final = lazy_pattern(rf"</(?P<element>{_ANY_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
 
-# What says something about the block above it: attributes of Kramdown and Python-Markdown, block IDs of
-# Obsidian, breaks of MyST, captions of Pandoc.
+# Markup for the block above: Kramdown and Python-Markdown attributes, Obsidian block IDs, MyST breaks, Pandoc
+# captions.
 _ATTRIBUTES: Final = lazy_pattern(
     r"^[ \t>]*+(?:\{:[^{}\n]*\}|\{[ ]*[.#][^{}\n]*\}|\^[\w-]+|\+\+\+(?:[ ].*)?|:[ ][^\n|]+)[ \t]*\r?$",
     re.MULTILINE,
 )
 _ATTRIBUTE_SIGNS: Final = ("{:", "{.", "{ .", "{#", "{ #", "\n^", ">^", " ^", "+++", "\n: ", " : ")
 
-# They end one branch of a condition, and begin another.
+# These end one branch of a condition and begin the next.
 _BRANCHES: Final = frozenset({"else", "elsif", "elif", "when"})
 
 
 def may_have_tags(text: str) -> bool:
-    """Return True if `text` may hold a tag of an enclosure."""
+    """Return True if `text` may contain an enclosure tag."""
     return "<" in text or any(sign in text for sign in _ENCLOSURE_SIGNS)
 
 
 def find_enclosures(
     tree: BlockTree, lines: LineIndex, start: int, hidden: Sequence[HiddenText]
 ) -> Enclosures:
-    """Return the enclosures of a document from the offset `start` on; `hidden` texts have no tags in them."""
+    """Return the enclosures from offset `start`, ignoring tags in `hidden` texts."""
     text = tree.text
     tags: Iterable[Tag] = ()
-    # A tag that lost the only closing tag has none of the signs.
+    # An unpaired closing tag has none of these prefixes.
     if any(sign in text for sign in _ENCLOSURE_SIGNS) or ("<" in text and _OPENING.search(text)):
         tags = _tags(tree, lines, start, hidden)
     pairs, lone = pair_up((tag.name, tag.opens, tag) for tag in tags)
@@ -250,7 +249,7 @@ def find_enclosures(
 
 
 def _opened_nowhere(text: str, lone: Iterable[Tag]) -> Iterator[Tag]:
-    """Yield the tags `lone`, but for elements that close what opens behind other text of a line."""
+    """Yield the `lone` tags, except closing elements whose opening tag follows other text on its line."""
     opened: dict[str, int] = {}
     for tag in lone:
         if tag.opens or not tag.name.startswith("<"):
@@ -265,7 +264,7 @@ def _opened_nowhere(text: str, lone: Iterable[Tag]) -> Iterator[Tag]:
 
 
 def _hidden_pair(lines: LineIndex, hidden: HiddenText) -> tuple[Tag, Tag]:
-    """Return the first and the last line of `hidden` as tags."""
+    """Return the first and last line of `hidden` as tags."""
     first, last = lines.line_at(hidden.span.start), lines.line_at(hidden.span.end - 1)
     return (
         Tag(hidden.sign, lines.start(first), first, opens=True, needs_other=False),
@@ -274,9 +273,9 @@ def _hidden_pair(lines: LineIndex, hidden: HiddenText) -> tuple[Tag, Tag]:
 
 
 def pair_up(edges: Iterable[tuple[str, bool, _Edge]]) -> tuple[list[tuple[_Edge, _Edge]], list[_Edge]]:
-    """Return the pairs among `edges`, in the order of their ends, and the edges without another half.
+    """Match opening and closing `edges` by name; return pairs in the order of their ends, and the rest.
 
-    Each edge has a name and opens or closes. Where two pairs cross, the one that ends first is a pair.
+    If two pairs cross, the one that ends first is kept.
     """
     pairs: list[tuple[_Edge, _Edge]] = []
     lone: list[_Edge] = []
@@ -308,7 +307,7 @@ def _tags(tree: BlockTree, lines: LineIndex, start: int, hidden: Sequence[Hidden
         leaf = tree.leaf_at(match.end() - 1)
         if tag is None or (leaf is not None and leaf.kind in _CODE) or (tag.line, tag.name) in seen:
             continue
-        # What opens and closes in one line is no enclosure of lines.
+        # A tag closed on the same line does not enclose lines.
         if tag.opens and tag.name.startswith("<") and f"</{tag.name[1:]}" in lines.content(tag.line):
             seen.add((tag.line, tag.name))
             continue
@@ -343,9 +342,9 @@ def _read_template_tag(match: re.Match[str], line: int) -> Tag | None:
 
 
 def _read_directive(match: re.Match[str], line: int) -> Tag:
-    """Read a line of colons or slashes: with a name it opens, alone it closes.
+    """Read a line of colons or slashes: named it opens, bare it closes.
 
-    Microsoft's are `:::name-end:::`. Slashes can also begin a comment in code.
+    Microsoft closes with `:::name-end:::`. Slashes can also start a comment in code.
     """
     name, colons = match["directive"], match["colons"]
     if name.endswith("-end"):
@@ -357,11 +356,11 @@ def _read_directive(match: re.Match[str], line: int) -> Tag:
     return Tag(colons, match.start(), line, opens, needs_other=colons[0] == ":")
 
 
-# --- A region as a value: text between a pair of marker comments.
+# --- Regions: text between a pair of marker comments.
 
 
 class RegionMarker(Struct, kw_only=True):
-    """One marker comment. `line` is 1-based, `is_start` tells the two edges of a region apart."""
+    """A marker comment on the 1-based `line`; `is_start` distinguishes the two edges."""
 
     name: str
     is_start: bool
@@ -370,7 +369,7 @@ class RegionMarker(Struct, kw_only=True):
 
 
 class Region(Struct, kw_only=True):
-    """A pair of markers of one name."""
+    """A matching pair of region markers."""
 
     name: str
     start: RegionMarker
@@ -378,19 +377,19 @@ class Region(Struct, kw_only=True):
 
     @property
     def inside(self) -> Span:
-        """What is between the two comments, with the line end after the first."""
+        """The text between the two comments, including the newline after the first."""
         return Span(self.start.span.end, self.end.span.start)
 
 
 class Regions(Struct, dict=True):
-    """All pairs in the order of their start, and the markers that miss the other half, in order."""
+    """Region pairs in the order of their start, and unpaired markers, in order."""
 
     pairs: tuple[Region, ...] = ()
     unpaired: tuple[RegionMarker, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, tuple[Region, ...]]:
-        """Pairs by their name, in the order in which each name occurs first."""
+        """Regions by name, in order of first occurrence."""
         named: dict[str, list[Region]] = {}
         for region in self.pairs:
             named.setdefault(region.name, []).append(region)

@@ -1,4 +1,4 @@
-"""From bytes to a document: decode a file, detect its format, and find its front matter."""
+"""Decode a file, detect its format and find its front matter."""
 
 import re
 from typing import Final
@@ -27,7 +27,7 @@ _NAMES: Final = {
     ),
 }
 
-# Only a name without a suffix asks for it.
+# Used only for names without a suffix.
 _STARTS_WITH_HEADING: Final = r"(?:[ \t]*+[\r\n])*+ {0,3}#{1,6}(?:[ \t\r\n]|\Z)"
 
 
@@ -37,12 +37,11 @@ def has_mdx_name(path: str) -> bool:
 
 
 def document_format(path: str, text: str, given: str | None = None) -> DocumentFormat:
-    """Format of the file `path` (forward slashes), which contains `text` without byte order mark.
+    """Return the format of the file `path` (forward slashes) with the content `text`, without BOM.
 
-    The value `given` by the caller decides; else the suffix of the name, where it says something; else the
-    text, which is INI when it has sections with keys and nothing else. A name without suffix is Markdown
-    when front matter or an ATX heading starts the text, unless its name says that ``#`` starts a comment
-    there: a hidden file (``.gitignore``), or one like ``Makefile``.
+    Precedence: `given` by the caller; a known suffix or name; a text of INI sections with keys and nothing
+    else. A file without suffix is Markdown if it starts with front matter or an ATX heading, unless ``#``
+    starts a comment there: hidden files (``.gitignore``) and names like ``Makefile``.
     """
     if given is not None:
         return DocumentFormat(given)
@@ -62,22 +61,22 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
     return DocumentFormat.MARKDOWN if is_markdown else DocumentFormat.TEXT
 
 
-# --- The place of front matter
+# --- Front matter detection
 #
-# A strict rule of our own finds it, so that a block scalar with an indented ``---``, a thematic break, or a
-# byte order mark cannot shift it. The rule does not ask if the block is valid YAML or TOML.
+# A strict rule, so that a block scalar with an indented ``---``, a thematic break or a BOM cannot shift it.
+# It does not check that the block is valid YAML or TOML.
 _LINE_END: Final = r"[ \t]*(?:\r\n?|\n)"
 _FENCES: Final = {"---": "yaml", "+++": "toml", ";;;": "json"}
 _CLOSE: Final = {"---": r"(?:---|\.\.\.)", "+++": r"\+\+\+", ";;;": ";;;"}
 _KEY: Final = r"""(?:"[^"\r\n]*"|'[^'\r\n]*'|[\w.$/-]++)[ \t]*(?::(?=\s|\Z)|=)"""
 
-# Between thematic breaks text may be anything: after a blank line only a key shows front matter.
+# Text between thematic breaks may follow a blank line; only a key proves front matter there.
 _OPEN: Final = lazy_pattern(
     rf"(?P<fence>---|\+\+\+|;;;)(?:[ \t]*(?P<language>yaml|yml|toml|json){_LINE_END}"
     rf"|{_LINE_END}(?![ \t]*[\r\n])|{_LINE_END}(?=\s+{_KEY}))"
 )
 
-# Other programs find front matter behind blank lines and comments, in other fences, or without any.
+# Other programs accept front matter after blank lines and comments, in other fences, or without any.
 _BEFORE: Final = r"(?:[\s\ufeff\u200b]|<!--.*?-->|\{/\*.*?\*/\}|\{\{.*?\}\}|\{%.*?%\})*+"
 _ALMOST: Final = lazy_pattern(
     rf"{_BEFORE}(?P<fence>[-+;%]{{3,}}+[^\r\n]*+\s++(?:{_KEY}|\{{\s*+[\w\"'$}}]))"
@@ -90,10 +89,7 @@ _ALMOST: Final = lazy_pattern(
 
 
 class FrontMatter(Struct):
-    """`span` is the block with both fences, `content` what is between them.
-
-    JSON may stand there without fences.
-    """
+    """`span` includes both fences, `content` is the text between them. JSON needs no fences."""
 
     format: DocumentFormat
     span: Span
@@ -101,11 +97,11 @@ class FrontMatter(Struct):
 
 
 def find_front_matter(text: str) -> FrontMatter | None:
-    """Return the front matter at the very start of `text`, if there is one.
+    """Return the front matter at the start of `text`, if any.
 
-    The first line is exactly ``---``, ``+++`` or ``;;;``, perhaps with the name of a language, and a later
-    line is the same, or ``...`` for ``---``, at column 1; blanks after the fences do not matter. If the next
-    line is blank, a key comes after it. Or the text begins with a JSON object on lines of its own.
+    The first line is exactly ``---``, ``+++`` or ``;;;``, optionally with a language name; a later line
+    repeats it (or ``...`` for ``---``) at column 1; trailing spaces are ignored. A blank second line requires
+    a key after it. A JSON object on lines of its own also counts.
     """
     if text.startswith("{"):
         return _bare_json(text)
@@ -121,7 +117,7 @@ def find_front_matter(text: str) -> FrontMatter | None:
 
 
 def unrecognised_front_matter(text: str) -> int | None:
-    """Return where `text`, which has no front matter, begins with what another program may take for it."""
+    """Return the offset of text that another program may read as front matter, or None."""
     almost = _ALMOST.match(text)
     return almost.start(almost.lastgroup or 0) if almost else None
 
@@ -140,12 +136,15 @@ def _bare_json(text: str) -> FrontMatter | None:
 
 
 def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
-    """Find the first closing fence after `at`; `^` ignores a lone CR, so the pattern adds it if needed."""
+    """Find the first closing fence after `at`.
+
+    `^` does not match after a lone CR, so the pattern adds that case if needed.
+    """
     line_start = r"(?:(?<=\n)|(?<=\r)(?!\n))" if "\r" in text else "^"
     return re.compile(rf"{line_start}{_CLOSE[fence]}(?:{_LINE_END}|[ \t]*\Z)", re.MULTILINE).search(text, at)
 
 
-# --- From the bytes of a file to its text, within the limits
+# --- Decoding within the limits
 
 _CODES: Final = {
     DecodeFailure.NOT_TEXT: Code.NOT_A_TEXT_FILE,
@@ -161,9 +160,9 @@ _HINTS: Final = {
 
 
 def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int) -> Source | Diagnostic:
-    """Return the source of the file `path`, whose bytes are `data`.
+    """Decode `data`, the bytes of the file `path`.
 
-    Errors: NOT_A_TEXT_FILE, INVALID_ARGUMENT (an unknown encoding), ENCODING_UNKNOWN, FILE_TOO_LARGE (more
+    Return NOT_A_TEXT_FILE, INVALID_ARGUMENT (unknown encoding), ENCODING_UNKNOWN, or FILE_TOO_LARGE (more
     than `max_lines` lines).
     """
     source = Source.decode(data, encoding)
@@ -171,7 +170,7 @@ def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int
         return (_CODES[source.failure]).problem(
             f"`{path}` cannot be read as text: {source.reason}", _HINTS[source.failure], file=path
         )
-    # Where there are fewer characters no line is counted.
+    # Fewer characters than the limit cannot have more lines.
     if len(source.text) > max_lines and source.lines.count > max_lines:
         return Code.FILE_TOO_LARGE.problem(
             f"`{path}` has {source.lines.count} lines, and the limit is {max_lines}",

@@ -1,6 +1,6 @@
-"""Formatting of blocks by mdformat, an extra that is imported when it is asked for.
+"""Format blocks with mdformat (an optional extra), and edit fenced code.
 
-Only the text of single root blocks comes back from it: those with definitions and footnotes stay as they are.
+Only single top-level blocks are formatted; definitions and footnotes stay as they are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _WIKI_LINK: Final = lazy_pattern(r"\[\[[^\[\]\n]+\]\]")
 
-# Blocks that other text refers to by their labels: mdformat would sort them, and drop those without use.
+# mdformat would sort these blocks and drop the unused ones.
 _KEPT: Final = frozenset({"definition", "footnote_reference"})
 NOT_INSTALLED: Final = "mdformat is not installed"
 
 
 class FormattedBlock(Struct):
-    """One root block: its lines, 1-based and inclusive, without blank ones at its end, and its new lines.
+    """The 1-based inclusive lines of a top-level block without trailing blank lines, and its new `lines`.
 
-    `lines` is None where the block stays as it is, with the blank lines around it.
+    `lines` is None if the block and the blank lines around it stay as they are.
     """
 
     first_line: int
@@ -53,16 +53,16 @@ class FormattedBlock(Struct):
 def format_blocks(
     text: str, definitions: Mapping[str, object], *, of_site: bool = False
 ) -> tuple[FormattedBlock, ...] | str:
-    """Return the root blocks of `text`, which has LF line ends, as mdformat writes them; or why it cannot.
+    """Format the top-level blocks of `text` (LF newlines); return the reason if mdformat fails.
 
-    With `of_site` those stay that could mean something else to a site then. `definitions` is the environment
-    of a block pass: what labels in the text can mean.
+    `of_site` keeps blocks that a site could read differently afterwards. `definitions` is the markdown-it
+    environment with the link labels.
     """
     try:
         rendered = _rendered(text, deepcopy(dict(definitions)))
     except ImportError:
         return NOT_INSTALLED
-    except Exception as error:  # noqa: BLE001 (plugins of others run in it, and all they raise is a refusal)
+    except Exception as error:  # noqa: BLE001 (third-party plugins may raise anything; all of it becomes a refusal)
         return f"mdformat stopped with {type(error).__name__}"
     lines = text.split("\n")
     starts = [node.map[0] for node, _ in rendered if node.map] + [len(lines)]
@@ -73,7 +73,7 @@ def format_blocks(
 
 
 def _rendered(text: str, environment: dict[str, Any]) -> list[tuple["RenderTreeNode", str | None]]:
-    """Return the root blocks with their new text; None for those that stay as they are."""
+    """Return the top-level nodes with their new text, or None to keep them."""
     parser = formatting_parser()
     from mdformat.renderer import RenderTreeNode
 
@@ -87,9 +87,9 @@ def _is_kept(node: "RenderTreeNode") -> bool:
 
 
 def _block(lines: Sequence[str], own: range, new_text: str | None, kind: str | None) -> FormattedBlock:
-    """Make a block of the lines `own`, 0-based, without the blank ones at their end.
+    """Make a block of the 0-based lines `own` without trailing blank lines.
 
-    Of a `kind`, it stays as it is where `new_text` could mean something else to a site.
+    Given a `kind`, keep the block if a site could read `new_text` differently.
     """
     end = own.stop
     while end > own.start + 1 and not lines[end - 1].strip(" \t"):
@@ -104,10 +104,10 @@ def _block(lines: Sequence[str], own: range, new_text: str | None, kind: str | N
     return FormattedBlock(own.start + 1, end, new_lines)
 
 
-# --- Blocks that mean something else to sites than to Markdown, where mdformat writes them in another way
+# --- Blocks that sites read differently from Markdown
 #
-# Containers by indentation (`!!! note`), attributes, math and templates have no HTML of their own here. So
-# the text of each line and its column stay, and what changes is markers, rules, fences, tables and headings.
+# Containers by indentation (`!!! note`), attributes, math and templates have no HTML here to compare. So the
+# text and column of each line must stay; markers, rules, fences, tables and headings may change.
 
 _PARTS: Final = lazy_pattern(
     r"(?P<indent>[ \t>]*)(?P<marker>(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*)(?P<text>.*)"
@@ -117,24 +117,24 @@ _NO_TEXT: Final = frozenset({"fence", "hr", "html_block"})
 
 
 def _means_the_same(kind: str, old: Sequence[str], new: Sequence[str]) -> bool:
-    """Return True if a root block of this `kind` with the lines `old` means the same to sites with `new`."""
+    """Return True if sites read `new` like `old` in a top-level block of this `kind`."""
     if kind == "table" and not all("|" in line for line in old):
-        # The last line has attributes.
+        # The last line holds attributes.
         return False
     if kind in {"heading", "table"}:
         return _MARKS.sub("", "".join(old)) == _MARKS.sub("", "".join(new))
-    # To some indented code is the content of the block above.
+    # Some sites read indented code as content of the block above.
     return kind in _NO_TEXT or (kind != "code_block" and _places(old) == _places(new))
 
 
 def _places(lines: Sequence[str]) -> list[tuple[int, bool, str]]:
-    """Return the column of each line with text, whether a marker begins it, and its text."""
+    """Return the column, marker flag and text of each non-blank line."""
     parts = filter(None, (_PARTS.match(line) for line in lines if line.strip()))
     return [(width_of(part["indent"]), bool(part["marker"]), part["text"].strip()) for part in parts]
 
 
 def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContext":
-    """Return what the renderers of mdformat are called with, as its own renderer calls them."""
+    """Build the context that mdformat passes to its renderers."""
     from mdformat.renderer import DEFAULT_RENDERERS, RenderContext
 
     environment |= {"indent_width": 0, "used_refs": set()}
@@ -149,7 +149,7 @@ def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContex
 
 @cache
 def formatting_parser() -> "MarkdownIt":
-    """Return mdformat's parser with GFM, which keeps destinations as written. Raises `ImportError`."""
+    """Return mdformat's GFM parser, configured to keep destinations verbatim; may raise `ImportError`."""
     from mdformat.plugins import PARSER_EXTENSIONS
     from mdformat.renderer import MDRenderer
 
@@ -159,7 +159,7 @@ def formatting_parser() -> "MarkdownIt":
     parser.options["mdformat"] = {}
     parser.options["store_labels"] = True
     parser.options["parser_extension"] = [PARSER_EXTENSIONS["gfm"], _OurExtension]
-    # This appends the extension for tables, whose rule we have at another place.
+    # This also appends the table extension, whose rule is elsewhere.
     PARSER_EXTENSIONS["gfm"].update_mdit(parser)
     parser.disable("table")
     parser.inline.ruler.after("image", "wiki_link", _wiki_link)
@@ -185,18 +185,18 @@ def _write_footnote_reference(node: "RenderTreeNode", _context: "RenderContext")
 
 
 class _OurExtension:
-    """How what mdformat does not know is written."""
+    """Renderers for syntax that mdformat does not know."""
 
     RENDERERS: Final = {"footnote_ref": _write_footnote_reference, "wiki_link": _write_wiki_link}
 
 
-# --- Edits that format whole lines of a document, if they keep what it shows
+# --- Edits that format lines without changing the HTML
 
 
 def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...]:
-    """Return edits that format the whole lines of `span`, whole root blocks; blank ones at its end stay.
+    """Return edits that format the top-level blocks on the lines of `span`; trailing blank lines stay.
 
-    Errors: FORMATTER_FAILED where mdformat is not installed, or stops, or the HTML would be another one.
+    Raise FORMATTER_FAILED if mdformat is missing or fails, or if the HTML would change.
     """
     line = outline.source.lines.line_at(span.start)
     text, definitions = to_lf(outline.text_of(span)), outline.inline.definitions
@@ -213,7 +213,7 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...]:
     if _headings(before) != _headings(after):
         raise Refused(_failed(line, "its headings would not be the same"))
     try:
-        # Footnotes, and an item before what follows it, look at text that is far away.
+        # Footnotes, and an item before its neighbours, depend on distant text.
         is_same = rendered_html(before, {}) == rendered_html(after, {})
         other = None if is_same else _first_other(text, blocks, definitions)
     except RecursionError:
@@ -226,10 +226,10 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...]:
 def _edits(
     source: Source, lines_before: int, blocks: Sequence[FormattedBlock], *, of_site: bool
 ) -> Iterator[TextEdit]:
-    """Yield edits of `blocks`, which are after `lines_before` lines, and of the blank lines between them.
+    """Yield edits of `blocks`, which start after `lines_before` lines, and of the blank lines between them.
 
-    A blank line that is missing is put to the block before it, so that a heading after it still starts where
-    the next line does. With `of_site` none is put: attributes and labels are for the block next to them.
+    A missing blank line is added to the end of the block before, so that the offset of a following heading
+    stays valid. `of_site` adds none: attributes and labels apply to the adjacent block.
     """
     for block, following in zip_longest(blocks, blocks[1:]):
         if block.lines is None:
@@ -245,7 +245,7 @@ def _edits(
 
 
 def _headings(text: str) -> list[tuple[int, str]]:
-    """Return levels and titles of all headings, by the parser of the outline, which knows no footnotes."""
+    """Return level and title of all headings as the outline's parser sees them."""
     blocks = parse_blocks(text, LineIndex(text)).blocks
     return [
         (block.level, heading_title(block.content)) for block in blocks if block.kind is BlockKind.HEADING
@@ -253,10 +253,7 @@ def _headings(text: str) -> list[tuple[int, str]]:
 
 
 def _first_other(text: str, blocks: Sequence[FormattedBlock], definitions: Mapping[str, object]) -> int:
-    """Return the line of the first of `blocks` in `text` that would be shown in another way.
-
-    Where only all blocks together tell, it is the first line.
-    """
+    """Return the line of the first block whose HTML would change; 1 if only all blocks together differ."""
     lines = text.split("\n")
     for block in blocks:
         old = "\n".join(lines[block.first_line - 1 : block.last_line])
@@ -280,7 +277,7 @@ _NOT_INSTALLED: Final = Code.FORMATTER_FAILED.problem(
 )
 
 
-# --- Edits of fenced code blocks: their two fences and the lines between
+# --- Edits of fenced code blocks
 
 _FENCE_ALONE: Final = lazy_pattern(r"[ \t]*(`+|~+)[ \t]*")
 
@@ -288,8 +285,8 @@ _FENCE_ALONE: Final = lazy_pattern(r"[ \t]*(`+|~+)[ \t]*")
 class FencedCode(Struct, kw_only=True):
     """A closed fenced code block (CommonMark 0.31.2, section 4.5).
 
-    `opening` and `closing` are the runs of fence characters. `prefix` is what its lines begin with: the
-    marks of the containers around it, and the indentation of the opening fence, which code lines lose.
+    `opening` and `closing` are the runs of fence characters. `prefix` starts each line: container prefixes
+    and the indentation of the opening fence, which code lines lose.
     """
 
     block: Block
@@ -299,12 +296,12 @@ class FencedCode(Struct, kw_only=True):
 
     @property
     def code(self) -> list[str]:
-        """Lines of code without their prefixes."""
+        """Lines of code without `prefix`."""
         return lines_of(self.block.code)
 
 
 def read_fence(outline: Outline, block: Block) -> FencedCode | None:
-    """Read the fenced code of `block`; None if the end of the file or a container ends it, and no fence."""
+    """Read the fenced code of `block`; None if it has no closing fence."""
     if block.last_line - block.first_line != len(lines_of(block.code)) + 1:
         return None
     lines = outline.source.lines
@@ -321,10 +318,9 @@ def read_fence(outline: Outline, block: Block) -> FencedCode | None:
 
 
 def replace_code(outline: Outline, fence: FencedCode, code: Sequence[str]) -> tuple[TextEdit, ...]:
-    """Return edits that make the lines `code` the code of `fence`; none where it has them already.
+    """Return edits that replace the code of `fence`, or none if it is equal.
 
-    Lines at both ends that stay the same are not touched. Both fences are made longer where a line of `code`
-    would close the block.
+    Equal lines at both ends stay untouched. The fences grow if a line of `code` would close the block.
     """
     prefix, suffix = common_edges(fence.code, code)
     new_lines = code[prefix : len(code) - suffix]
@@ -344,7 +340,7 @@ def replace_code(outline: Outline, fence: FencedCode, code: Sequence[str]) -> tu
 
 
 def _width_for(markup: str, code: Sequence[str]) -> int:
-    """Return a number of fence characters that no line of `code` closes, at least that of `markup`."""
+    """Return a fence length that no line of `code` closes, at least that of `markup`."""
     runs = (fence[1] for line in code if (fence := _FENCE_ALONE.fullmatch(line)))
     longest = max((len(run) for run in runs if run[0] == markup[0]), default=0)
     return max(len(markup), longest + 1)

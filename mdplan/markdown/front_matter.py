@@ -1,4 +1,4 @@
-"""Reading front matter: its values, whether they are what a caller expects, and what its editors need."""
+"""Read front matter."""
 
 from functools import lru_cache
 from typing import Final
@@ -14,25 +14,25 @@ MAX_DEPTH: Final = 32
 
 
 class Unreadable(Struct):
-    """Why a block cannot be read, as the end of a sentence about it, and where in its content."""
+    """The `reason` why a block cannot be read, and the offset in its content."""
 
     reason: str
     offset: int | None
 
 
 def empty_content(format: DocumentFormat) -> DataContent:  # noqa: A002 (as in stat)
-    """Return the content of a block that is yet to be created."""
+    """Return the content for a new block."""
     return DataContent(Language(format), "", {})
 
 
-# A plan needs the values of a base, and those of a result when it is proven and again for warnings.
+# A plan reads a base once and its result twice: to verify it and for warnings.
 @lru_cache(maxsize=8)
 def read_content(
     format: DocumentFormat,  # noqa: A002 (as in stat)
     text: str,
     most_characters: int = FRONT_MATTER_CHARACTERS,
 ) -> DataContent:
-    """Read `text`, which is between fences. Raises `DataError`."""
+    """Parse `text`, the content between the fences. Raise `DataError`."""
     if len(text) > most_characters:
         raise DataError(f"it has more than {most_characters} characters")
     content = read_data(Language(format), text, is_strict=True)
@@ -44,7 +44,7 @@ def read_content(
 def content_of(
     text: str, front_matter: FrontMatter, most_characters: int = FRONT_MATTER_CHARACTERS
 ) -> DataContent | Unreadable:
-    """Read the block `front_matter` of `text`."""
+    """Parse the block `front_matter` of `text`."""
     span = front_matter.content
     try:
         return read_content(front_matter.format, text[span.start : span.end], most_characters)

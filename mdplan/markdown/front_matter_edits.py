@@ -1,7 +1,7 @@
-"""Changes of front matter as text edits, and the proof that they change nothing else.
+"""Edit front matter, and verify that only the requested keys change.
 
-The new block is read again: it must be where the old one was, and say what the old one said with the
-changes that were asked for. Where that cannot be had the changes are refused.
+The new block is parsed again: it must start at the same place, with the old values plus the changes.
+Otherwise the edit is refused.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _FENCES: Final = {DocumentFormat.YAML: "---", DocumentFormat.TOML: "+++"}
 
 
 def new_block(format: DocumentFormat, lines: LineIndex, changes: Sequence[Change]) -> Splice:  # noqa: A002
-    """Insert a block with the values of `changes` before the text whose lines are `lines`."""
+    """Return the insertion of a block with the values of `changes` before the text with these `lines`."""
     edits = EditList.of(splice.edit for splice in data_edits(empty_content(format), changes))
     assert isinstance(edits, EditList), "insertions at one place do not overlap"
     fence = _FENCES[format]
@@ -53,9 +53,9 @@ def verify_round_trip(
     changes: Sequence[Change],
     most_characters: int,
 ) -> None:
-    """Raise `DataError` unless `edits` of the document `text` make `changes`, and no other.
+    """Raise `DataError` unless `edits` of `text` make exactly `changes`.
 
-    `front_matter` is its block with its `content`; None where `edits` create one.
+    `front_matter` is the old block with its `content`, or None if `edits` create one.
     """
     block = edits.apply(text[: front_matter.span.end] if front_matter else "")
     result = find_front_matter(block)
@@ -74,10 +74,10 @@ def verify_round_trip(
 
 
 def verify_elsewhere(old: str, new: str, changes: Sequence[Change]) -> None:
-    """Raise `DataError` unless python-frontmatter, a reader of its own, finds other keys as they were.
+    """Raise `DataError` unless python-frontmatter reads all other keys as before.
 
-    Site tools find blocks by rules like its own. A block that it cannot read before the change is skipped,
-    and so are keys that are not text to it, such as `yes`.
+    Site tools use similar rules. Blocks that it could not read before are skipped, and so are keys that it
+    does not read as text, such as `yes`.
     """
     before, after = _read_elsewhere(old), _read_elsewhere(new)
     if before is None:
@@ -105,7 +105,7 @@ def _read_elsewhere(block: str) -> dict[Any, Any] | None:
 
 
 def _with_first_line(content: DataContent, splices: list[Splice]) -> list[Splice]:
-    """Add the deletion of blank lines that would come first: a block does not start with a blank line."""
+    """Also delete leading blank lines: a block does not start with one."""
     deletions = {
         splice.edit.span.start: splice
         for splice in splices
@@ -127,7 +127,7 @@ def _with_first_line(content: DataContent, splices: list[Splice]) -> list[Splice
     return [*splices, *blank]
 
 
-# --- Problems with keys and values, or with the front matter or file that has them
+# --- Problems with front matter and data files
 
 OTHER_VALUE: Final = either(
     say("to change it, send that as {expectedValue}"),
@@ -142,7 +142,7 @@ _EDIT_AS_TEXT: Final = say("edit the lines themselves with {replace_lines} or {r
 
 
 def no_block(*, may_create: bool) -> Diagnostic:
-    """Return FRONT_MATTER_NOT_FOUND; the hint says so if the operation may create a block."""
+    """Return FRONT_MATTER_NOT_FOUND, with a hint if the operation may create a block."""
     create = [say("{createIfMissing=true} would make it")] if may_create else []
     return Code.FRONT_MATTER_NOT_FOUND.problem(
         "the file has no front matter",
@@ -151,14 +151,14 @@ def no_block(*, may_create: bool) -> Diagnostic:
 
 
 def unreadable(outline: Outline, why: Unreadable) -> Diagnostic:
-    """Return FRONT_MATTER_INVALID, or DATA_INVALID, for what cannot be read, or not with safety."""
+    """Return FRONT_MATTER_INVALID or DATA_INVALID for content that cannot be read safely."""
     place = position_of(outline, why.offset)
     at = f" at line {place.line}" if place else ""
     return _invalid(outline, f"cannot be edited by keys{at}: {why.reason}", place)
 
 
 def cannot_change(outline: Outline, error: DataError) -> Diagnostic:
-    """Return the problem of a change that cannot be made, or whose side effects cannot be ruled out."""
+    """Return the problem for a change that is impossible or may have side effects."""
     return _invalid(outline, f"cannot be edited this way: {error.reason}", position_of(outline, error.offset))
 
 
@@ -170,7 +170,7 @@ def _invalid(outline: Outline, problem: str, place: Position | None) -> Diagnost
 
 
 def kind_of(value: object) -> str:
-    """Name the kind of `value` in words."""
+    """Return the name of the type of `value`."""
     if value is REMOVED:
         return "missing"
     if value is None:
@@ -187,7 +187,7 @@ def kind_of(value: object) -> str:
 
 
 def position_of(outline: Outline, offset: int | None) -> Position | None:
-    """Return the position of `offset`, counted from the start of the front matter, or of a data file."""
+    """Return the position of `offset` in the content of the front matter or data file."""
     if offset is None:
         return None
     start = outline.front_matter.content.start if outline.front_matter else 0
@@ -198,7 +198,7 @@ _TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "number", float: "num
 
 
 def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnostic]:
-    """Yield FRONT_MATTER_TYPE for each scalar of `values` that gets one of another type."""
+    """Yield FRONT_MATTER_TYPE for each scalar in `values` whose type changes."""
     for change in changes:
         if not isinstance(change, KeyChange):
             continue
@@ -215,16 +215,16 @@ def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnost
             )
 
 
-# --- Changes of keys as text edits of a document: of a whole data file, or of front matter
+# --- Key changes as text edits of a data file or front matter
 
 
 def data_splices(
     outline: Outline, changes: Sequence[Change], creates: DocumentFormat | None
 ) -> tuple[Splice, ...]:
-    """Return text edits of `outline` that make `changes`; in a new block if it `creates` one.
+    """Return the text edits that make `changes`; `creates` is the format of a new block.
 
-    No key of `changes` lies inside another's; keys that go, and the parents of keys, were checked before.
-    Raises `DataError` where they cannot be made by cutting.
+    The caller has checked that no key contains another and that removed keys and parents exist. Raise
+    `DataError` if the edit is impossible.
     """
     lines = outline.source.lines
     if not changes:
@@ -242,7 +242,7 @@ def data_splices(
 def verify_splices(
     outline: Outline, edits: EditList, changes: Sequence[Change], creates: DocumentFormat | None
 ) -> None:
-    """Raise `DataError` unless `edits` of `outline` make `changes`, and no other."""
+    """Raise `DataError` unless `edits` of `outline` make exactly `changes`."""
     if outline.format is not DocumentFormat.MARKDOWN:
         verify_edits(_content(outline), edits, changes)
         return
@@ -261,13 +261,13 @@ def _content(outline: Outline) -> DataContent:
     return content
 
 
-# --- Values of a data file, or of the front matter of a document
+# --- Values of a data file or front matter
 
 
 def data_content(outline: Outline) -> DataContent | Unreadable | None:
-    """Return keys and values of the file of `outline`, read once; of Markdown those of its front matter.
+    """Return the values of the data file or front matter of `outline`, parsed once.
 
-    None for plain text, and where there is no front matter, nor what looks like it.
+    Return None for plain text and for Markdown without front matter.
     """
     if outline.format is DocumentFormat.MARKDOWN:
         content = outline.front_matter_content

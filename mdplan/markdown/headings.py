@@ -1,4 +1,4 @@
-"""Headings: their anchors on GitHub and on sites, plain text, source lines, levels and section IDs."""
+"""Headings: anchors on GitHub and on sites, rendered text, source edits, levels and section IDs."""
 
 import re
 import unicodedata
@@ -21,10 +21,10 @@ from mdplan.values import Struct
 _DROPPED_ASCII: Final = lazy_pattern(r"[^A-Za-z0-9_\- ]")
 _GITHUB: Final = r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"
 
-# What goldmark and Markdig keep: marks are no letters to them.
+# goldmark and Markdig drop marks.
 _LETTERS_AND_DIGITS: Final = r"[^\p{L}\p{Nd}_\- ]"
 
-# Code, escapes, and elsewhere hyphens, and with dots also an ellipsis.
+# Code, escapes, and outside them hyphens (and for Pandoc, dots).
 _DASHES: Final = lazy_pattern(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|(?P<smart>---?)")
 _SMART: Final = lazy_pattern(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|(?P<smart>---?|\.\.\.)")
 
@@ -41,7 +41,7 @@ _LAST_BMP: Final = "\uffff"
 
 
 class OwnIds(Enum):
-    """Which IDs that headings give themselves are taken for the slugs of others."""
+    """The explicit IDs that generated slugs must avoid."""
 
     NONE = auto()
     ABOVE = auto()
@@ -49,12 +49,13 @@ class OwnIds(Enum):
 
 
 class SlugStyle(Struct):
-    """How anchors of headings are made: `slug` of the rendered title, then a suffix where that is taken.
+    """How a site makes heading anchors: `slug` of the rendered title, plus a suffix if it is taken.
 
-    `prepared` changes the raw inline text of a heading before that is rendered. With `has_images` the
-    alternative text of images is a part of the title. `fallback` takes the place of an empty slug.
-    `is_counted_up` says that a suffix is ``_1``, and that one more is added to one that is there; `has_html`
-    that headings in HTML get anchors too.
+    - `prepared`: changes the raw inline text before rendering.
+    - `has_images`: alternative text is part of the title.
+    - `fallback`: replaces an empty slug.
+    - `is_counted_up`: suffixes are ``_1``, ``_2``, and an existing one is incremented.
+    - `has_html`: headings in HTML have anchors too.
     """
 
     slug: Callable[[str], str]
@@ -66,9 +67,9 @@ class SlugStyle(Struct):
     has_html: bool = False
 
     def anchors(self, titles: Iterable[str], ids: Iterable[str]) -> Iterator[str]:
-        """Yield the anchor of each heading: its own one of `ids` unless that is empty, else a slug.
+        """Yield the anchor of each heading: its explicit ID from `ids` if not empty, else a slug.
 
-        `titles` are all rendered titles of a document in order.
+        `titles` are all rendered titles of a document, in order.
         """
         own = list(ids)
         taken: set[str] = set(own) if self.own_ids is OwnIds.ALL else set()
@@ -97,23 +98,23 @@ class SlugStyle(Struct):
 
 @lru_cache(maxsize=4096)
 def heading_slug(title: str) -> str:
-    """Return GitHub's slug of one rendered heading, without the suffix of a repeated one."""
+    """Return GitHub's slug of a rendered heading, without a repetition suffix."""
     return _kept(title.lower(), _GITHUB)
 
 
 def other_slug(title: str) -> str | None:
-    """Return the slug on GitHub of the heading `title` if it has attributes, which GitHub takes for text."""
+    """Return GitHub's slug of a `title` with attributes, which GitHub reads as text; else None."""
     return heading_slug(title) if "{" in title and "{" in marks_behind(title) else None
 
 
 def _goldmark_text(content: str) -> str:
-    """Goldmark takes the last line of a heading; hyphens that Hugo makes dashes of go."""
+    """Return the last line, which goldmark uses, without hyphens that Hugo turns into dashes."""
     line = content.rsplit("\n", maxsplit=1)[-1]
     return _DASHES.sub(lambda match: "" if match["smart"] else match[0], line)
 
 
 def _pandoc_text(content: str) -> str:
-    """Pandoc makes dashes and an ellipsis of hyphens and dots."""
+    """Return `content` without hyphens and dots that Pandoc turns into dashes and ellipses."""
     return _SMART.sub(lambda match: "" if match["smart"] else match[0], content)
 
 
@@ -127,7 +128,7 @@ def _goldmark(title: str) -> str:
 
 
 def _markdig(title: str) -> str:
-    # It looks at UTF-16 code units, of which those of a pair are no letters.
+    # Markdig looks at UTF-16 code units; surrogates are not letters.
     return _lowered(
         _kept("".join(character for character in title if character <= _LAST_BMP), _LETTERS_AND_DIGITS)
     )
@@ -149,23 +150,23 @@ def _python_markdown_unicode(title: str) -> str:
 
 
 def _pymdownx(title: str) -> str:
-    # What looks like a tag in code goes too.
+    # It also strips code that looks like a tag.
     text = _TAG.sub("", unicodedata.normalize("NFC", " ".join(title.split()))).strip()
     return _NO_WORD.sub("", text.lower()).replace(" ", "-")
 
 
 def _kept(title: str, dropped: str) -> str:
-    """Return `title` without what the pattern `dropped` matches, and with hyphens for spaces."""
+    """Return `title` without matches of `dropped`, and with hyphens for spaces."""
     if title.isascii():
         return _DROPPED_ASCII.sub("", title).replace(" ", "-")
-    # Python's own patterns cannot name these classes of characters: `\w` has no marks, and has `²`.
+    # `re` has no classes for this: `\w` lacks marks and includes `²`.
     import regex
 
     return regex.sub(dropped, "", title).replace(" ", "-")
 
 
 def _lowered(title: str) -> str:
-    """Return `title` in lower case, character by character."""
+    """Lower-case `title` character by character, keeping its length."""
     return title.lower() if title.isascii() else "".join(character.lower()[0] for character in title)
 
 
@@ -190,29 +191,28 @@ STYLES: Final[Mapping[str, SlugStyle]] = {
 
 # --- Anchors
 
-# What GitHub puts before all anchors, and takes off what links to them.
+# GitHub prefixes all anchors with this and ignores it in links.
 GITHUB_PREFIX: Final = "user-content-"
 
 
 class Anchor(Struct):
-    """A place that ``#id`` links to. `line` is 1-based; `explicit` when HTML names it."""
+    """The target of ``#id`` on the 1-based `line`; `explicit` if HTML names it."""
 
     id: str
     line: int
     explicit: bool
 
 
-# --- Lines that hold only anchors: above a heading they name it, and belong to its section
+# --- Lines that hold only anchors: above a heading, they name it and belong to its section
 
-# The last code points of such lines, and how far before a heading they mostly are.
+# The last characters of such lines, and their usual maximum distance from a heading.
 _ENDS: Final = (">", "=", "}")
 _NEAR: Final = 6
 _VALUE: Final = r"""(?:"[^"\r\n]*+"|'[^'\r\n]*+'|[^\s"'=<>`]++)"""
 _ATTRIBUTE: Final = lazy_pattern(rf"[ \t]++(?P<name>[A-Za-z_:][\w:.-]*+)(?:[ \t]*+=[ \t]*+{_VALUE})?+")
 _ATTRIBUTES: Final = rf"(?:[ \t]++[A-Za-z_:][\w:.-]*+(?:[ \t]*+=[ \t]*+{_VALUE})?+)*+"
 
-# An element without content, or the opening tag of a link alone, as older documents have it; sites in MDX
-# have a component for it.
+# An empty element, or just the opening tag of a link, as in older documents; MDX sites use a component.
 _HTML: Final = lazy_pattern(
     rf"<(?P<tag>a|anchor|span|div|p)(?P<attributes>{_ATTRIBUTES})[ \t]*+"
     r"(?:/>|>(?:[ \t]|&nbsp;)*+</(?P=tag)[ \t]*+>|(?P<open>>))",
@@ -222,7 +222,7 @@ _HTML: Final = lazy_pattern(
 # mkdocs-autorefs and Pandoc (Pandoc manual, "Bracketed Spans").
 _EMPTY_LINK: Final = lazy_pattern(r"\[\](?:\(\))?\{:? ?#[\w:.-]++[ \t]*+\}")
 
-# MyST has one on a line of its own (MyST reference, "Labels").
+# A MyST label on a separate line (MyST reference, "Labels").
 _MYST: Final = lazy_pattern(r"\([^()\s]++\)=[ \t]*+\Z")
 
 _NAMES: Final = lazy_pattern(
@@ -239,7 +239,7 @@ _FARTHEST: Final = 2000
 
 
 def is_anchor_line(line: str) -> bool:
-    """Return True if `line`, without its line end, holds anchors and nothing else."""
+    """Return True if `line`, without its newline, holds only anchors."""
     text = line.lstrip(" ")
     if len(line) - len(text) > _MOST_INDENT:
         return False
@@ -265,17 +265,17 @@ def _end_of_anchor(text: str, at: int) -> int | None:
 
 
 def anchors_in(lines: str) -> list[str]:
-    """Return the anchors of anchor `lines`, in order."""
+    """Return the anchors in `lines`, in order."""
     names = _NAMES.finditer(re.sub(_COMMENT, "", lines))
     return [name[name.lastindex or 0].strip("\"'") for name in names]
 
 
 def anchor_line_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, int]:
-    """Return where the anchor lines above headings start, by the index of a heading in `starts`.
+    """Return the start of the anchor lines above headings, by index in `starts`.
 
-    `starts` are those of the headings at top level, sorted, and `body_start` is where the front matter ends.
-    Blank lines and comments may lie between. Blocks need not be read: what ends right above a heading with
-    such a line is a paragraph or HTML, for fences and front matter end with lines of their own.
+    `starts` are the sorted offsets of top-level headings, `body_start` the end of the front matter. Blank
+    lines and comments may be in between. No blocks are parsed: only a paragraph or HTML can end with such a
+    line directly above a heading, since fences and front matter have closing lines.
     """
     by_heading: dict[int, int] = {}
     for index, (above, heading) in enumerate(pairwise((body_start, *starts))):
@@ -288,17 +288,17 @@ def anchor_line_starts(text: str, starts: Sequence[int], body_start: int) -> dic
 
 
 def _anchor_line_start(text: str, heading: int, floor: int) -> int:
-    """Return where the anchor lines above `heading` start, at `floor` or after it."""
-    # So far and no farther: blank lines without end cost nothing.
+    """Return the start of the anchor lines above `heading`, at or after `floor`."""
+    # Limit the search, so that endless blank lines cost nothing.
     first = max(floor, heading - _FARTHEST)
     start = end = heading
     below = text[heading : heading + 1]
-    # Comments on lines of their own count as blank.
+    # Comments on separate lines count as blank.
     above = _LINES_OF_COMMENTS.sub(lambda comment: _NO_LINE_END.sub(" ", comment[0]), text[first:heading])
     for line in reversed(_LINES.findall(above)):
         end -= len(line)
         if line.strip(_BLANK):
-            # The line of the heading before is none of these, and neither is a part of a line.
+            # Skip the previous heading's line and a partial line.
             if not _stays_above(line.rstrip("\r\n"), below) or (end == first > floor):
                 break
             start = end
@@ -307,84 +307,77 @@ def _anchor_line_start(text: str, heading: int, floor: int) -> int:
 
 
 def _stays_above(line: str, below: str) -> bool:
-    """Return True if `line` holds only anchors, and would keep the line `below` out of its own block.
+    """Return True if `line` holds only anchors and `below` starts another block.
 
-    After a blank line a tag without another one starts a block of HTML that a blank line ends (CommonMark
-    0.31.2, section 4.6): where text above it prevents that, it stays with this text.
+    After a blank line a single tag starts an HTML block that runs to the next blank line (CommonMark 0.31.2,
+    section 4.6); adjacent text then belongs to it.
     """
     return is_anchor_line(line) and not (
         line.count("<") == 1 and line.lstrip()[0] == "<" and below.strip(_BLANK)
     )
 
 
-# --- Inline Markdown as plain text, as a reader sees it
+# --- Inline Markdown as rendered text
 
 _MARKUP: Final = lazy_pattern(r"[\\`*_~\[<&\r\n]")
 _HARD_BREAK: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\\n")
 _LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r\n?|\n)")
 
-# Code and escapes, which hide a wiki link; its alias is what readers see.
+# Code and escapes, which can hide a wiki link; readers see its alias.
 _WIKI_LINK: Final = lazy_pattern(
     r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|(?<!!)\[\[(?:[^\[\]|]+\|)?(?P<shown>[^\[\]|]+)\]\](?![(\[])"
 )
 
-# Bytes that are not valid UTF-8 are lone surrogates, which the parser does not take: characters for private
-# use are in for them.
+# Invalid UTF-8 bytes are lone surrogates, which the parser rejects; replace them with private use characters.
 _FOR_PARSER: Final = {code: code + 0x102000 for code in range(0xD800, 0xE000)}
 _FROM_PARSER: Final = {stand_in: code for code, stand_in in _FOR_PARSER.items()}
 _FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
 
 
 def render_text(content: str) -> str:
-    """Return the rendered text of the inline `content` of a heading, one line.
+    """Return the rendered text of the heading `content`, on one line.
 
-    The markup of code, emphasis, strikethrough, links, wiki links and images is removed and their text kept,
-    that of images being the alternative text; tags are removed, entities decoded, footnote references
-    dropped, and line breaks are spaces. ``[text][label]`` and ``[label]`` are links whatever is defined: the
-    name of a section must not change when a definition elsewhere comes or goes.
+    Code, emphasis, strikethrough, links, wiki links and images are reduced to their text (images to
+    alternative text); tags and footnote references are removed, entities decoded, line breaks become spaces.
+    ``[text][label]`` and ``[label]`` count as links even if undefined: a section must not change its name
+    when a definition elsewhere does.
     """
     return _render(content) if _MARKUP.search(content) else content
 
 
 def heading_title(content: str) -> str:
-    """Return the rendered text of the inline `content` of a heading, white space collapsed."""
+    """Return the rendered text of the heading `content`, whitespace collapsed."""
     return " ".join(render_text(content).split())
 
 
 def reader_names(content: str) -> tuple[str, ...]:
-    """Return the rendered text of `content`, and that without what readers do not see at its end."""
+    """Return the rendered text of `content`, with and without trailing attributes and comments."""
     marks = marks_behind(content)
     names = heading_title(content), heading_title(content.removesuffix(marks))
     return names if marks else names[:1]
 
 
 def with_marks_of(content: str, old: str) -> str:
-    """Return the inline text `content` with the marks behind the heading text `old`, unless it has some.
-
-    So it is with comments before that.
-    """
+    """Return `content` with the attributes and comments of the heading text `old`, unless it has some."""
     marks, own = marks_behind(old), marks_behind(content)
     content = content if comments_before(content) else comments_before(old) + content
     return content if "{" in own or (own and "{" not in marks) else content + marks.rstrip()
 
 
 def canonical_names(title: str) -> tuple[str, ...]:
-    """Return the canonical forms of the rendered heading `title`, with and without such marks."""
+    """Return the canonical forms of the rendered `title`, with and without trailing attributes."""
     marks = marks_behind(title)
     names = canonical_heading(title), canonical_heading(title.removesuffix(marks))
     return names if marks else names[:1]
 
 
 def text_for_anchor(content: str) -> str:
-    """Return the rendered text of `content` as it is for anchors on GitHub.
-
-    That omits alternative text, and knows no wiki links.
-    """
+    """Return the text from which GitHub makes the anchor: no alternative text, wiki links unresolved."""
     return _render(content, for_anchor=True) if "![" in content or "[[" in content else render_text(content)
 
 
 def composed(text: str) -> str:
-    """Return `text` in Unicode normal form C, in which names are compared: the other form looks the same."""
+    """Return `text` in NFC, the form in which names are compared."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
@@ -398,7 +391,7 @@ def _render(content: str, *, for_anchor: bool = False) -> str:
     )
     if has_invalid_bytes:
         line = line.translate(_FOR_PARSER)
-    # In a heading nothing but inline content is recognized; closing marks keep those in the content.
+    # A heading has only inline content; the newline keeps closing marks in it.
     footnotes = "".join(f"\n\n[^{label}]: x" for label in _FOOTNOTE.findall(line))
     text = f"# {line} #{footnotes}"
     try:
@@ -436,17 +429,17 @@ def _texts(events: Iterator[Event]) -> Iterator[str]:
             return
 
 
-# --- The source of one heading: where its text is, and how to write another one
+# --- The source of a heading
 
-# What may be before the marks of a heading: indentation, and the markers of quotes and lists.
+# Container prefixes before a heading: indentation, quote and list markers.
 _CONTAINERS: Final = r"(?P<before>(?:[ \t>+*-]|[0-9]{1,9}[.)])*?)"
 _CLOSING: Final = r"(?P<closing>[ \t]+\#+)?[ \t]*"
 
 
 def title_span(source: Source, heading: Block) -> Span | None:
-    """Return the span of the raw text of `heading`, without its marks; None if it cannot be proven.
+    """Return the span of the raw text of `heading` without its marks; None if it cannot be verified.
 
-    For an ATX heading without text it is empty and is after the marks.
+    An empty ATX heading has an empty span after the marks.
     """
     if not heading.markup.startswith("#"):
         return _setext_span(source, heading)
@@ -463,10 +456,10 @@ def title_span(source: Source, heading: Block) -> Span | None:
 
 
 def with_title(source: Source, heading: Block, title: str) -> TextEdit | None:
-    """Return an edit that makes `title` (one line of Markdown) the text of `heading`; None if it cannot.
+    """Return the edit that sets the text of `heading` to `title`, one line of Markdown; None if impossible.
 
-    A setext heading that cannot carry the title becomes ATX; an ATX heading whose title would be taken for
-    closing marks gets closing marks.
+    A setext heading becomes ATX if it cannot hold the title. Closing marks are added to protect trailing
+    ``#``.
     """
     span = title_span(source, heading)
     if span is None:
@@ -484,9 +477,9 @@ def with_title(source: Source, heading: Block, title: str) -> TextEdit | None:
 
 
 def atx_heading(level: int, title: str) -> str | None:
-    """Return the source of an ATX heading with the raw text `title`; None if no heading says that.
+    """Return an ATX heading with the raw text `title`; None if Markdown cannot express it.
 
-    A title that ends in marks gets closing marks, for its own would be taken for them.
+    Closing marks are added to protect trailing ``#``.
     """
     texts = (f"{'#' * level} {title}", f"{'#' * level} {title} #")
     return next((text for text in texts if _reads_as(text, level, title)), None)
@@ -498,7 +491,7 @@ def _setext_span(source: Source, heading: Block) -> Span | None:
     start = source.lines.start(first) + len(line) - len(line.lstrip(" \t>"))
     end = source.lines.start(last) + len(source.lines.content(last).rstrip(" \t"))
     if heading.depth:
-        # In a container only the one line that the content proves.
+        # In a container only a line that `content` verifies.
         line = line.rstrip(" \t")
         if first != last or not heading.content or not line.endswith(heading.content):
             return None
@@ -517,7 +510,7 @@ def _setext_edit(source: Source, heading: Block, span: Span, title: str) -> Text
 
 
 def _reads_as(markdown: str, level: int, title: str) -> bool:
-    """Return True if `markdown` is one heading of that level and raw text."""
+    """Return True if `markdown` is a single heading with this level and raw text."""
     roots = parse_blocks(markdown, LineIndex(markdown)).roots
     return (
         len(roots) == 1
@@ -527,15 +520,15 @@ def _reads_as(markdown: str, level: int, title: str) -> bool:
     )
 
 
-# --- Headings at another level, as edits of their marks
+# --- Edits that change heading levels
 
 _SETEXT_MARKS: Final = "=-"
 
 
 def with_level(source: Source, heading: Block, level: int) -> tuple[TextEdit, ...] | None:
-    """Return edits that bring `heading` to `level` and keep its text; None if its text cannot be found.
+    """Return the edits that set the level of `heading`; None if its text cannot be found.
 
-    A setext heading below level 2 becomes ATX.
+    A setext heading deeper than level 2 becomes ATX.
     """
     if level == heading.level:
         return ()
@@ -551,7 +544,7 @@ def with_level(source: Source, heading: Block, level: int) -> tuple[TextEdit, ..
 
 
 def shift_levels(source: Source, headings: Sequence[Block], shift: int) -> tuple[TextEdit, ...] | Block:
-    """Return edits that add `shift` to the level of every heading, or the first heading that cannot move."""
+    """Return edits that add `shift` to all levels, or the first heading that cannot be shifted."""
     edits: list[TextEdit] = []
     for heading in headings:
         heading_edits = with_level(source, heading, heading.level + shift)
@@ -562,7 +555,7 @@ def shift_levels(source: Source, headings: Sequence[Block], shift: int) -> tuple
 
 
 def _underline(source: Source, heading: Block) -> Span:
-    """Return the span of the run of marks below a setext heading."""
+    """Return the span of the underline of a setext heading."""
     start, end = source.lines.start(heading.last_line), source.lines.content_end(heading.last_line)
     line = source.text[start:end]
     marks = line.strip(" \t")
@@ -571,7 +564,7 @@ def _underline(source: Source, heading: Block) -> Span:
 
 
 def _as_atx(source: Source, heading: Block, level: int) -> tuple[TextEdit, ...] | None:
-    """Return edits that make an ATX heading of the setext `heading`; None for one of several lines."""
+    """Return edits that turn the setext `heading` into ATX; None if it spans several lines."""
     title = title_span(source, heading)
     if title is None or heading.first_line != heading.last_line - 1:
         return None
@@ -587,7 +580,7 @@ def _as_atx(source: Source, heading: Block, level: int) -> tuple[TextEdit, ...] 
     )
 
 
-# --- Names of sections: IDs that survive edits elsewhere, and canonical headings
+# --- Section IDs, which survive edits elsewhere, and canonical headings
 
 SectionId = NewType("SectionId", str)
 ID_PREFIX: Final = "sha256-"
@@ -598,38 +591,37 @@ _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 @lru_cache(maxsize=4096)
 def folded(text: str) -> str:
-    """Return `text` as section IDs compare it: case folded, white space collapsed, punctuation kept."""
+    """Return `text` as section IDs compare it: case-folded, whitespace collapsed, punctuation kept."""
     return " ".join(text.casefold().split())
 
 
 def id_of_name(name: bytes, ordinal: int) -> SectionId:
-    """Return the ID of the section with `name`: the folded titles of its path, joined by U+001F, in UTF-8.
+    """Return the section ID for `name`: the folded titles of its path, joined by U+001F, in UTF-8.
 
-    `ordinal` (1-based) distinguishes sections whose folded paths are equal; the first of them keeps the ID
-    that it has alone, so that a repetition further down changes no ID above.
+    `ordinal` (1-based) distinguishes equal paths. The first keeps the plain ID, so a later duplicate changes
+    no existing ID.
     """
     if ordinal > 1:
         name += f"\x1e{ordinal}".encode()
     return SectionId(ID_PREFIX + sha256_hex(name)[:_DIGITS])
 
 
-# Of the text before the first heading, which is another section than an empty heading.
+# Distinct from the ID of an empty heading.
 PREAMBLE_ID: Final = id_of_name(b"\x1e", 1)
 
 
 def section_id_digits(reference: str) -> str | None:
-    """Return the digits of a section ID or of a prefix of one (8 digits or more); None if it is neither."""
+    """Return the hex digits of a section ID or of a prefix with at least 8 digits; else None."""
     match = re.fullmatch(_REFERENCE, reference.strip())
     return match[1].lower()[:_DIGITS] if match else None
 
 
 @lru_cache(maxsize=4096)
 def canonical_heading(text: str) -> str:
-    """Return the rendered heading `text` as people compare it.
+    """Return the rendered heading `text` normalized for comparison.
 
-    Characters are composed (Unicode normal form C), emoji dropped, letters lower-cased, punctuation and
-    symbols except hyphens stripped, white space collapsed; where nothing is left, the exact text is the
-    canonical one.
+    Compose to NFC, lower-case, drop emoji, punctuation and symbols except hyphens, and collapse whitespace.
+    If nothing is left, return `text`.
     """
     kept = "".join(
         character

@@ -1,4 +1,4 @@
-"""Attributes of HTML tags with their places: ids and names are anchors, references are links."""
+"""Read HTML attributes and their offsets; render untrusted Markdown as inert HTML."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-# The groups are atomic, so that a tag without an end costs no more than its length.
+# Atomic groups: an unclosed tag costs only its length.
 _OPENING: Final = lazy_pattern(
     r"""
     <(?:
@@ -33,7 +33,7 @@ _ATTRIBUTE: Final = lazy_pattern(
     r"""(?P<name>[A-Za-z_:][\w:.-]*)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'=<>`]+))"""
 )
 
-# Where nothing is a tag, and what ends it.
+# Openings of regions without tags, and their ends.
 _OPAQUE_ENDS: Final = {"!--": "-->", "![CDATA[": "]]>", "?": "?>"}
 
 _RAW_TEXT_ENDS: Final = {
@@ -42,9 +42,9 @@ _RAW_TEXT_ENDS: Final = {
 
 
 class HtmlAttribute(Struct, kw_only=True):
-    """One attribute with a value. `tag` and `name` are in lower case, `value` is without entities.
+    """An attribute with a value; `tag` and `name` in lower case, `value` with entities decoded.
 
-    `value_span` is the value as written, without quotes, in the text that was searched.
+    `value_span` is the value as written, without quotes, in the searched text.
     """
 
     tag: str
@@ -54,20 +54,20 @@ class HtmlAttribute(Struct, kw_only=True):
 
 
 def unescaped(written: str) -> str:
-    """Return the value of an attribute that is `written` so: with its character references read."""
+    """Decode the character references in an attribute value."""
     if "&" not in written:
         return written
-    # The names of all characters take a while to load.
+    # The table of character names loads slowly.
     from html import unescape
 
     return unescape(written)
 
 
 def html_attributes(text: str, span: Span) -> Iterator[HtmlAttribute]:
-    """Yield attributes with values of all opening tags in `span` of `text`, in order.
+    """Yield the attributes with values of all opening tags in `span`, in order.
 
-    For one inline tag as for a whole HTML block: comments, CDATA, instructions and the insides of scripts
-    and styles hold no tags (HTML standard, section 13.1).
+    Works for one inline tag and for a whole HTML block: comments, CDATA, processing instructions, scripts and
+    styles contain no tags (HTML standard, section 13.1).
     """
     at = span.start
     while opening := _OPENING.search(text, at, span.end):
@@ -95,9 +95,9 @@ def html_attributes(text: str, span: Span) -> Iterator[HtmlAttribute]:
             at = closing.end()
 
 
-# --- Untrusted Markdown as inert HTML, to be looked at
+# --- Untrusted Markdown as inert HTML for display
 #
-# It has no tags, links, images or attributes of its author: tags show as text, links as marked text, images
+# It has no tags, links, images or attributes from its author: tags show as text, links as marked text, images
 # as their alternative text.
 
 _CLASSES: Final = {
@@ -108,10 +108,10 @@ _CLASSES: Final = {
 
 
 def safe_html(text: str) -> str | None:
-    """Render `text` (valid Unicode, any line ends) as HTML; None if it is nested too deep to be shown.
+    """Render `text` (valid Unicode, any newlines) as inert HTML; None if it is nested too deep.
 
-    What hides or steers, such as characters that turn the direction of text, shows as an escape. Headings
-    are paragraphs of a class, so that they are not headings of the page around them.
+    Bidirectional and other hidden characters show as escapes. Headings become styled paragraphs, so that they
+    stay out of the outline of the page.
     """
     lines = escaped(text.replace("\r\n", "\n").replace("\r", "\n"))
     parser = _inert_parser()
@@ -131,12 +131,12 @@ def _inert_parser() -> "MarkdownIt":
 
 
 def _disarm(tokens: "Sequence[Token]") -> None:
-    """Take from `tokens` all that leads elsewhere, and every attribute that the text chose."""
+    """Remove links and all author-controlled attributes from `tokens`."""
     for token in tokens:
         start = token.attrs.get("start") if token.type == "ordered_list_open" else None
         token.attrs = {} if start is None else {"start": start}
         if token.type == "image":
-            # The renderer would make an image of it; its text is in its children, as plain text.
+            # Otherwise the renderer would create an image; its children hold the text.
             token.type, token.tag, token.children = "text", "", None
             token.content = f"[image: {token.content}]"
         elif token.type in {"link_open", "link_close"}:

@@ -1,4 +1,4 @@
-"""Inline nodes of a document, found section by section when they are asked for."""
+"""Find the inline nodes of a document, section by section, on demand."""
 
 import re
 import unicodedata
@@ -33,13 +33,13 @@ _LINE_END: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 
 
 class FoundNodes(Struct, dict=True):
-    """Inline nodes in document order, and spans that may hold nodes whose places are not certain."""
+    """Inline nodes in document order, and `undecided` spans that may hold nodes with uncertain offsets."""
 
     nodes: tuple[InlineNode, ...] = ()
     undecided: tuple[Span, ...] = ()
 
     def nodes_in(self, span: Span) -> Iterator[InlineNode]:
-        """Yield nodes that share a code point with `span`."""
+        """Yield the nodes that overlap `span`."""
         first = bisect_right(self._reach, span.start)
         for index in range(first, len(self.nodes)):
             node = self.nodes[index]
@@ -50,26 +50,25 @@ class FoundNodes(Struct, dict=True):
 
     @cached_property
     def _reach(self) -> list[int]:
-        """The largest end of each node and those before it."""
+        """For each index, the largest end among the nodes up to it."""
         return list(accumulate((node.span.end for node in self.nodes), max))
 
 
 class InlineMap:
-    """Inline nodes of one document. Nothing is parsed before the first question.
+    """The inline nodes of a document, parsed on demand.
 
-    Each section is parsed alone: an ATX heading at the root ends all blocks before it. What labels mean comes
-    from the definitions of the whole document.
+    Each section is parsed on its own, since a top-level ATX heading ends all blocks, but with the link
+    definitions of the whole document.
     """
 
     def __init__(self, tree: BlockTree) -> None:
-        """Map the Markdown of the blocks of `tree`."""
         self._tree = tree
         self._text = tree.text
         self._sections: dict[int, FoundNodes] = {}
 
     @cached_property
     def definitions(self) -> Mapping[str, object]:
-        """What labels mean, as the environment that markdown-it-py parses inline content with."""
+        """Link and footnote labels, as an environment for markdown-it-py."""
         references = {
             label: {"href": node.href, "title": unescape(self._cut(node.title)[1:-1])}
             for label, node in self._definitions.items()
@@ -78,16 +77,13 @@ class InlineMap:
         return {"references": references, "footnotes": {"refs": footnotes, "list": {}}}
 
     def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
-        """Return nodes that share a code point with `span`, or contain it if it is empty, in document order.
-
-        A node comes before the nodes inside it.
-        """
+        """Return the nodes that overlap `span`, or contain it if it is empty, in order, parents first."""
         return tuple(node for section in self._sections_in(span) for node in section.nodes_in(span))
 
     def undecided_in(self, span: Span) -> tuple[Span, ...]:
-        """Return the spans that touch `span` and may hold nodes whose places are not certain.
+        """Return the spans touching `span` that may hold nodes with uncertain offsets.
 
-        They are single nodes, or sections on which the parser fails or with lines nested too deep.
+        These are single nodes, or sections where the parser fails or that are nested too deep.
         """
         return tuple(
             undecided
@@ -107,7 +103,7 @@ class InlineMap:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where sections start; the first one starts with the body."""
+        """The offsets where sections start, the first at the start of the body."""
         return list(dict.fromkeys(self._tree.part_starts))
 
     def _section_span(self, index: int) -> Span:
@@ -140,7 +136,7 @@ class InlineMap:
 
     @cached_property
     def _definitions(self) -> dict[str, InlineNode]:
-        """The definition of each label; the first one counts (CommonMark 0.31.2, section 4.7)."""
+        """The definition of each label; the first one wins (CommonMark 0.31.2, section 4.7)."""
         by_label: dict[str, InlineNode] = {}
         for _, node in self._definition_blocks:
             if node is not None:
@@ -164,14 +160,14 @@ class InlineMap:
         return [block.span.start for block, _ in self._definition_blocks]
 
     def _footnotes_for(self, part: str) -> str:
-        """Return the definitions of the footnotes that `part` refers to, and a heading that ends them."""
+        """Return definitions for the footnotes that `part` refers to, ended by a heading."""
         labels = {match[1]: "" for match in _FOOTNOTE.finditer(part)} if "[^" in part else {}
         known = [label for label in labels if label.lower() in self._footnotes]
         return "".join(f"[^{label}]: x\n\n" for label in known) + "#\n" if known else ""
 
     @cached_property
     def _footnotes(self) -> dict[str, str]:
-        """Labels of the footnotes that are defined, by their form in lower case."""
+        """Labels of the defined footnotes by their lower-case form."""
         by_lower_case: dict[str, str] = {}
         for span in map(self._section_span, range(len(self._starts))):
             if _FOOTNOTE_DEFINITION.search(self._text, span.start, span.end) is None:
@@ -191,7 +187,7 @@ class InlineMap:
 
 
 def _definition(text: str, block: Span) -> InlineNode | None:
-    """Return the link reference definition in the lines of `block` (CommonMark 0.31.2, section 4.7)."""
+    """Return the link reference definition on the lines of `block` (CommonMark 0.31.2, section 4.7)."""
     label = _LABEL.search(text, block.start, block.end)
     target = link_target(text, label.end(), block.end) if label else None
     if label is None or target is None:
@@ -207,51 +203,51 @@ def _definition(text: str, block: Span) -> InlineNode | None:
     )
 
 
-# --- Reading inline nodes from parser events (CommonMark 0.31.2, section 6; GFM)
+# --- Inline nodes from parser events (CommonMark 0.31.2, section 6; GFM)
 #
-# The parser reports where a node starts and ends. Its text, label, destination and title follow from the
-# syntax that the parser has accepted. A node whose parts do not agree with the parser is undecided.
+# The parser reports where a node starts and ends. Text, label, destination and title follow from the accepted
+# syntax. A node whose parts do not match the parser's is undecided.
 
-# Destination of a normalized label that the document defines, or None.
+# Returns the destination of a defined, normalized label, or None.
 FindHref = Callable[[str], str | None]
 
-# Where text may have what the parser does not know: wiki links, mail addresses, and bare URLs, which are
-# noticed after their protocol or at their start.
+# Candidates for syntax that the parser does not support: wiki links, mail addresses, and bare URLs, detected
+# by their protocol or start.
 _SIGN: Final = lazy_pattern(r"\[(?=\[)|@|://|www\.")
 _TICKS: Final = lazy_pattern(r"`+")
 
-# What the lines of containers begin with.
+# Container prefixes of a line.
 _MARKS: Final = lazy_pattern(r"[ \t>]*(?:(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t>]|\[\^[^\]\s]+\]:)[ \t>]*)*")
 _LINKS: Final = frozenset({"Link", "Image"})
 _AUTOLINKS: Final = frozenset({"Autolink", "Email"})
 _WITH_LABEL: Final = frozenset({"Reference", "ReferenceUnknown"})
 _COLLAPSED: Final = frozenset({"Collapsed", "CollapsedUnknown"})
 
-# The parser takes a footnote for text where brackets after it are no label.
+# The parser reads a footnote as text before brackets that are not a label.
 _FOOTNOTE_BEFORE_BRACKET: Final = lazy_pattern(r"\[\^[^\[\]\s]+\](?=\[)")
 _BRACKETS: Final = frozenset({"[", "![", "]"})
 _EMPHASIS: Final = frozenset({"Emphasis", "Strong", "Strikethrough"})
 
-# HTML of kind 1, which any of the four closing tags ends; to the parser only its own does (section 4.6).
+# HTML of kind 1: any of the four closing tags ends it, but the parser accepts only its own (section 4.6).
 _RAW_HTML: Final = lazy_pattern(r"[ \t>]*<(?i:pre|script|style|textarea)(?=[\s>])")
 _RAW_END: Final = lazy_pattern(r"</(?i:pre|script|style|textarea)>[^\r\n]*[\r\n]*")
 
-# What the parser replaces, and so cannot be compared with the source.
+# Characters that the parser replaces, so its output cannot be compared with the source.
 _REPLACED: Final = lazy_pattern("[\0\v\f\ud800-\udfff]")
 
 
 @with_deadline
 def find_nodes(text: str, span: Span, prefix: str, find_href: FindHref) -> FoundNodes:
-    """Find inline nodes and marks of footnote definitions in `span` of `text`, which holds whole root blocks.
+    """Find inline nodes and footnote definition marks in `span`, which covers whole top-level blocks.
 
-    The parser reads `prefix`, which defines footnotes, before the span. `find_href` is asked about labels.
-    Raises `ParserFailure` and `ParseTimeout`.
+    `prefix`, which defines footnotes, is parsed before the span. `find_href` resolves labels. May raise
+    `ParserFailure` and `ParseTimeout`.
     """
     return _NodeReader(text, span, prefix, find_href).read()
 
 
 class _Open:
-    """A link or image whose end is still to come; `last` is the offset after what was found in it."""
+    """An open link or image; `last` is the end offset of its content so far."""
 
     __slots__ = ("data", "end", "kind", "last", "start")
 
@@ -261,10 +257,10 @@ class _Open:
 
 
 class _NodeReader:
-    """Collects the nodes of one span.
+    """Collect the nodes of a span.
 
-    `_url_end` is the offset after the last bare URL: what begins before it is part of the URL. `_brackets`
-    counts the opening brackets of the current content that nothing has closed.
+    `_url_end` is the offset after the last bare URL, which absorbs anything that starts before it.
+    `_brackets` counts unclosed brackets in the current content.
     """
 
     def __init__(self, text: str, span: Span, prefix: str, find_href: FindHref) -> None:
@@ -282,16 +278,15 @@ class _NodeReader:
         self._brackets = 0
         self._cell: Span | None = None
         self._is_code = False
-        # The line of the last bare URL, and where its content starts.
+        # The line of the last bare URL, and the start of its content.
         self._line = Span(0, 0)
         self._line_content = 0
-        # Bytes of the last pieces of text without a gap between them, and whether an address may be there.
+        # Byte range of adjacent text pieces, and whether they may contain a mail address.
         self._run = (-1, -1)
         self._has_mail = False
         self._wiki: list[tuple[int, int]] = []
 
     def read(self) -> FoundNodes:
-        """Return all nodes."""
         text, start, end = self._read_text, self._start, self._end
         batches: Iterator[tuple[tuple[Any, Any], ...]] = event_batches(self._prepared.text, self._is_label)
         for batch in batches:
@@ -377,7 +372,7 @@ class _NodeReader:
             self._code(start, end)
 
     def _html_block(self, start: int, end: int) -> None:
-        """Mark the lines as undecided that are in this block to the parser alone."""
+        """Mark as undecided the lines that only the parser counts as part of this HTML block."""
         closing = _RAW_END.search(self._text, start, end) if _RAW_HTML.match(self._text, start, end) else None
         if closing is not None and closing.end() < end:
             self._undecided.append(Span(closing.end(), end))
@@ -385,7 +380,7 @@ class _NodeReader:
     def _code(self, start: int, end: int) -> None:
         ticks = _TICKS.match(self._text, start, end)
         width = len(ticks[0]) if ticks else 0
-        # The range may have blanks after the last code span of a heading.
+        # The range may include spaces after the last code span of a heading.
         end = self._text.rfind("`", start, end) + 1
         if not width or end - start <= 2 * width:
             self._refuse(start, max(start, end))
@@ -441,7 +436,7 @@ class _NodeReader:
         )
 
     def _agrees(self, destination: Span, href: str, parsed: str) -> bool:
-        """Return True if what is written as a destination is what the parser has read."""
+        """Return True if the written destination matches the parsed one."""
         return (
             href == parsed
             or href.replace("\\|", "|") == parsed
@@ -453,7 +448,7 @@ class _NodeReader:
         if form in _WITH_LABEL:
             label = Span(text.end + 2, end - 1)
         elif form in _COLLAPSED:
-            # The range of the parser is without the empty brackets.
+            # The parser's range excludes the empty brackets.
             end = text.end + 3
         written = _LINE_END.sub(" ", self._text[label.start : label.end]).replace("\\|", "|")
         href = self._find_href(normalized_label(written))
@@ -464,7 +459,7 @@ class _NodeReader:
             InlineNode(kind=opened.kind, span=Span(opened.start, end), text=text, label=label, href=href)
         )
 
-    # What the parser does not know.
+    # Syntax that the parser does not support.
 
     def _read_text(self, data: str, first: int, last: int) -> None:
         if first != self._run[1]:
@@ -476,7 +471,7 @@ class _NodeReader:
             self._open[-1].last = self._offset(last)
         if data in _BRACKETS:
             self._bracket(data, self._offset(last) - 1)
-        # A code point has at least one byte.
+        # A character has at least one byte.
         sign = self._signs[self._next_sign]
         if sign < last + self._base and sign < (end := self._offset(last)):
             start = self._offset(first)
@@ -513,7 +508,7 @@ class _NodeReader:
         self._add_url(start, end, href)
         self._url_end = end
         if self._text[end - 1] == "\\" and end < self._span.end:
-            # To the parser, the backslash escapes the character after the URL.
+            # The parser reads the backslash as an escape of the character after the URL.
             self._undecided.append(Span(end, end + 1))
 
     def _add_url(self, start: int, end: int, href: str) -> None:
@@ -526,20 +521,20 @@ class _NodeReader:
             self._has_mail = False
 
     def _mail_before(self, stop: int) -> None:
-        """Add the mail addresses between the start of the run, or the last URL in it, and `stop`."""
+        """Add the mail addresses between the start of the run, or its last URL, and `stop`."""
         if not self._has_mail:
             return
         start = self._offset(self._run[0])
         is_behind_escape = self._text.startswith("\\", start - 1)
         for address in mail_addresses(self._text, max(start, self._url_end), stop):
             if address[0] == start and is_behind_escape:
-                # The address may begin before the backslash.
+                # The address may start before the backslash.
                 self._refuse(*address[:2])
             else:
                 self._add_url(*address)
 
     def _content_start(self, at: int) -> int:
-        """Return where the content before `at` in its line starts, after the marks of containers."""
+        """Return the start of the content on the line of `at`, after container prefixes."""
         if self._cell is not None:
             return self._cell.start
         if not self._line.start <= at < self._line.end:
@@ -558,14 +553,14 @@ _SPACE: Final = lazy_pattern(r"[ \t\r\n]+")
 
 
 def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
-    """Render `text`, which has LF line ends, as HTML with one blank for each run of white space outside code.
+    """Render `text` (LF newlines) as HTML, with whitespace collapsed outside code.
 
-    `definitions` is the environment of a block pass: what labels in the text can mean. Raises
-    `RecursionError` for text that is nested too deep.
+    `definitions` is the markdown-it environment with the link labels. May raise `RecursionError` on deep
+    nesting.
     """
     html: str = html_parser().render(text, deepcopy(dict(definitions)))
     pieces = _SHOWN_AS_IT_IS.split(html)
-    # Between two pieces of text are a match and the name of its tag.
+    # The split yields text, match and tag name in turn.
     outside = (_SPACE.sub(" ", piece) for piece in pieces[::3])
     inside = (*pieces[1::3], "")
     return "".join(text + code for text, code in zip(outside, inside, strict=True)).strip(" ")
@@ -575,11 +570,11 @@ def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
 
 _PROTOCOLS: Final = ("https", "http", "ftp")
 
-# What may be before `www.`, if anything does.
+# Characters allowed before `www.`.
 _BEFORE: Final = frozenset(" \t\r\n\f*_~(")
 _END: Final = lazy_pattern(r"[ \t\r\n\f<]")
 
-# Unicode's other punctuation also ends a domain.
+# Other Unicode punctuation also ends a domain.
 _NOT_IN_DOMAIN: Final = lazy_pattern(r"""[\s!-,/:-@\[\]^`{-~]|[^\x00-\x7f]""")
 _MAX_DOTS: Final = 10
 _AT_END: Final = frozenset("?!.,:*_~'\"")
@@ -590,9 +585,9 @@ _MAIL_PROTOCOLS: Final = ("mailto", "xmpp")
 
 
 def bare_url(text: str, sign: int, begin: int, stop: int) -> tuple[int, int, str] | None:
-    """Return start, end and destination of the bare URL that has its sign at the offset `sign`, or None.
+    """Return start, end and destination of the bare URL around `sign`, or None.
 
-    It lies in inline content, the line of which begins at the offset `begin` and ends before `stop`.
+    `begin` and `stop` delimit the inline content of its line.
     """
     if text[sign] == "w":
         start, domain = sign, sign
@@ -614,7 +609,7 @@ def bare_url(text: str, sign: int, begin: int, stop: int) -> tuple[int, int, str
 
 
 def mail_addresses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and destination of each bare mail or XMPP address in a part of a run of text."""
+    """Yield start, end and destination of the bare mail and XMPP addresses in `text[start:stop]`."""
     at = text.find("@", start, stop)
     while at >= 0:
         check_deadline()
@@ -628,7 +623,7 @@ def mail_addresses(text: str, start: int, stop: int) -> Iterator[tuple[int, int,
 
 
 def _domain_end(text: str, start: int, stop: int, *, needs_dot: bool) -> int | None:
-    """Return the end of the domain from `start` on; None if it is none."""
+    """Return the end of the domain that starts at `start`, or None."""
     at = start + 1
     while match := _NOT_IN_DOMAIN.search(text, at, stop):
         at = match.start()
@@ -640,7 +635,7 @@ def _domain_end(text: str, start: int, stop: int, *, needs_dot: bool) -> int | N
     if start >= stop:
         return None
     parts = text[start:at].split(".")
-    # In a long domain GitHub ignores underscores, in others those before the last two dots.
+    # GitHub ignores underscores in long domains, and in others those before the last two dots.
     has_underscore = any("_" in part for part in parts[-2:])
     if (has_underscore and len(parts) - 1 <= _MAX_DOTS) or (needs_dot and len(parts) == 1):
         return None
@@ -648,7 +643,7 @@ def _domain_end(text: str, start: int, stop: int, *, needs_dot: bool) -> int | N
 
 
 def _without_punctuation(text: str, start: int, end: int) -> int:
-    """Return `end` of a URL without the punctuation that belongs to the sentence around it."""
+    """Return `end` of a URL without trailing punctuation of the sentence."""
     opening, closing = text.count("(", start, end), text.count(")", start, end)
     while end > start:
         last = text[end - 1]
@@ -668,7 +663,7 @@ def _without_punctuation(text: str, start: int, end: int) -> int:
 
 
 def _local_part(text: str, start: int, at: int) -> tuple[int, str]:
-    """Return the start of the part of an address before its ``@``, and its protocol, if it has one."""
+    """Return the start of the local part before ``@``, and its protocol, if any."""
     first, protocol = at, ""
     while first > start:
         character = text[first - 1]
@@ -700,16 +695,16 @@ def _is_letter_or_digit(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-# --- Wiki links, ``[[page#anchor|text]]``: no part of CommonMark, but wikis and notes use them
+# --- Wiki links, ``[[page#anchor|text]]``: not in CommonMark, but common in wikis and notes
 
 
 def wiki_links(
     text: str, openings: Iterable[tuple[int, int]], nodes: Iterable[InlineNode], undecided: Sequence[Span]
 ) -> Iterator[InlineNode]:
-    """Yield the wiki links in ordinary text or in the text of a link.
+    """Yield the wiki links in plain text and in link text.
 
-    `openings` are the offsets of ``[[`` in the inline content of `text`, each with the end of that content;
-    `nodes` are the other inline nodes: CommonMark's own links come before wiki links.
+    `openings` are the offsets of ``[[`` in the inline content, each with the end of that content.
+    CommonMark's `nodes` take precedence.
     """
     taken = sorted([*undecided, *(span for node in nodes for span in _outside_of_text(node))])
     last = 0
@@ -733,7 +728,7 @@ def wiki_links(
 
 
 def is_escaped(text: str, at: int) -> bool:
-    """Return True if an odd number of backslashes is before `at`."""
+    """Return True if an odd number of backslashes precedes `at`."""
     first = at
     while first and text[first - 1] == "\\":
         first -= 1

@@ -1,4 +1,4 @@
-"""Inline nodes as values: what they are and where their parts are."""
+"""Inline nodes as values, and the syntax of their parts."""
 
 import re
 from enum import StrEnum
@@ -8,7 +8,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.values import Struct
 
-# ``[[page#anchor|text]]``. In a table the pipe has a backslash, which some programs write everywhere.
+# ``[[page#anchor|text]]``. In a table the pipe is escaped, and some programs always escape it.
 WIKI_LINK: Final = lazy_pattern(
     r"\[\[(?P<target>[^\s\[\]|\\][^\[\]|\\\r\n]*)(?:\\?\|(?P<text>[^\[\]\r\n]*))?\]\]"
 )
@@ -17,7 +17,7 @@ WIKI_LINK: Final = lazy_pattern(
 class InlineKind(StrEnum):
     """Kinds of inline nodes (CommonMark 0.31.2, section 6; GFM; wiki links as in GitHub's wikis).
 
-    Definitions of links and footnotes are blocks, but their parts have columns as inline nodes have them.
+    Link and footnote definitions are blocks, but their parts have columns like inline nodes.
     """
 
     CODE = "inlineCode"
@@ -32,19 +32,16 @@ class InlineKind(StrEnum):
 
 
 class InlineNode(Struct, kw_only=True):
-    """One inline node.
+    """An inline node.
 
-    All spans are in the source text; one over several lines contains what is before their text, such as
-    the marks of a quote. `span` is the whole node with its delimiters; of a footnote definition the mark
-    ``[^label]:``, of inline HTML one tag or comment.
-    `text` is what a reader sees: link text, alternative text, the inside a code span, the text of a
-    wiki link where it has its own.
-    `label` is the label of a reference as written, without brackets; that of a collapsed or shortcut
-    reference is its text. A link or image with a label has its destination in a definition.
-    `destination` is the destination as written, with ``<`` and ``>`` where it has them; those of an
-    autolink are its delimiters and not in it. That of a wiki link is the page with its anchor.
-    `title` has its quotes.
-    `href` is the destination as the parser understood it (escapes and entities resolved).
+    Spans are in the source text; those over several lines include container prefixes.
+    - `span`: the node with its delimiters; ``[^label]:`` of a footnote definition, one HTML tag or comment.
+    - `text`: the visible part: link text, alternative text, code, the alias of a wiki link.
+    - `label`: a reference label as written, without brackets; the text of a collapsed or shortcut reference.
+    - `destination`: as written, including ``<`` and ``>`` except of an autolink; None if a label refers to
+      it. For a wiki link, page and anchor.
+    - `title`: with quotes.
+    - `href`: the destination with escapes and entities resolved.
     """
 
     kind: InlineKind
@@ -57,13 +54,13 @@ class InlineNode(Struct, kw_only=True):
 
 
 def document_order(node: InlineNode) -> tuple[int, int]:
-    """Sort key: nodes in the order of their start, each before those inside it."""
+    """Sort key for document order, parents before children."""
     return (node.span.start, -node.span.end)
 
 
 # --- Parts of links and definitions that the parser has accepted (CommonMark 0.31.2, sections 4.7, 6.3)
 
-# Blanks with at most one line end, and the marks of containers that the next line begins with.
+# Spaces with at most one newline, and the container prefix of the next line.
 _BLANK: Final = lazy_pattern(r"[ \t]*(?:(?:\r\n|\r|\n)[ \t>]*)?")
 _ANGLE: Final = lazy_pattern(r"<(?:[^<>\\\r\n]|\\.)*>")
 _BARE: Final = lazy_pattern(r"[^\x01-\x20]*")
@@ -79,7 +76,7 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 
 class LinkParts(NamedTuple):
-    """Destination and title as written, and the destination without escapes and character references."""
+    """Destination and title as written, and the destination with escapes and references resolved."""
 
     destination: Span
     title: Span | None
@@ -87,10 +84,7 @@ class LinkParts(NamedTuple):
 
 
 def link_target(text: str, start: int, end: int) -> LinkParts | None:
-    """Return the destination and title in `text` between the offsets `start` and `end`.
-
-    None where there is something else.
-    """
+    """Return the destination and title in `text[start:end]`, or None if there is anything else."""
     at = _behind_blank(text, start, end)
     written = _ANGLE.match(text, at, end) if text.startswith("<", at, end) else _BARE.match(text, at, end)
     if written is None:
@@ -108,12 +102,12 @@ def link_target(text: str, start: int, end: int) -> LinkParts | None:
 
 
 def normalized_label(label: str) -> str:
-    """Return `label` in the form in which labels are compared (CommonMark 0.31.2, section 4.7)."""
+    """Return `label` normalized for comparison (CommonMark 0.31.2, section 4.7)."""
     return _LABEL_SPACE.sub(" ", label).strip(" ").lower().upper()
 
 
 def unescape(written: str) -> str:
-    """Return the destination or title that is `written` so, without escapes and character references."""
+    """Resolve escapes and character references in a destination or title."""
     return _ESCAPED.sub(_meaning, written) if "\\" in written or "&" in written else written
 
 
@@ -126,7 +120,7 @@ def _meaning(match: re.Match[str]) -> str:
         number = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
         is_valid = 0 < number <= _LAST_CODE_POINT and number not in _SURROGATES
         return chr(number) if is_valid else "\ufffd"
-    # The names of all characters take a while to load.
+    # The table of character names loads slowly.
     from html.entities import html5
 
     return html5.get(f"{reference};", match[0])

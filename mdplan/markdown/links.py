@@ -1,4 +1,4 @@
-"""Links of a document: their kinds, those that point into the document itself, and the labels they use."""
+"""Links of a document: counts by kind, local links, labels and definitions."""
 
 import re
 from bisect import bisect_right
@@ -18,10 +18,10 @@ from mdplan.values import Struct
 
 _FOOTNOTE: Final = lazy_pattern(r"\[\^(?P<label>[^\s\[\]^]+)\]")
 
-# Without one of these no text is a link (CommonMark 6.3 to 6.5, GFM 6.9).
+# Every link contains one of these (CommonMark 6.3 to 6.5, GFM 6.9).
 _LINK_SIGN: Final = lazy_pattern(r"[\[<@]|://|www\.|(?:mailto|xmpp):", re.IGNORECASE)
 
-# Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
+# The start of a destination that is a fragment, perhaps after unescaping.
 _OWN_FRAGMENT: Final = lazy_pattern(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
 _LABEL_END: Final = lazy_pattern(r"\]:")
 _BRACKET: Final = lazy_pattern(r"\]")
@@ -33,10 +33,10 @@ _FOOTNOTE_KINDS: Final = frozenset({InlineKind.FOOTNOTE_REFERENCE, InlineKind.FO
 
 
 class LocalLink(Struct, kw_only=True):
-    """A link from a document into itself: to an anchor, or to a footnote.
+    """A link to an anchor or footnote of the same document, on the 1-based `line`.
 
-    `target` is ``#fragment`` as the parser understood it, or ``[^label]``. `span` is what would be rewritten:
-    the destination as written, or the label of the footnote. `line` is that of its start, 1-based.
+    `target` is the parsed ``#fragment`` or ``[^label]``; `span` is what a rewrite would replace: the
+    destination as written or the footnote label.
     """
 
     line: int
@@ -46,7 +46,7 @@ class LocalLink(Struct, kw_only=True):
 
 
 class ReferenceUse(Struct, kw_only=True):
-    """A link or image by label. `label` is normalized, `span` is the label as written without brackets."""
+    """A link or image that uses a reference. `label` is normalized, `span` the label without brackets."""
 
     line: int
     label: str
@@ -54,9 +54,9 @@ class ReferenceUse(Struct, kw_only=True):
 
 
 class LinkCount(Struct, kw_only=True):
-    """Links by kind. An image counts as an image alone, however its destination is written.
+    """Numbers of links by kind. Images count only as images, even by reference.
 
-    `html` counts ``<a href>``; `footnote` the references that have a definition.
+    `html` counts ``<a href>``, `footnote` the references with a definition.
     """
 
     inline: int = 0
@@ -69,7 +69,7 @@ class LinkCount(Struct, kw_only=True):
 
 
 def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
-    """Count the links that share a code point with `span`, or all, by kind."""
+    """Count the links that overlap `span`, by kind; all links by default."""
     area = whole(outline) if span is None else span
     kinds = Counter(_kind_of(node) for node in nodes_near(outline, area, _LINK_SIGN))
     kinds["html"] = sum((found.tag, found.name) == ("a", "href") for found in attributes_in(outline, area))
@@ -77,10 +77,10 @@ def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
 
 
 def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
-    """Return links into the document itself that share a code point with one of `spans`, or all; in order.
+    """Return the links into the same document that overlap `spans` (default: all), in order.
 
-    They are links, definitions, wiki links and HTML links whose destination is a fragment, and footnote
-    references, those without a definition too. A definition counts once, and not each link that uses it.
+    These are links, definitions, wiki links and HTML links to fragments, and footnote references, even
+    undefined ones. A definition counts once, however many links use it.
     """
     areas = [whole(outline)] if spans is None else spans
     line_at = outline.source.lines.line_at
@@ -95,7 +95,7 @@ def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[
 
 
 def footnote_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
-    """Return the footnote references that share a code point with one of `spans`, or all, in order."""
+    """Return the footnote references that overlap `spans` (default: all), in order."""
     areas = [whole(outline)] if spans is None else spans
     nodes = (node for area in areas for node in nodes_near(outline, area, _FOOTNOTE))
     resolved = {
@@ -119,10 +119,7 @@ def footnote_links(outline: Outline, spans: Sequence[Span] | None = None) -> tup
 
 
 class Definition(Struct, kw_only=True):
-    """A link reference definition. `text` is one line of Markdown, `href` the destination as understood.
-
-    `label` is as written.
-    """
+    """A link reference definition: `text` as one line of Markdown, `href` parsed, `label` as written."""
 
     label: str
     text: str
@@ -130,12 +127,12 @@ class Definition(Struct, kw_only=True):
     span: Span
 
     def with_label(self, label: str | None) -> str:
-        """Return the text of the definition, with another label if one is given."""
+        """Return the text of the definition, optionally with another label."""
         return self.text if label is None else f"[{label}]{self.text.removeprefix(f'[{self.label}]')}"
 
 
 def definitions(outline: Outline) -> dict[str, Definition]:
-    """Return the definition of each label, normalized; the first counts (CommonMark 0.31.2, section 4.7)."""
+    """Return the definitions by normalized label; the first one wins (CommonMark 0.31.2, section 4.7)."""
     by_label: dict[str, Definition] = {}
     for node in nodes_near(outline, whole(outline), _LABEL_END):
         if node.kind is InlineKind.DEFINITION and node.label and node.destination:
@@ -151,7 +148,7 @@ def definitions(outline: Outline) -> dict[str, Definition]:
 
 
 def footnotes(outline: Outline) -> dict[str, Span]:
-    """Return the whole lines of each footnote at top level, by its label, normalized; the first counts."""
+    """Return the lines of each top-level footnote by normalized label; the first one wins."""
     line_at = outline.source.lines.line_at
     blocks = {
         block.first_line: block for block in outline.tree.of_kinds(BlockKind.FOOTNOTE) if not block.depth
@@ -165,7 +162,7 @@ def footnotes(outline: Outline) -> dict[str, Span]:
 
 
 def footnote_labels(outline: Outline, span: Span) -> Iterator[tuple[str, Span]]:
-    """Yield the labels, normalized, of the footnotes that `span` refers to or defines, and their spans."""
+    """Yield normalized label and span of the footnotes that `span` refers to or defines."""
     for node in nodes_near(outline, span, _FOOTNOTE):
         if node.kind in _FOOTNOTE_KINDS and node.label is not None:
             yield normalized(outline, node.label), node.label
@@ -176,12 +173,12 @@ def _one_line(outline: Outline, span: Span) -> str:
 
 
 def reference_uses(outline: Outline, span: Span | None = None) -> tuple[ReferenceUse, ...]:
-    """Return links and images by a defined label that share a code point with `span`, or all, in order."""
+    """Return links and images with a defined label that overlap `span` (default: all), in order."""
     return tuple(_uses(outline, span, _LABELLED))
 
 
 def undefined_uses(outline: Outline, labels: Collection[str]) -> Iterator[ReferenceUse]:
-    """Yield texts in brackets that are one of `labels`, normalized, and would be links if it were defined."""
+    """Yield bracketed texts that a definition of one of the normalized `labels` would turn into links."""
     line_at = outline.source.lines.line_at
     wanted = frozenset(labels) - all_definitions(outline).keys()
     for match in _IN_BRACKETS.finditer(outline.source.text, outline.body_start) if wanted else ():
@@ -192,7 +189,7 @@ def undefined_uses(outline: Outline, labels: Collection[str]) -> Iterator[Refere
 
 
 def is_undefined(outline: Outline, label: Span) -> bool:
-    """Return True if `label`, in brackets, is that of a link which only lacks its definition."""
+    """Return True if the bracketed `label` would be a link if it were defined."""
     text = outline.source.text
     written = normalized(outline, label)
     block = outline.tree.leaf_at(label.start)
@@ -206,7 +203,7 @@ def is_undefined(outline: Outline, label: Span) -> bool:
 
 
 def label_uses(outline: Outline) -> Iterator[ReferenceUse]:
-    """Yield all links, images and footnotes by a label, as `all_definitions` writes it, in order."""
+    """Yield all links, images and footnotes with a label, as in `all_definitions`, in order."""
     return _uses(outline, None, _LABELLED | {InlineKind.FOOTNOTE_REFERENCE})
 
 
@@ -218,19 +215,19 @@ def _uses(outline: Outline, span: Span | None, kinds: frozenset[InlineKind]) -> 
 
 
 def _marked_label(outline: Outline, node: InlineNode, label: Span) -> str:
-    """Return the `label` of `node`, normalized; that of a footnote begins with ``^``."""
+    """Return the normalized `label` of `node`, with ``^`` for footnotes."""
     return ("^" if node.kind in _FOOTNOTE_KINDS else "") + normalized(outline, label)
 
 
 def first_definitions(outline: Outline) -> dict[str, Span]:
-    """Return the definition that counts for each label, as `all_definitions` writes it."""
+    """Return the effective definition of each label, as in `all_definitions`."""
     return {label: spans[0] for label, spans in all_definitions(outline).items()}
 
 
 def all_definitions(outline: Outline) -> dict[str, list[Span]]:
-    """Return the spans of the definitions of each label, in order: of a footnote, its line.
+    """Return the spans of all definitions by normalized label, in order; of footnotes, the first line.
 
-    Labels of footnotes begin with ``^``; all are normalized.
+    Footnote labels start with ``^``.
     """
     by_label: dict[str, list[Span]] = {}
     lines = outline.source.lines
@@ -245,10 +242,9 @@ def all_definitions(outline: Outline) -> dict[str, list[Span]]:
 
 
 def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> Iterator[TextEdit]:
-    """Yield edits of `span` that give `new_labels` to links, images, footnotes and definitions.
+    """Yield edits of `span` that rename labels of links, images, footnotes and definitions.
 
-    They are by the old ones, as `all_definitions` writes these. A link keeps its text, also where that was
-    its label.
+    `new_labels` is keyed as in `all_definitions`. Links keep their text, even if it was also the label.
     """
     for node in nodes_near(outline, span, _BRACKET):
         if node.label is None:
@@ -264,7 +260,7 @@ def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
 
 
 def _kind_of(node: InlineNode) -> str | None:
-    """Return the field of `LinkCount` that counts `node`; None for what is not a link."""
+    """Return the field of `LinkCount` for `node`, or None if it is not a link."""
     match node.kind:
         case InlineKind.LINK:
             return "inline" if node.label is None else "reference"
@@ -281,7 +277,7 @@ def _kind_of(node: InlineNode) -> str | None:
 
 
 def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
-    """Yield destinations that begin with ``#``, their spans, and whether a wiki link has them."""
+    """Yield destinations that start with ``#``, their spans, and True for wiki links."""
     for node in nodes_near(outline, area, _OWN_FRAGMENT):
         if node.kind is not InlineKind.IMAGE and node.destination and node.href.startswith("#"):
             yield node.href, node.destination, node.kind is InlineKind.WIKI_LINK
@@ -291,9 +287,9 @@ def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]
 
 
 def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
-    """Yield labels of what looks like a footnote reference, but is text to the parser.
+    """Yield labels of apparent footnote references that the parser reads as text.
 
-    The parser finds no definition for it: it compares labels by case, which GitHub does not.
+    The parser compares labels case-sensitively; GitHub does not.
     """
     text = outline.source.text
     matches = _FOOTNOTE.finditer(text, area.start, area.end)
@@ -309,7 +305,7 @@ def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
 
 
 def _not_text(outline: Outline, block: Span) -> list[Span]:
-    """Return the spans of `block` that are no ordinary text, sorted and disjoint; link text is ordinary."""
+    """Return the sorted, disjoint spans of `block` that are not plain text; link text is plain."""
     spans = list(outline.inline.undecided_in(block))
     for node in outline.inline.nodes_in(block):
         if node.kind is InlineKind.LINK and node.text is not None:
@@ -326,7 +322,7 @@ def _not_text(outline: Outline, block: Span) -> list[Span]:
 
 
 def normalized(outline: Outline, label: Span) -> str:
-    """Return `label` as labels are compared (CommonMark 0.31.2, 4.7), without what begins its next lines."""
-    # The backslash of an escaped pipe belongs to the table; elsewhere all labels lose it alike.
+    """Return `label` normalized (CommonMark 0.31.2, 4.7), without container prefixes."""
+    # In a table the backslash of an escaped pipe is not part of the label; ignore it everywhere.
     written = _LINE_BREAK.sub(" ", outline.text_of(label)).replace("\\|", "|")
     return normalized_label(written)

@@ -1,4 +1,4 @@
-"""Edits of one list: items that come and go, in the form that the list has."""
+"""Edits of lists in the style of each list: insert, nest, remove, renumber and sort items."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -34,14 +34,14 @@ _INTERRUPTING_ITEM: Final = lazy_pattern(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n
 
 
 class ItemInsertion(Struct):
-    """The edit that adds an item. `leads` says that the item before which it is is of its own list."""
+    """The edit that inserts an item; `leads` if the item that follows it is in the same list."""
 
     edit: TextEdit
     leads: bool = False
 
 
 class ItemRemoval(Struct, kw_only=True):
-    """The removal of an item: whole lines to delete, and edits; `claimed` is the text of the item."""
+    """The removal of an item: whole lines to delete, other edits, and the `claimed` text of the item."""
 
     claimed: Span
     deletions: tuple[Span, ...] = ()
@@ -49,10 +49,10 @@ class ItemRemoval(Struct, kw_only=True):
 
 
 class ItemText(Struct):
-    """The content of one list item without its marker: `lines` without line ends.
+    """The content of a list item without marker and newlines.
 
-    `text` is what `ListItem.text` gives for such an item: of its first paragraph or heading, without the box
-    of a task, white space collapsed. It is empty where the item begins with another block.
+    `text` equals `ListItem.text`: the first paragraph or heading without task box, whitespace collapsed;
+    empty if the item starts with another block.
     """
 
     lines: tuple[str, ...]
@@ -60,13 +60,13 @@ class ItemText(Struct):
 
     @property
     def rendered(self) -> str:
-        """`text` as a reader sees it."""
+        """The rendered `text`."""
         return heading_title(self.text)
 
     def written(self, marker: ItemMarker, inner: str = "") -> list[str]:
-        """Return the lines of an item with this text and this `marker`; further ones are indented by `inner`.
+        """Return the lines of the item after `marker`, with continuation lines indented by `inner`.
 
-        Without it, and where code in it would get more blanks, it is what they need at least.
+        By default, or if `inner` would change code in the item, the indentation is the minimum.
         """
         first, *more = self.lines
         blank = marker.prefix.rstrip(" \t")
@@ -79,14 +79,12 @@ class ItemText(Struct):
 def insert_item(
     outline: Outline, listing: MarkdownList, position: int, item: ItemText, *, follows: bool = True
 ) -> ItemInsertion:
-    """Return the insertion of `item` so that it gets the 0-based `position` in `listing`.
+    """Return the insertion of `item` at the 0-based `position` in `listing`.
 
-    Where marks of what is around the list are at that place, it goes before them if it `follows` on an item.
-
-    It has the bullet, indentation and spacing of its neighbour, and blank lines where the list has them. The
-    numbers of other items stay: a new last item has the next number, one between others the number after
-    the one before it, and a new first item that of the old one. Where the first two items have the same
-    number, so has the new one. Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
+    Bullet, indentation and spacing follow the neighbour, blank lines follow the list. Existing numbers stay:
+    the new item continues from the one before it, takes the number of an old first item, or repeats the
+    number if the first two items do. If enclosure tags are at the position, `follows` puts the item before
+    them. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     neighbour = max(position - 1, 0)
     marker = outline.lists.marker(listing, neighbour)
@@ -111,18 +109,18 @@ def insert_item(
 
 
 def _mark_behind(outline: Outline, listing: MarkdownList, position: int) -> int | None:
-    """Return the line between the item at `position` and the next one that is not blank, if there is one.
+    """Return the first non-blank line between the item at `position` and the next, or None.
 
-    It closes, opens or describes what is around one of the two, and stays where it is.
+    It holds an enclosure tag or attributes, and stays where it is.
     """
     line, stop = listing.items[position].last_line + 1, listing.items[position + 1].first_line
     return next((at for at in range(line, stop) if not _is_blank(outline, listing.containers, at)), None)
 
 
 def _last_shown_line(item: ListItem) -> int:
-    """Return the last line of `item` before link definitions at its end, which show nothing.
+    """Return the last line of `item` before trailing link definitions, which are invisible.
 
-    The blank line before them would make the list loose if an item came after them.
+    An item inserted after the blank line before them would make the list loose.
     """
     shown = [child for child in item.children if child.kind is not BlockKind.DEFINITION]
     is_paragraph = bool(shown) and shown[-1].kind is BlockKind.PARAGRAPH
@@ -130,9 +128,9 @@ def _last_shown_line(item: ListItem) -> int:
 
 
 def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInsertion:
-    """Return the insertion of `item` as the only one of a new list at the end of another item.
+    """Return the insertion of `item` as the first item of a new list at the end of another item.
 
-    Its marker is of the kind of that item's; numbers start at 1. Errors: INVALID_ARGUMENT; OUTLINE_CHANGED.
+    It uses the parent's kind of marker; numbers start at 1. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     parent, listing = placed.item, placed.listing
     outer = outline.lists.marker(listing, placed.position)
@@ -148,7 +146,7 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
             f"the {last.kind} at line {last.first_line} is not closed, and would swallow the item",
             "close it first, in a separate edit",
         )
-    # Some HTML blocks end at a blank line only.
+    # Some HTML blocks end only at a blank line.
     gap = [marker.prefix.rstrip(" \t")] if last is not None and last.kind is BlockKind.HTML else []
     return ItemInsertion(
         _insert_after(outline, parent.last_line, [*gap, *item.written(marker, inner)], marker.prefix)
@@ -156,9 +154,9 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
 
 
 def _inner_indentation(outline: Outline, listing: MarkdownList, marker: ItemMarker) -> str:
-    """Return what lines in an item with `marker` begin with behind its prefix, as in other items.
+    """Return the indentation of lines in an item after `marker`, as other items have it.
 
-    Some programs want four blanks, or a tab, where Markdown needs two.
+    Some programs require four spaces or a tab where two are enough for Markdown.
     """
     written = outline.derived(_inner_indentations)
     inner: str
@@ -170,7 +168,7 @@ def _inner_indentation(outline: Outline, listing: MarkdownList, marker: ItemMark
 
 
 def _inner_indentations(outline: Outline) -> Mapping[int | None, dict[str, None]]:
-    """Return what lines in items begin with behind their prefix, by the start of a list; for None, of all."""
+    """Return the indentations used in items, by list start; the key None has all of them."""
     lines = outline.source.lines
     written: defaultdict[int | None, dict[str, None]] = defaultdict(dict, {None: {}})
     for listing in outline.lists.all:
@@ -186,11 +184,10 @@ def _inner_indentations(outline: Outline) -> Mapping[int | None, dict[str, None]
 
 
 def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval:
-    """Return the removal of an item with all that is nested in it, and of the blank lines around it.
+    """Return the removal of an item with its nested blocks and surrounding blank lines.
 
-    If the first item of an ordered list goes, the next one takes its number, so that the list starts as
-    before; other numbers stay. If the list would become tight, a blank line keeps it loose.
-    Errors: INVALID_ARGUMENT; OUTLINE_CHANGED.
+    If the first item of an ordered list is removed, the next takes its number; other numbers stay. A blank
+    line keeps a loose list loose. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     removal = _remove(outline, placed)
     loosened = _item_to_loosen(outline, placed)
@@ -223,9 +220,9 @@ def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval:
 
 
 def _open_item_before(outline: Outline, block: Block, containers: Containers) -> PlacedItem | None:
-    """Return the item of another list that ends where the list `block` starts, if it could continue.
+    """Return the item of another list directly before the list `block`, if it could absorb it.
 
-    CommonMark 0.31.2, section 5.2: an item that begins with two blank lines, its own among them, has ended.
+    An item that starts with two blank lines, including its first, has ended (CommonMark 0.31.2, section 5.2).
     """
     before = outline.lists.item_right_before(block, containers)
     if before is None or before.item.children:
@@ -234,7 +231,7 @@ def _open_item_before(outline: Outline, block: Block, containers: Containers) ->
 
 
 def _check_swallowed(outline: Outline, containers: Containers, before: PlacedItem | None, line: int) -> None:
-    """Refuse with OUTLINE_CHANGED if the item `before` would take in the text from `line` on."""
+    """Raise OUTLINE_CHANGED if the item `before` would absorb the text from `line`."""
     marker = outline.lists.marker(before.listing, before.position) if before is not None else None
     taken = _taken_line(outline, containers, marker, line) if marker is not None else None
     if before is not None and taken is not None:
@@ -242,9 +239,9 @@ def _check_swallowed(outline: Outline, containers: Containers, before: PlacedIte
 
 
 def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, line: int) -> int | None:
-    """Return the first line from `line` on that is not blank, if an item with `marker` would take it in.
+    """Return the first non-blank line from `line` if an item with `marker` would absorb it.
 
-    CommonMark 0.31.2, section 5.2: an item contains what is as far in as its own text.
+    An item contains lines indented at least like its text (CommonMark 0.31.2, section 5.2).
     """
     lines = outline.source.lines
     while line <= lines.count and containers.is_blank(lines, line):
@@ -278,7 +275,7 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
     if mark_line is not None and is_behind_marker:
         raise _in_the_way(mark_line, "remove the item")
     if takes_number and not is_behind_marker and (mark_line is not None or own.prefix != other.prefix):
-        # It stays where it is: what is nested in it is indented by that.
+        # Keep the other marker's position: nested blocks are indented relative to it.
         number = TextEdit(other.span, own.text)
         return ItemRemoval(
             claimed=Span(claimed.start, other.span.end), deletions=(own_lines,), edits=(number,)
@@ -301,7 +298,7 @@ def _in_the_way(line: int, what: str) -> Refused:
 
 
 def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval:
-    """Return the removal of a list of one item, and of quotes that hold nothing else."""
+    """Return the removal of a single-item list and of quotes that contain only this list."""
     lines, containers, block = outline.source.lines, listing.containers, listing.block
     first, last = block.first_line, last_line_with_attributes(outline, listing)
     while (quote := containers.block) is not None and quote.kind is BlockKind.QUOTE:
@@ -320,7 +317,7 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval:
     if containers.block is None:
         return ItemRemoval(claimed=claimed, deletions=(claimed,))
     if _starts_on_marker_line(outline, containers.block, block):
-        # An item that begins with two blank lines, its own among them, has ended (section 5.2 again).
+        # An item that starts with two blank lines, including its first, has ended (section 5.2 again).
         while last < containers.block.last_line and _is_blank(outline, containers, last + 1):
             last += 1
         return ItemRemoval(claimed=claimed, deletions=(lines.span(first, last),))
@@ -335,7 +332,7 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval:
 
 
 def last_line_with_attributes(outline: Outline, listing: MarkdownList) -> int:
-    """Return the last line of `listing` with its attributes, which go with it; breaks below it stay."""
+    """Return the last line of `listing` including its attributes, but not MyST breaks below it."""
     lines, last = outline.source.lines, listing.last_line
     while last < listing.items[-1].end_line and last + 1 in outline.enclosures.attribute_lines:
         if lines.content(last + 1).lstrip(" \t>").startswith("+"):
@@ -345,7 +342,7 @@ def last_line_with_attributes(outline: Outline, listing: MarkdownList) -> int:
 
 
 def _starts_on_marker_line(outline: Outline, item: Block, block: Block) -> bool:
-    """Return True if `item` begins with an empty line, and then with `block`."""
+    """Return True if `item` starts with an empty line followed by `block`."""
     if item.kind is not BlockKind.LIST_ITEM or block.first_line != item.first_line + 1:
         return False
     leaves = outline.tree.leaves_in(Span(item.span.start, block.span.start))
@@ -355,9 +352,9 @@ def _starts_on_marker_line(outline: Outline, item: Block, block: Block) -> bool:
 def _remove_lines(
     outline: Outline, containers: Containers, claimed: Span, removed: Span, *, is_underline: bool = False
 ) -> ItemRemoval:
-    """Return the removal of the lines of `removed`; a blank line replaces them if text would grow together.
+    """Return the deletion of `removed`, leaving a blank line if its neighbours would merge.
 
-    `is_underline` says that what follows would make a heading of a paragraph before it.
+    `is_underline`: the following text would turn the paragraph before it into a heading.
     """
     lines = outline.source.lines
     before, after = lines.line_at(removed.start) - 1, lines.line_at(removed.end - 1) + 1
@@ -374,7 +371,7 @@ def _replace_by_blank_line(outline: Outline, claimed: Span, removed: Span, prefi
 
 
 def _insert_after(outline: Outline, line: int, new_lines: list[str], prefix: str) -> TextEdit:
-    """Insert whole lines after `line`, and a blank line before text that would continue them."""
+    """Insert whole lines after `line`, plus a blank line if the next text would continue them."""
     lines = outline.source.lines
     offset = lines.end(line)
     line_end = line_end_around(lines, offset)
@@ -388,7 +385,7 @@ def _insert_after(outline: Outline, line: int, new_lines: list[str], prefix: str
 def _insert_before(
     outline: Outline, listing: MarkdownList, position: int, new_lines: list[str], prefix: str
 ) -> ItemInsertion:
-    """Insert whole lines before the item at `position`, which may be after an outer marker."""
+    """Insert whole lines before the item at `position`, which may follow an outer marker on its line."""
     lines = outline.source.lines
     first = listing.items[position].first_line
     line_end = line_end_around(lines, lines.start(first))
@@ -409,13 +406,13 @@ def _repeats_one_number(outline: Outline, listing: MarkdownList) -> bool:
 
 
 def _is_blank(outline: Outline, containers: Containers, line: int) -> bool:
-    """Return True if `line` is blank, or does not exist."""
+    """Return True if `line` is blank or does not exist."""
     lines = outline.source.lines
     return not 1 <= line <= lines.count or containers.is_blank(lines, line)
 
 
 def _is_separated(outline: Outline, containers: Containers, line: int) -> bool:
-    """Return True if `line` could not continue a paragraph before it."""
+    """Return True if `line` cannot continue a paragraph before it."""
     if _is_blank(outline, containers, line):
         return True
     first = _first_block(outline, line)
@@ -423,13 +420,13 @@ def _is_separated(outline: Outline, containers: Containers, line: int) -> bool:
 
 
 def _first_block(outline: Outline, line: int) -> Block | None:
-    """Return the outermost block that starts in `line`."""
+    """Return the outermost block that starts on `line`."""
     lines = outline.source.lines
     return next(outline.tree.inside(lines.span(line, line)), None) if line <= lines.count else None
 
 
 def _interrupts(outline: Outline, block: Block) -> bool:
-    """Return True if `block` can follow on a paragraph without becoming a part of it."""
+    """Return True if `block` can interrupt a paragraph."""
     if block.kind is BlockKind.HEADING:
         return block.markup.startswith("#")
     if block.kind is BlockKind.LIST:
@@ -438,7 +435,7 @@ def _interrupts(outline: Outline, block: Block) -> bool:
 
 
 def _unverified(line: int) -> Refused:
-    """Return INVALID_ARGUMENT for the item at `line`, whose marker the source does not show."""
+    """Return INVALID_ARGUMENT: the marker of the item at `line` was not found in the source."""
     return Code.INVALID_ARGUMENT.refused(
         f"the marker of the item at line {line} could not be found in the source",
         say("use {replace_lines} or {insert_lines} there"),
@@ -446,9 +443,9 @@ def _unverified(line: int) -> Refused:
 
 
 def read_item(markdown: str) -> ItemText:
-    """Read `markdown` as one item, without the marker that it starts with and its indentation.
+    """Parse `markdown` as one item, dropping its marker and indentation.
 
-    Errors: EMPTY_CONTENT; INVALID_ARGUMENT for more than one item.
+    Raise EMPTY_CONTENT, or INVALID_ARGUMENT for several items.
     """
     payload = read_payload(markdown)
     text = payload.text.lstrip(" \t")
@@ -463,9 +460,9 @@ def read_item(markdown: str) -> ItemText:
 
 
 def _check_item(item: ItemText, marker: ItemMarker) -> None:
-    """Refuse if `item` after `marker` would not be one item, or would swallow what follows it.
+    """Check that `item` after `marker` is exactly one item and absorbs nothing after it.
 
-    Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
+    Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     text = "\n".join(item.written(replace(marker, prefix="")))
     lines = LineIndex(text)
@@ -486,7 +483,7 @@ def _check_item(item: ItemText, marker: ItemMarker) -> None:
 
 
 def _without_marker(text: str) -> str:
-    """Return the content of the one item that `text` is. Errors: INVALID_ARGUMENT."""
+    """Return the content of the single item `text`. Raise INVALID_ARGUMENT."""
     lines = LineIndex(text)
     tree = parse_blocks(text, lines)
     lists = Lists(tree, lines)
@@ -503,7 +500,7 @@ def _without_marker(text: str) -> str:
 
 
 def _outdented(line: str, width: int) -> str:
-    """Return `line` without white space at its start, as far as it fills `width` columns."""
+    """Return `line` without up to `width` columns of leading whitespace."""
     at = column = 0
     while at < len(line) and line[at] in " \t" and column < width:
         column += 4 - column % 4 if line[at] == "\t" else 1
@@ -520,10 +517,10 @@ _MOST_DIGITS: Final = 9
 def shifted_numbers(
     outline: Outline, listing: MarkdownList, position: int, shift: int
 ) -> tuple[TextEdit, ...]:
-    """Return edits that add `shift` to the numbers of the items from the 0-based `position` on.
+    """Return edits that add `shift` to the numbers of items from the 0-based `position`.
 
-    A list of bullets, or of items that repeat one number, has no edits. Errors: INVALID_ARGUMENT for an item
-    of several lines whose number would get another width, and for a number that the source does not show.
+    Bullet lists and lists that repeat one number need no edits. Raise INVALID_ARGUMENT if a number is not
+    found in the source, or if its new width would reindent a multi-line item.
     """
     if not listing.is_ordered:
         return ()
@@ -554,11 +551,11 @@ _BY_HAND: Final = say("{} with {replace_lines}", _SORT)
 def sort_items(
     outline: Outline, listing: MarkdownList, key: Callable[[ListItem], str], *, descending: bool
 ) -> tuple[TextEdit, ...]:
-    """Return edits that sort the items of `listing` by their keys; equal keys keep their order.
+    """Return edits that stably sort the items of `listing` by `key`.
 
-    An item keeps its bytes, nested blocks included. Numbers and blank lines between items stay where they
-    are. Errors: INVALID_ARGUMENT for items that cannot change places; OUTLINE_CHANGED where the blocks of the
-    sorted list would be others.
+    Items keep their bytes, including nested blocks; numbers and blank lines between items keep their
+    positions. Raise INVALID_ARGUMENT for items that cannot move, OUTLINE_CHANGED if the result has other
+    blocks.
     """
     items = listing.items
     order = sorted(range(len(items)), key=lambda at: key(items[at]), reverse=descending)
@@ -587,7 +584,7 @@ def sort_items(
 
 
 def _check_move(item: ListItem, own: ItemMarker, other: ItemMarker, listing: MarkdownList) -> None:
-    """Refuse with INVALID_ARGUMENT if the lines of `item` would not belong to it after the marker `other`."""
+    """Raise INVALID_ARGUMENT if `item` would lose lines after the marker `other`."""
     if own.prefix != other.prefix or listing.containers.share_line(item.first_line):
         raise Code.INVALID_ARGUMENT.refused(
             f"the item at line {item.first_line} is not indented like the item whose place it takes",
@@ -601,14 +598,14 @@ def _check_move(item: ListItem, own: ItemMarker, other: ItemMarker, listing: Mar
 
 
 def _content_span(outline: Outline, item: ListItem, marker: ItemMarker) -> Span:
-    """Return the span from the marker to the last line of `item` that shows, without its line end."""
+    """Return the span from the marker to the last visible line of `item`, without its newline."""
     return Span(marker.span.end, outline.source.lines.content_end(_last_shown_line(item)))
 
 
 def _check_blocks(
     outline: Outline, listing: MarkdownList, order: Sequence[int], edits: Sequence[TextEdit]
 ) -> None:
-    """Refuse `edits` whose result does not parse as the same items in the new `order`."""
+    """Raise OUTLINE_CHANGED unless the result of `edits` parses as the same items in `order`."""
     edit_list = EditList(tuple(edits))
     result = outline.edited(edit_list, Source.from_text(edit_list.apply(outline.source.text)))
     start = listing.block.span.start
@@ -627,7 +624,7 @@ def _check_blocks(
 
 
 def _shape(item: ListItem) -> object:
-    """Return the text of an item, its number of lines that show, and the blocks in it that do."""
+    """Return text, visible line count and visible blocks of an item, for comparison."""
     blocks = tuple(
         (child.kind, child.content) for child in item.children if child.kind is not BlockKind.DEFINITION
     )
@@ -635,21 +632,20 @@ def _shape(item: ListItem) -> object:
     return item.text, _last_shown_line(item) - item.first_line, blocks, nested
 
 
-# --- Blank lines that keep a list loose when one of its items goes (CommonMark 0.31.2, section 5.3)
+# --- Keep a list loose when an item is removed (CommonMark 0.31.2, section 5.3)
 
 
 def _item_to_loosen(outline: Outline, placed: PlacedItem) -> ListItem | None:
-    """Return the item that needs a blank line before it when `placed` goes, to keep its list loose.
+    """Return the item that needs a blank line before it to keep the list loose without `placed`.
 
-    It is the one at the gap nearest to `placed`. None if no item does, or if a list has one item left, which
-    is loose by its own text.
+    That is the item at the gap nearest to `placed`; None if not needed, or if one item is left.
     """
     listing, position = placed.listing, placed.position
     items = listing.items
     if len(items) == 1:
         return _item_around(outline, listing)
     is_last = position + 1 == len(items)
-    # The gap before the item stays, and that after it goes with it.
+    # The gap before the removed item stays, the one after it is deleted.
     lost = position if is_last else position + 1
     is_kept = any(gap != lost for gap in listing.gaps) or _is_another_spaced(listing, position)
     is_loose = bool(listing.gaps or listing.spaced_items)
@@ -659,9 +655,9 @@ def _item_to_loosen(outline: Outline, placed: PlacedItem) -> ListItem | None:
 
 
 def _item_around(outline: Outline, nested: MarkdownList) -> ListItem | None:
-    """Return the item of the outer list that needs a blank line before it when the list `nested` goes.
+    """Return the item of the outer list that needs a blank line when the list `nested` is removed.
 
-    Blank lines before `nested` go with it at the end of the item that it is in, and stay otherwise.
+    Blank lines before `nested` are only removed at the end of its item.
     """
     if nested.containers.block is None or nested.containers.block.kind is not BlockKind.LIST_ITEM:
         return None

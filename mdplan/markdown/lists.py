@@ -19,11 +19,11 @@ _MOST_SPACES: Final = 4
 
 
 class ListItem(Struct, kw_only=True):
-    """One item. `children` are the blocks directly in it; `lists` those of them that are lists.
+    """A list item. `children` are its direct blocks, `lists` the lists among them.
 
-    `last_line` (1-based) is its last line that is not blank; marks of quotes count as blank. To Markdown it
-    ends with `end_line`: the lines between are marks of what is around the list.
-    `mark` is what is in the box of a task item: a space, ``x``, ``X`` or another sign; None for other items.
+    `last_line` (1-based) is its last non-blank line, ignoring quote prefixes. `end_line` is its end in
+    Markdown; enclosure tags may be in between. `mark` is the character in a task box (a space, ``x``, ``X``
+    or another); None for other items.
     """
 
     block: Block
@@ -35,27 +35,27 @@ class ListItem(Struct, kw_only=True):
 
     @property
     def first_line(self) -> int:
-        """Line of the marker."""
+        """The line of the marker."""
         return self.block.first_line
 
     @property
     def is_spaced(self) -> bool:
-        """Whether blank lines are between the blocks directly in it."""
+        """True if blank lines separate its direct blocks."""
         return bool(gaps_in(self.children))
 
     @property
     def text(self) -> str:
-        """Inline Markdown of the paragraph or heading that it begins with, white space collapsed.
+        """Inline Markdown of its first paragraph or heading, without task box, whitespace collapsed.
 
-        The box of a task is not part of it. Empty where the item begins with another block.
+        Empty if the item starts with another block.
         """
         return text_without_box(self.children[0], self.mark) if self.children else ""
 
 
 class MarkdownList(Struct, kw_only=True, dict=True):
-    """One list. `index` (0-based) counts the lists that are in no other list; nested ones have none.
+    """A list. `index` (0-based) counts lists outside other lists; nested lists have None.
 
-    `block.markup` is the bullet, or the delimiter of its numbers. `containers` are those around it.
+    `block.markup` is the bullet or the delimiter after numbers.
     """
 
     block: Block
@@ -65,37 +65,37 @@ class MarkdownList(Struct, kw_only=True, dict=True):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether its items are numbered."""
+        """True if its items are numbered."""
         return self.block.markup in {".", ")"}
 
     @property
     def sign(self) -> str:
-        """What its markers look like: the bullet, or a number with the delimiter."""
+        """Its marker: the bullet, or ``1`` with the delimiter."""
         return f"1{self.block.markup}" if self.is_ordered else self.block.markup
 
     @property
     def last_line(self) -> int:
-        """Its last line that is not blank."""
+        """Its last non-blank line."""
         return self.items[-1].last_line
 
     @property
     def is_spaced(self) -> bool:
-        """Whether blank lines are between its items; of a single item, between the blocks in it."""
+        """True if blank lines separate its items, or the blocks in its only item."""
         return bool(self.gaps if len(self.items) > 1 else self.spaced_items)
 
     @cached_property
     def gaps(self) -> tuple[int, ...]:
-        """Positions of the items that blank lines part from the item before."""
+        """Positions of the items with a blank line before them."""
         return gaps_in(self.items)
 
     @cached_property
     def spaced_items(self) -> tuple[int, ...]:
-        """Positions of the items that have blank lines between the blocks directly in them."""
+        """Positions of the items with blank lines between their blocks."""
         return tuple(at for at, item in enumerate(self.items) if item.is_spaced)
 
     @cached_property
     def done_mark(self) -> str:
-        """What its boxes hold when they are checked: the ``x`` or ``X`` that most of them have."""
+        """The usual mark of its checked boxes: ``x`` or ``X``."""
         marks = [item.mark for item in self.items]
         return "X" if marks.count("X") > marks.count("x") else "x"
 
@@ -108,14 +108,14 @@ class PlacedItem(Struct):
 
     @property
     def item(self) -> ListItem:
-        """The item itself."""
+        """The item."""
         return self.listing.items[self.position]
 
 
 class ItemMarker(Struct, kw_only=True):
-    """The marker of an item: `span` is its bullet or number with delimiter, in `column` (0-based).
+    """The marker of an item: bullet or number with delimiter, at `span`.
 
-    `prefix` is what a line needs to be in the same place, `spacing` the white space after the marker.
+    `prefix` puts another line into the same column; `spacing` is the whitespace after the marker.
     """
 
     span: Span
@@ -125,20 +125,19 @@ class ItemMarker(Struct, kw_only=True):
 
     @property
     def number(self) -> int:
-        """Number of an ordered item."""
+        """The number of an ordered item."""
         return int(self.text[:-1])
 
     @property
     def indentation(self) -> str:
-        """Spaces that further lines of the item need after `prefix`."""
+        """Spaces that continuation lines need after `prefix`."""
         return " " * (width_of(self.prefix + self.text + self.spacing) - width_of(self.prefix))
 
 
 class Lists:
-    """All lists of one document; items are found by their text in indexes."""
+    """All lists of a document, with indexes of items by text."""
 
     def __init__(self, tree: BlockTree, lines: LineIndex, enclosures: Enclosures = NO_ENCLOSURES) -> None:
-        """Read the lists of a text from its blocks, in one pass."""
         self._text = lines.text
         self._lines = lines
         reader = _ListReader(lines, enclosures)
@@ -151,7 +150,7 @@ class Lists:
         self.outermost = tuple(listing for listing in self.all if listing.index is not None)
 
     def outermost_in(self, span: Span) -> tuple[MarkdownList, ...]:
-        """Return the lists that start in `span` and are in no other list, in document order."""
+        """Return the outermost lists that start in `span`, in document order."""
         first, end = (
             bisect_left(self.outermost, offset, key=lambda listing: listing.block.span.start)
             for offset in (span.start, span.end)
@@ -159,23 +158,23 @@ class Lists:
         return self.outermost[first:end]
 
     def items_named(self, text: str) -> tuple[PlacedItem, ...]:
-        """Return items, of nested lists too, whose text is `text`, white space collapsed, in document order.
+        """Return the items, also nested ones, whose text is `text`, in document order.
 
-        Both Unicode forms of a text, composed and decomposed, are the same.
+        Texts are compared in NFC, with whitespace collapsed.
         """
         return self._by_text.get(composed(text), ())
 
     def items_rendered(self, text: str) -> tuple[PlacedItem, ...]:
-        """Return items, of nested lists too, whose rendered text is `text`, in document order."""
+        """Return the items, also nested ones, whose rendered text is `text`, in document order."""
         return self._by_rendered_text.get(composed(text), ())
 
     @property
     def rendered_texts(self) -> Collection[str]:
-        """Texts of items as a reader sees them, each once."""
+        """Rendered texts of items, deduplicated."""
         return self._by_rendered_text.keys()
 
     def item_right_before(self, block: Block, containers: Containers) -> PlacedItem | None:
-        """Return the last item of the list that is right before `block`, in the same `containers`."""
+        """Return the last item of the list directly before `block` in the same `containers`."""
         index = bisect_left(self.all, _order(block), key=lambda listing: _order(listing.block)) - 1
         while index >= 0 and self.all[index].block.depth > block.depth:
             index -= 1
@@ -188,7 +187,7 @@ class Lists:
         return PlacedItem(previous, len(previous.items) - 1)
 
     def marker(self, listing: MarkdownList, position: int) -> ItemMarker | None:
-        """Return the marker of the item at `position` of `listing`; None if the source does not show it."""
+        """Return the marker of the item at `position`; None if it is not found in the source."""
         line = listing.items[position].first_line
         start = listing.containers.text_start(self._lines, line)
         prefix = listing.containers.prefix(self._lines, line)
@@ -204,7 +203,7 @@ class Lists:
         return ItemMarker(span=Span(*marker.span()), text=marker[0], prefix=prefix, spacing=spacing)
 
     def box(self, placed: PlacedItem) -> Span | None:
-        """Return the span of the character in the box of a task item; None if the source does not show it."""
+        """Return the span of the character in a task box; None if it is not found in the source."""
         item = placed.item
         around = Containers(item.block, placed.listing.containers)
         start = around.text_start(self._lines, item.children[0].first_line)
@@ -213,7 +212,7 @@ class Lists:
         return Span(start + 1, start + 2)
 
     def item_of(self, block: Block) -> PlacedItem | None:
-        """Return the item that is `block`."""
+        """Return the item of `block`."""
         index = bisect_left(self._placed, _order(block), key=lambda placed: _order(placed.item.block))
         placed = self._placed[index] if index < len(self._placed) else None
         return placed if placed is not None and placed.item.block == block else None
@@ -235,7 +234,7 @@ class Lists:
 
 
 def _order(block: Block) -> tuple[int, int]:
-    """Return the sort key for document order, each block before those in it."""
+    """Return the sort key for document order, parents first."""
     return (block.span.start, block.depth)
 
 
@@ -247,21 +246,21 @@ def _grouped(named: Iterable[tuple[str, PlacedItem]]) -> dict[str, tuple[PlacedI
 
 
 def gaps_in(parts: Sequence[ListItem | Block]) -> tuple[int, ...]:
-    """Return the positions of those of `parts` that blank lines part from the one before."""
+    """Return the positions of the `parts` with a blank line before them."""
     ends = [part.end_line if isinstance(part, ListItem) else part.last_line for part in parts]
     gaps = enumerate(zip(ends, parts[1:], strict=False), start=1)
     return tuple(at for at, (end, after) in gaps if after.first_line > end + 1)
 
 
 def text_without_box(first: Block, mark: str | None) -> str:
-    """Return `ListItem.text` of an item that begins with the block `first`, and has `mark` in its box."""
+    """Return `ListItem.text` of an item that starts with `first` and has the task `mark`."""
     if first.kind not in {BlockKind.PARAGRAPH, BlockKind.HEADING}:
         return ""
     return " ".join((first.content if mark is None else first.content[3:]).split())
 
 
 class _Open:
-    """A container that is being read. `in_list` says whether it, or one around it, is a list."""
+    """A container that is being read; `in_list` if it or an ancestor is a list."""
 
     def __init__(self, block: Block, containers: Containers, index: int | None, *, in_list: bool) -> None:
         self.block = block
@@ -274,7 +273,7 @@ class _Open:
 
 
 class _ListReader:
-    """Reads lists from the blocks of a document, in their order."""
+    """Build lists from blocks in document order."""
 
     def __init__(self, lines: LineIndex, enclosures: Enclosures) -> None:
         self._lines = lines
@@ -284,7 +283,6 @@ class _ListReader:
         self.lists: list[MarkdownList] = []
 
     def take(self, block: Block, around: Containers) -> None:
-        """Take the next block."""
         self.close(block.depth)
         parent = self._opened[-1] if self._opened else None
         if parent is not None:
@@ -297,7 +295,7 @@ class _ListReader:
         self._opened.append(_Open(block, around, index, in_list=in_list or is_list))
 
     def close(self, depth: int) -> None:
-        """Close all containers but the outer `depth`."""
+        """Close containers at `depth` and deeper."""
         while len(self._opened) > depth:
             last = self._opened.pop()
             parent = self._opened[-1] if self._opened else None
@@ -332,7 +330,7 @@ class _ListReader:
         )
 
     def _cut(self, block: Block, last: int) -> Block:
-        """Return `block`, a paragraph without its lines after the line `last`."""
+        """Return the paragraph `block` cut after the line `last`; other blocks unchanged."""
         if block.kind is not BlockKind.PARAGRAPH or block.last_line <= last:
             return block
         content = "\n".join(block.content.split("\n")[: last - block.first_line + 1])
@@ -340,7 +338,7 @@ class _ListReader:
         return replace(block, last_line=last, span=span, content=content)
 
     def _is_lazy(self, opened: _Open, line: int) -> bool:
-        """Return True if `line`, which continues the item `opened`, is less indented than its text."""
+        """Return True if `line` continues the item `opened` with less indentation than its text."""
         around, item = opened.containers, opened.block.first_line
         first, own = (around.prefix(self._lines, each) for each in (item, line))
         start = around.text_start(self._lines, item)

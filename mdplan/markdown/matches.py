@@ -1,4 +1,4 @@
-"""Matches of a pattern in a document, without those that lie in excluded nodes."""
+"""Find matches of a pattern in a document, except in excluded nodes."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -33,17 +33,17 @@ _INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS,
 
 
 class SoftBreak(Struct):
-    """A soft break at the index `at` of a text in which a blank represents it, and its `text` with LF."""
+    """A soft line break, shown as a space at index `at`; `text` is its source with LF."""
 
     at: int
     text: str
 
 
 class Eligible(Struct):
-    """A match in no excluded node, with its `span` in the source.
+    """A match outside excluded nodes; `span` is in the source.
 
-    `found` is in the text that was searched: the view with LF line ends, or that with soft breaks as blanks.
-    `text` is the text that matched there, and `breaks` are the soft breaks in it.
+    `found` is in the searched text: the LF view, with soft breaks as spaces if requested. `text` is the
+    matched text there, and `breaks` are its soft breaks.
     """
 
     span: Span
@@ -53,7 +53,7 @@ class Eligible(Struct):
 
 
 class Matches(Struct, kw_only=True):
-    """All matches of a pattern. `excluded` counts the others by node kind, or as ``undecided``."""
+    """All matches of a pattern; `excluded` counts the others by node kind or as ``undecided``."""
 
     eligible: tuple[Eligible, ...]
     excluded: Mapping[str, int]
@@ -68,14 +68,13 @@ def find_matches(
     *,
     soft_breaks: bool = False,
 ) -> Matches | PatternProblem:
-    """Return the matches of `pattern` inside `scope`, which is a span of the source.
+    """Return the matches of `pattern` in the source span `scope`.
 
-    With `soft_breaks` a blank of the pattern also matches a line end inside a paragraph.
+    With `soft_breaks`, a space in the pattern also matches a newline in a paragraph.
 
-    A match is excluded when it lies wholly inside a node of `excluded_kinds` or cuts its edge; one that
-    contains the whole node with its delimiters counts. Those of a destination are the brackets around it; a
-    bare URL has none and must be part of a longer match. Where inline nodes cannot be proven, a match is
-    excluded as undecided.
+    A match is excluded if it lies in a node of `excluded_kinds` or crosses its edge, but not if it contains
+    the node with its delimiters: for a destination the brackets around it. A bare URL has no delimiters, so
+    the match must be longer. Matches on undecided nodes are excluded as such.
     """
     view = outline.view
     text, within = view.text, view.span_in_view(scope)
@@ -87,7 +86,7 @@ def find_matches(
         return matches
     is_at_end = len(matches) > 1 and matches[-1].span.start == len(text) and text.endswith("\n")
     if is_at_end and joined is None:
-        # After the last line end is no line: `^` and `$` match there, and no one means that place with them.
+        # `^` and `$` also match after the last newline, which is never intended.
         matches = matches[:-1]
     eligible: list[Eligible] = []
     excluded: Counter[str] = Counter()
@@ -107,7 +106,7 @@ def find_matches(
 
 
 def exclusion_of(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
-    """Return the kind of the first protected text that `match` lies in or cuts, or undecided; else None."""
+    """Return the kind of the first excluded text that `match` is in or crosses; else None."""
     protected = chain(
         _protected_blocks(outline, match, kinds),
         _protected_nodes(outline, match, kinds) if kinds & _INLINE_KINDS else (),
@@ -117,11 +116,11 @@ def exclusion_of(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> s
 
 
 class _Protected(Struct):
-    """Text that a kind of exclusion covers.
+    """Text that an excluded kind covers.
 
-    A match that shares a code point with `span`, or an empty one between the edges of `inner` (both
-    included), is kept out, but for one that contains `whole`, which is the text with its delimiters. What
-    has none, like a bare URL, has no `whole`: there a match must be longer than the text.
+    A match that overlaps `span`, or an empty match within `inner` (edges included), is excluded unless it
+    contains `whole`, the text with delimiters. Without `whole`, as for a bare URL, the match must be longer
+    than the text.
     """
 
     kind: str
@@ -138,7 +137,7 @@ class _Protected(Struct):
 
 
 def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
-    """Yield the excluded blocks that touch `match`. Leaf blocks do not hold each other."""
+    """Yield the excluded blocks that touch `match`; leaf blocks are disjoint."""
     front_matter = outline.front_matter
     if front_matter and NodeKind.FRONT_MATTER in kinds:
         yield _lines(outline, NodeKind.FRONT_MATTER, front_matter.span, 0)
@@ -147,13 +146,13 @@ def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind])
         kind = _BLOCKS.get(block.kind)
         if kind in kinds:
             text = outline.source.lines.content(block.first_line)
-            # The indentation is what delimits indented code; elsewhere a pattern may leave it out.
+            # Indentation delimits indented code; elsewhere a match may omit it.
             indentation = 0 if block.kind is BlockKind.INDENTED_CODE else len(text) - len(text.lstrip(" \t"))
             yield _lines(outline, kind, block.span, indentation)
 
 
 def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _Protected:
-    """Protect the whole lines of `span`; a match need not contain the last line end to contain them."""
+    """Protect the lines of `span`; a match may omit the last newline to contain them."""
     content_end = outline.source.lines.content_end(outline.source.lines.line_at(span.end - 1))
     return _Protected(
         kind,
@@ -164,8 +163,8 @@ def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _P
 
 
 def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
-    """Yield the excluded inline nodes that touch `match`, after the spans in which none can be proven."""
-    # What an empty match at the edge of a node would be inserted into is next to it.
+    """Yield the excluded inline nodes that touch `match`, undecided spans first."""
+    # An empty match at the edge of a node inserts next to it.
     around = match if len(match) else Span(max(match.start - 1, 0), match.end + 1)
     for span in outline.inline.undecided_in(around):
         yield _Protected(UNDECIDED, span, span, span)
@@ -174,14 +173,14 @@ def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) 
 
 
 def _protected_markup(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
-    """Yield the excluded pieces of site markup that touch `match`."""
+    """Yield the excluded site markup that touches `match`."""
     around = Span(max(match.start - 1, 0), match.end + 1)
     for kind, piece in site_markup(outline, around, kinds):
         yield _Protected(kind, piece, piece, piece)
 
 
 def _parts(node: InlineNode) -> Iterator[_Protected]:
-    """Yield the parts of `node` that a kind of exclusion covers."""
+    """Yield the parts of `node` that an excluded kind covers."""
     if node.kind in _INLINE:
         yield _Protected(
             _INLINE[node.kind], node.span, Span(node.span.start + 1, node.span.end - 1), node.span
@@ -199,22 +198,22 @@ def _parts(node: InlineNode) -> Iterator[_Protected]:
             yield _Protected(kind, span, inner, whole)
 
 
-# --- Soft line breaks of paragraphs: read as blanks to find text, and kept when the text is replaced.
+# --- Soft line breaks in paragraphs: spaces for the search, kept on replacement
 
-# A line end with the marks and the indentation of the next line. What follows is text of the paragraph.
+# A newline with the prefix and indentation of the next line, before more text of the paragraph.
 _BREAK: Final = lazy_pattern(r"[ \t]*\n[ \t]*(?:>[ \t]*)*(?=[^\s>])")
 
-# At the end of a line these make a hard break (CommonMark 0.31.2, section 6.7).
+# A hard break (CommonMark 0.31.2, section 6.7).
 _HARD: Final = lazy_pattern(r"(?:  |\\)\n")
 
-# A line of a paragraph that began like this would begin another block.
+# A line that would start another block instead of continuing the paragraph.
 _BLOCK_START: Final = lazy_pattern(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|=+|-+|(?:`{3}|~{3}).*)(?:\s|$)")
 _BLANK: Final = " "
 _WRAPPED: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.HTML})
 
 
 class JoinedText:
-    """The view of a document in which each soft break of `within`, a span of the source, is one blank."""
+    """The view of a document with each soft break in the source span `within` as one space."""
 
     def __init__(self, outline: Outline, within: Span) -> None:
         view = outline.view.text
@@ -223,21 +222,21 @@ class JoinedText:
         ends = [0, *(span.end for span in self.breaks)]
         pieces = [view[end:start] for end, start in zip(ends, starts, strict=True)]
         self.text = _BLANK.join(pieces)
-        # How much shorter the text is after so many breaks.
+        # Characters saved after each number of breaks.
         self._shorter = [0, *accumulate(len(span) - 1 for span in self.breaks)]
         self._blanks = [span.start - less for span, less in zip(self.breaks, self._shorter, strict=False)]
         self._view = view
 
     def span_of_view(self, span: Span) -> Span:
-        """Return the span that represents `span` of the view."""
+        """Convert a span of the view to this text."""
         return Span(self._of_view(span.start), self._of_view(span.end))
 
     def span_in_view(self, span: Span) -> Span:
-        """Return the span of the view that `span` represents."""
+        """Convert a span of this text to the view."""
         return Span(self._in_view(span.start), self._in_view(span.end))
 
     def breaks_in(self, span: Span) -> tuple[SoftBreak, ...]:
-        """Return the soft breaks in `span`, counted from its start."""
+        """Return the soft breaks in `span`, relative to its start."""
         first, stop = bisect_left(self._blanks, span.start), bisect_left(self._blanks, span.end)
         return tuple(
             SoftBreak(self._blanks[number] - span.start, self._view[line_end.start : line_end.end])
@@ -254,9 +253,9 @@ class JoinedText:
 
 
 def with_breaks(new_text: str, old_text: str, breaks: Sequence[SoftBreak]) -> tuple[str, SoftBreak | None]:
-    """Return `new_text` with the `breaks` of `old_text` at the blanks of the same number, or the nearest.
+    """Return `new_text` with the soft breaks of `old_text` at the same, or nearest, spaces.
 
-    The first break that finds no blank is given back, for the text around it.
+    Also return the first break for which no space is left.
     """
     blanks = [
         match.start()
@@ -280,7 +279,7 @@ def with_breaks(new_text: str, old_text: str, breaks: Sequence[SoftBreak]) -> tu
 
 
 def _soft_breaks(outline: Outline, within: Span) -> list[Span]:
-    """Return the soft breaks of paragraphs, headings and HTML that `within` touches, as spans of the view."""
+    """Return the soft breaks in paragraphs, headings and HTML that `within` touches, as view spans."""
     view = outline.view
     breaks: list[Span] = []
     for leaf in outline.tree.leaves_in(within):

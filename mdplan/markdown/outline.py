@@ -1,4 +1,4 @@
-"""The outline of a document: every section in order, and what else can be named in it."""
+"""The outline of a document: its sections in order, and everything else that has a name in it."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -36,7 +36,7 @@ from mdplan.text.lines import LineEndView, LineHashes, Span
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 from mdplan.values import Struct
 
-# What is derived on demand is loaded on demand: a stat of a short file needs little of it.
+# Loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
     from mdplan.data.content import DataContent
     from mdplan.markdown.front_matter import Unreadable
@@ -53,18 +53,19 @@ _About = TypeVarTuple("_About")
 
 
 class Outline:
-    """Sections, blocks and inline nodes of one `Source`. Never changes; derived parts are made on demand.
+    """The immutable sections, blocks and inline nodes of a `Source`; derived parts are computed on demand.
 
-    `sections` starts with the preamble and has every top-level heading in order, `nested` the headings inside
-    of quotes and lists; `headings` has both in document order, and `in_order` the preamble before them. None
-    of them is in one of the comments and formulas `hidden`.
-    `content_end` is where the last section ends: the end of the text, or the start of a trailing run of
-    link-reference and footnote definitions, which belongs to no section. `html_anchors` are those of
-    `html_headings`, where GitHub gives these any. After edits, `changed` has the
-    pieces of the text before and of this one outside which both have the same blocks; it is None where all
-    was parsed.
+    - `sections`: the preamble and all top-level headings, in order.
+    - `nested`: the headings in quotes and lists.
+    - `headings`: both in document order; `in_order` adds the preamble.
+    - `hidden`: comments and formulas, which contain no headings.
+    - `content_end`: the end of the last section: the end of the text or the start of trailing link and
+      footnote definitions, which belong to no section.
+    - `html_headings`, `html_anchors`: headings in HTML and their anchors, if the site generates any.
+    - `changed`: after edits, pairs of spans (old, new) outside which the blocks are equal; None if everything
+      was parsed.
 
-    INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
+    In INI and plain text everything is the preamble.
     """
 
     @with_deadline
@@ -78,11 +79,10 @@ class Outline:
         slugs: SlugStyle = GITHUB,
         before: "tuple[Outline, EditList] | None" = None,
     ) -> None:
-        """Parse `source` once, as what `format` says; `limits` hold for all that is done with it.
+        """Parse `source` as `format`.
 
-        `is_mdx` says that the name of the file is that of MDX; without it the text may say so. Anchors of
-        headings are in the style `slugs`.
-        With an outline `before` it and the edits between them, only what is around these is parsed.
+        `is_mdx`: the file name says MDX; otherwise the text may. `slugs` is the style of anchors. Given an
+        outline `before` and the edits since, only the changed parts are parsed.
         """
         self.source = source
         self.limits = limits
@@ -93,16 +93,16 @@ class Outline:
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
         self.changed: tuple[tuple[Span, Span], ...] | None = None
-        # Whether edits changed only the front matter.
+        # True if edits changed only the front matter.
         self.keeps_body = False
         self.tree = self._parse(before) if is_markdown else BlockTree("")
-        # Start of the trailing run of definitions, or the end of the text.
+        # Start of the trailing definitions, or the end of the text.
         if before is not None and self.ends_as_before:
             self.content_end: int = before[0].content_end + len(source.text) - len(before[0].source.text)
         else:
             self.content_end = self.tree.content_end if is_markdown else len(source.text)
         body = Span(self.body_start, max(self.content_end, self.body_start))
-        # Comments and formulas of several lines. What looks like a heading there is none.
+        # Multi-line comments and formulas; a ``#`` line in them is not a heading.
         self.hidden: tuple[HiddenText, ...] = hidden_texts(self.tree, self.body_start) if is_markdown else ()
         headings = without_hidden(self.tree.headings, self.hidden)
         if before is not None and (self.hidden or before[0].hidden) and not self.keeps_body:
@@ -122,7 +122,7 @@ class Outline:
         self._derived: dict[tuple[Any, ...], Any] = {}
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
-        """Return the outline of `source`, which `edits` made of this one's."""
+        """Return the outline of `source`, the result of `edits` on this one."""
         return Outline(
             source, self.format, self.limits, is_mdx=self.is_mdx, slugs=self.slugs, before=(self, edits)
         )
@@ -142,7 +142,7 @@ class Outline:
         return tree
 
     def derived(self, make: Callable[["Outline", *_About], _Derived], *about: *_About) -> _Derived:
-        """Return `make(outline, *about)`, made once, so that many edits of one document share it."""
+        """Return `make(outline, *about)`, computed once per outline."""
         key = make, *about
         if key not in self._derived:
             self._derived[key] = make(self, *about)
@@ -163,7 +163,7 @@ class Outline:
 
     @cached_property
     def tables(self) -> "tuple[TableSource, ...]":
-        """Tables of every depth, in document order."""
+        """Tables of any depth, in document order."""
         from mdplan.markdown.tables import read_tables
 
         return read_tables(self.tree, self.source.lines, self.enclosures)
@@ -174,27 +174,27 @@ class Outline:
 
     @cached_property
     def lists(self) -> "Lists":
-        """Lists of every depth."""
+        """Lists of any depth."""
         from mdplan.markdown.lists import Lists
 
         return Lists(self.tree, self.source.lines, self.enclosures)
 
     @cached_property
     def enclosures(self) -> Enclosures:
-        """Text between the tags of sites, which Markdown does not know."""
+        """Text between site tags that Markdown does not know."""
         if self.format is not DocumentFormat.MARKDOWN:
             return NO_ENCLOSURES
         return find_enclosures(self.tree, self.source.lines, self.body_start, self.hidden)
 
     @cached_property
     def unrecognised_front_matter(self) -> int | None:
-        """Where the file begins with what only looks like front matter; None where nothing does."""
+        """The offset of text that only looks like front matter, or None."""
         is_candidate = self.format is DocumentFormat.MARKDOWN and self.front_matter is None
         return unrecognised_front_matter(self.source.text) if is_candidate else None
 
     @cached_property
     def front_matter_content(self) -> "DataContent | Unreadable | None":
-        """The content of the front matter; None if there is none."""
+        """The parsed front matter, or None."""
         if self.front_matter is None:
             return None
         from mdplan.markdown.front_matter import content_of
@@ -203,23 +203,23 @@ class Outline:
 
     @cached_property
     def line_hashes(self) -> "LineHashes":
-        """Short hashes of the lines, by which addresses such as ``12:a3f`` prove themselves."""
+        """Short line hashes, which verify addresses such as ``12:a3f``."""
         return LineHashes(self.source.lines)
 
     @cached_property
     def view(self) -> "LineEndView":
-        """The text as patterns see it, with LF line ends."""
+        """The text with LF newlines, as patterns see it."""
         return LineEndView(self.source.text, self.source.lines)
 
     @cached_property
     def folded(self) -> "FoldedText":
-        """The view prepared for the search of near misses."""
+        """The view prepared for near-miss search."""
         from mdplan.text.near_misses import FoldedText
 
         return FoldedText(self.view.text)
 
     def with_digits(self, prefix: str) -> list[Section]:
-        """Return the sections whose IDs begin with the lower-case hex digits `prefix`, nested ones last."""
+        """Return the sections whose IDs start with the lower-case hex digits `prefix`, nested ones last."""
         name = ID_PREFIX + prefix
         if name in self._by_id:
             return [self._by_id[name]]
@@ -236,16 +236,16 @@ class Outline:
         return sorted(self._by_id)
 
     def named(self, leaf: str, parent: str | None = None) -> tuple[Section, ...]:
-        """Return the sections of the canonical heading `leaf`, below one of the heading `parent` if given.
+        """Return the sections with the canonical heading `leaf`, optionally below a heading `parent`.
 
-        The preamble has the empty one. Nested sections come after others.
+        The preamble's heading is empty. Nested sections come last.
         """
         sections = tuple(self._by_heading.get((parent, leaf), ()))
         return (self.sections[0], *sections) if not leaf and parent is None else sections
 
     @cached_property
     def _by_heading(self) -> dict[tuple[str | None, str], list[Section]]:
-        """Sections under (None, heading), and under (parent's heading, heading), in canonical form."""
+        """Sections by (None, heading) and by (parent's heading, heading), in canonical form."""
         index: defaultdict[tuple[str | None, str], list[Section]] = defaultdict(list)
         for section in (*self.sections[1:], *self.nested):
             above = canonical_names(section.path[-2]) if section.parent else ()
@@ -255,9 +255,9 @@ class Outline:
         return index
 
     def with_anchor(self, anchor: str) -> Section | None:
-        """Return the section whose heading has `anchor`, or whose anchor lines name it.
+        """Return the section whose heading or anchor line has `anchor`.
 
-        Where no other has it, that is also the heading which has it on GitHub.
+        If there is none, return the heading that has it on GitHub.
         """
         section = self._by_anchor.get(anchor)
         if section is None and not anchor.isascii():
@@ -266,7 +266,7 @@ class Outline:
 
     @cached_property
     def _by_anchor(self) -> dict[str, Section]:
-        # Of equal ones, which headings give themselves, the first counts.
+        # The first heading with an explicit anchor wins.
         return {section.anchor: section for section in reversed(self.headings) if section.anchor}
 
     @cached_property
@@ -275,7 +275,7 @@ class Outline:
 
     @cached_property
     def _by_anchor_line(self) -> dict[str, Section]:
-        """Sections by each anchor of the anchor lines above their headings."""
+        """Sections by the anchor lines above their headings."""
         return {
             anchor: section
             for section in reversed(self.sections)
@@ -288,26 +288,26 @@ class Outline:
 
     @cached_property
     def with_prefix(self) -> list[Section]:
-        """Sections whose anchor begins with GitHub's own prefix."""
+        """Sections whose anchor starts with GitHub's prefix."""
         return [section for section in self.headings if (section.anchor or "").startswith(GITHUB_PREFIX)]
 
     @property
     def repeated(self) -> list[Section]:
-        """Sections of equal paths, all of them, in document order."""
+        """All sections with duplicate paths, in document order."""
         return [section for section in self.headings if section.repeats > 1]
 
     @property
     def heading_names(self) -> list[str]:
-        """Canonical headings, each once."""
+        """Canonical headings, deduplicated."""
         return [leaf for parent, leaf in self._by_heading if parent is None and leaf]
 
     @property
     def anchors(self) -> Collection[str]:
-        """Anchors of headings, each once."""
+        """Anchors of headings, deduplicated."""
         return self._by_anchor.keys()
 
     def sections_in_html(self) -> Iterator[Section]:
-        """Yield headings in HTML as nested sections, without what only Markdown has."""
+        """Yield the headings in HTML as nested sections."""
         for heading, anchor in zip(self.html_headings, self.html_anchors, strict=True):
             span, line = Span(heading.start, heading.start), self.source.lines.line_at(heading.start)
             title = " ".join(heading.text.split())
@@ -315,26 +315,26 @@ class Outline:
             yield Section(None, 0, *names, span, span, line, line, 0, nested=True)
 
     def parent(self, section: Section) -> Section | None:
-        """Return the section around `section`; None for the preamble."""
+        """Return the parent section; None for the preamble."""
         return None if section.parent is None else self.sections[section.parent]
 
     def every_section(self) -> Iterator[Section]:
-        """Yield top-level sections first, then nested headings."""
+        """Yield top-level sections, then nested headings."""
         yield from self.sections
         yield from self.nested
 
     @cached_property
     def heading_starts(self) -> list[int]:
-        """Where each of `headings` starts."""
+        """The start of each of `headings`."""
         return [section.heading_start for section in self.headings]
 
     def heading_at(self, offset: int | None) -> Section | None:
-        """Return the one of `headings` that starts at `offset`."""
+        """Return the heading that starts at `offset`."""
         headings = () if offset is None else self.headings_in(Span(offset, offset + 1))
         return next(iter(headings), None)
 
     def headings_in(self, span: Span) -> tuple[Section, ...]:
-        """Return those of `headings` that start in `span`."""
+        """Return the `headings` that start in `span`."""
         start, end = (bisect_left(self.heading_starts, offset) for offset in (span.start, span.end))
         return self.headings[start:end]
 
@@ -350,7 +350,7 @@ class Outline:
                 yield other
 
     def members(self, section: Section) -> range:
-        """Return the indexes of `section` and of all sections inside it."""
+        """Return the indexes of `section` and all its descendants."""
         if section.is_root:
             return range(len(self.sections))
         return range(section.index, bisect_left(self._starts, section.span.end, section.index))
@@ -364,31 +364,31 @@ class Outline:
         return self.source.text[span.start : span.end]
 
     def heading_span(self, section: Section) -> Span:
-        """Return the lines of the heading of `section` without the line end of the last."""
+        """Return the span of the heading of `section` without its last newline."""
         text, start, end = self.source.text, section.heading_start, section.heading_end
         end -= text.endswith("\n", start, end)
         end -= text.endswith("\r", start, end)
         return Span(start, end)
 
     def section_sha256(self, section: Section) -> str:
-        """Return the first 16 hex digits of SHA-256 over the bytes of the whole section."""
+        """Return the first 16 hex digits of the SHA-256 of the whole section's bytes."""
         return self._sha256(section.span)[:_SHORT_HASH]
 
     def body_sha256(self, section: Section) -> str:
-        """Return the first 16 hex digits of SHA-256 over the bytes of the section's own body."""
+        """Return the first 16 hex digits of the SHA-256 of the section's own body."""
         return self._sha256(section.body)[:_SHORT_HASH]
 
     def hashed_part(self, section: Section, expected: str) -> Span | None:
-        """Return the span of `section`, or else of its own body, that has the hash `expected`, if one has.
+        """Return the span of `section` or its body, whichever has the hash `expected`; else None.
 
-        The hash has 16 hex digits or more.
+        `expected` has at least 16 hex digits.
         """
         spans = (section.span, section.body)
         return next((span for span in spans if self._sha256(span).startswith(expected.lower())), None)
 
     def own_hashes(self) -> dict[str, str]:
-        """Return the hash of each top-level section's own text, heading and body, by section ID."""
-        # Each ends where the next one starts.
+        """Return the hash of each top-level section's heading and body, by section ID."""
+        # Each section ends where the next one starts.
         offsets = self.source.byte_offsets([*self._starts, self.sections[-1].body.end])
         data = memoryview(self.source.data)
         return {
@@ -405,14 +405,14 @@ class Outline:
 
     @property
     def ends_as_before(self) -> bool:
-        """Whether the last part, which begins with a heading, is what it was before edits of other parts."""
+        """True if edits elsewhere left the last part, which starts with a heading, unchanged."""
         if self.keeps_body or not self.changed or not self.tree.part_headings:
             return self.keeps_body
         return self.changed[-1][1].end <= self.tree.part_headings[-1].span.start
 
 
 def of_source(outline: Outline, read: Callable[[Source], _Derived]) -> _Derived:
-    """Return what `read` makes of the source of `outline`: a structure of another format, such as INI."""
+    """Return `read(source)` for another format, such as INI."""
     return read(outline.source)
 
 
@@ -424,10 +424,10 @@ _BOX: Final = lazy_pattern(BOX)
 
 
 class CodeBlock(Struct):
-    """One code block, fenced or indented; the lines of `block` include the fences.
+    """A fenced or indented code block; its lines include the fences.
 
-    `index` (0-based) counts the fenced blocks of every depth; indented ones have none. `language` is the
-    first word of the info string, escapes and entities resolved; None where there is none.
+    `index` (0-based) counts fenced blocks of any depth; None for indented ones. `language` is the first word
+    of the info string, unescaped, or None.
     """
 
     block: Block
@@ -436,9 +436,9 @@ class CodeBlock(Struct):
 
 
 class Table(Struct):
-    """One GFM table. `index` (0-based) counts the tables of every depth.
+    """A GFM table. `index` (0-based) counts tables of any depth.
 
-    `columns` are the header cells, as inline Markdown. `rows` counts the lines below the delimiter row.
+    `columns` are the header cells as inline Markdown. `rows` is the number of lines below the delimiter row.
     """
 
     block: Block
@@ -448,7 +448,7 @@ class Table(Struct):
 
 
 class Task(Struct):
-    """One task list item (GFM, section 5.3): the list item `block`, and whether its box is checked."""
+    """A task list item (GFM, section 5.3); `done` if its box is checked."""
 
     block: Block
     done: bool
@@ -478,7 +478,7 @@ def find_tables(outline: Outline) -> tuple[Table, ...]:
 
 
 def find_tasks(outline: Outline) -> tuple[Task, ...]:
-    """Return all task list items in order: items that begin with a paragraph that begins with a box."""
+    """Return all task list items, in order: items whose first paragraph starts with a box."""
     tasks: list[Task] = []
     for item, first in pairwise(outline.tree.containing(_BOX)):
         if (
@@ -501,7 +501,7 @@ def fence_language(fence: Block) -> str | None:
 
 
 def has_language(language: str | None, name: str) -> bool:
-    """Return True if the `language` of a fence is `name`: as written, or without case and attributes.
+    """Return True if `language` equals `name`, verbatim or ignoring case and attributes.
 
     Attributes are those of Docusaurus and VuePress (`js{1,2}`), R Markdown and Quarto (`{r}`, `{r, echo=F}`),
     and Pandoc (`{.r}`).

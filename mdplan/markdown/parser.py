@@ -1,7 +1,7 @@
-"""The Markdown parser pulldown-cmark, through its binding pyromark. No other module imports pyromark.
+"""The interface to pulldown-cmark, through its binding pyromark. No other module imports pyromark.
 
-The parser turns a text into a flat sequence of events, each with its range in bytes of UTF-8. This module
-prepares texts for the parser, stops it at the time limit, and converts ranges to offsets in code points.
+The parser emits a flat sequence of events with ranges in UTF-8 bytes. This module prepares the text, enforces
+the time limit, and converts ranges to character offsets.
 """
 
 import re
@@ -20,33 +20,33 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.values import field
 
-# Names of types alone, whose module takes longer to import than the parser.
+# Only for types: importing it takes longer than importing the parser.
 if TYPE_CHECKING:
     import pyromark.event
 
 
-# What starts or ends: its name, or that with its data.
+# A tag: its name, or its name with data.
 Tag: TypeAlias = str | Mapping[str, object]
 Event: TypeAlias = "pyromark.event.Event"
 Range: TypeAlias = "pyromark.event.Range"
 EventBatch: TypeAlias = "tuple[tuple[Event, Range], ...]"
 
-# Label of a reference without a definition -> whether to read it as a link.
+# Decides if a label without definition counts as a link.
 IsLabel: TypeAlias = Callable[[str], bool]
 
-# GitHub's extensions. Task boxes and wiki links are read elsewhere; `ENABLE_GFM` adds only alerts in quotes.
+# GitHub's extensions. Task boxes and wiki links are read elsewhere; `ENABLE_GFM` only adds alerts in quotes.
 _OPTIONS: Final = (
     pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES | pyromark.Options.ENABLE_STRIKETHROUGH
 )
 
-# The most container markers in one line. The parser takes time for each of them in each lazy line below; and
-# markdown-it-py, which then reads the file, nests as deep as twice as many: an item and its list.
+# The maximum number of container markers on a line. Each costs parser time on each lazy line below it, and
+# markdown-it-py, the fallback, counts an item and its list towards its nesting limit.
 MAX_MARKERS: Final = 200
 _BATCH: Final = 64
 _MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
 _TOO_DEEP: Final = lazy_pattern(rf"\n{_MARKERS}")
 
-# The parser takes a tab for something else than white space after closing fences and in delimiter rows.
+# The parser does not accept tabs as whitespace after closing fences and in delimiter rows.
 _LAST_TABS: Final = lazy_pattern(r"(?m)\t[|: \t-]*(?=\r?$)")
 _CONTAINERS: Final = r"(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*+[ \t]*"
 _CLOSING_FENCE: Final = lazy_pattern(rf"{_CONTAINERS}(?:`{{3,}}|~{{3,}})(?P<marks>[ \t]*)")
@@ -58,35 +58,33 @@ _STEP: Final = 1024
 
 
 class ParserFailure(Exception):  # noqa: N818 - Callers treat it as a result: they ask the other parser.
-    """The parser failed on a text because of a bug of its own."""
+    """The parser failed on a text because of a bug."""
 
 
 class PreparedText:
-    """A text as the parser takes it: the same number of code points, each in the same place.
+    """A text as the parser needs it, with the same number of characters.
 
-    In `source` NUL is U+FFFD and a lone CR is LF, as CommonMark reads them. In `text`, which is for the
-    parser, lone surrogates are U+FFFD, too, and a few characters that the parser reads otherwise than
-    CommonMark does are replaced by others of the same meaning.
+    In `source`, NUL is U+FFFD and a lone CR is LF, as in CommonMark. In `text`, the parser's input, lone
+    surrogates are U+FFFD too, and a few characters that the parser misreads are replaced by equivalents.
     """
 
     def __init__(self, text: str) -> None:
-        """Prepare `text`; offsets of the result count from its start."""
         self.source = _LONE_CR.sub("\n", text).replace("\0", "\ufffd")
         self.text = _prepared(self.source)
         self._is_ascii = self.text.isascii()
         self._data = b"" if self._is_ascii else self.text.encode()
-        # Code points before every `_STEP`th byte.
+        # The number of characters before every `_STEP`th byte.
         steps = (self._data[start : start + _STEP] for start in range(0, len(self._data), _STEP))
         self._counts = [] if self._is_ascii else list(accumulate(map(_code_points, steps), initial=0))
 
     def bounds(self, place: Range) -> tuple[int, int]:
-        """Start and end of the range of an event in code points."""
+        """Return the character range of an event."""
         if self._is_ascii:
             return place["start"], place["end"]
         return self.offset(place["start"]), self.offset(place["end"])
 
     def offset(self, byte: int) -> int:
-        """Return the code point at a byte offset of an event."""
+        """Convert a byte offset to a character offset."""
         if self._is_ascii:
             return byte
         step = byte // _STEP
@@ -94,10 +92,9 @@ class PreparedText:
 
 
 def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventBatch]:
-    """Yield the events of `text`, that of a `PreparedText`, in document order and in batches.
+    """Yield batches of events for `text` (from a `PreparedText`), in document order.
 
-    `is_label` is asked about labels that `text` does not define. Raises `ParserFailure`, and `ParseTimeout`
-    between two batches.
+    `is_label` decides about undefined labels. May raise `ParserFailure`, and `ParseTimeout` between batches.
     """
 
     def resolve(link: "pyromark.event.BrokenLink") -> tuple[str, str] | None:
@@ -117,14 +114,14 @@ def _panics_caught() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # A panic in Rust is no `Exception`, and its class cannot be imported.
+        # A Rust panic is not an `Exception`, and its class cannot be imported.
         if type(error).__name__ == "PanicException":
             raise ParserFailure from error
         raise
 
 
 def is_nested_too_deep(text: str) -> bool:
-    """Return True if a line of `text`, in LF or CRLF, has more than `MAX_MARKERS` markers of containers."""
+    """Return True if a line of `text` has more than `MAX_MARKERS` container markers."""
     return _TOO_DEEP.search("\n" + text) is not None
 
 
@@ -133,7 +130,7 @@ def _prepared(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         text = _SURROGATE.sub("\ufffd", text)
-    # A blank line has neither of them.
+    # A blank line contains neither.
     text = text.replace("\v", "\x7f").replace("\f", "\x7f")
     return _LAST_TABS.sub(_with_spaces, text)
 
@@ -152,16 +149,17 @@ def _code_points(data: bytes) -> int:
     return len(data) if data.isascii() else len(data.translate(None, _CONTINUATION_BYTES))
 
 
-# --- The tree of blocks that the events of pulldown-cmark describe, with line numbers inside one part
+# --- The block tree from the events of one part; lines are relative to the part
 
-# The parser wants a pipe before the header of a table that follows on text; GitHub does not. And where such a
-# header is a lazy line of a quote, the parser ends the quote, and begins another with the delimiter row.
-# A row without a dash, such as `:::`, which ends a directive, is none to either.
+# The parser requires a pipe before the header of a table that follows text, GitHub does not; and it ends a
+# quote when such a header is a lazy continuation. A row without a dash, such as the `:::` of a directive, is
+# not a delimiter row for either.
 DELIMITER_ROW: Final = lazy_pattern(
     r"(?:\n(?=[ \t-]*[|:])|\A(?=[^\n|]*\|))(?=[|: \t]*-)[|:-][|: \t-]*(?=\n|\Z)"
 )
 
-# No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
+# Not a delimiter row: a dash and a space start a list item; cells are contiguous dashes between optional
+# colons.
 _BROKEN_DELIMITER: Final = lazy_pattern(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::|(?:^|\|)[ \t]*:[ \t]*(?:\||$)")
 
 _KINDS: Final = {
@@ -176,26 +174,26 @@ _KINDS: Final = {
     "Table": BlockKind.TABLE,
 }
 
-# HTML that can contain blank lines, and ends with one where its own end is missing (section 4.6).
+# HTML that may contain blank lines, but ends at one if it is unclosed (section 4.6).
 _HTML_WITH_BLANK_LINES: Final = lazy_pattern(
     r"<(?:[!?]|(?:script|pre|style|textarea)(?=[\s>]|$))", re.IGNORECASE
 )
 
-# A range that begins inside a tab begins with the mark before it.
+# A range that starts inside a tab starts at the mark before it.
 _MARKER: Final = lazy_pattern(r"[ \t>]*([-+*]|[0-9]{1,9}[.)])")
 _FENCE: Final = lazy_pattern(r"`{3,}|~{3,}")
 _WHITE: Final = lazy_pattern(r"[ \t\r\n]*")
 _QUOTE_MARK: Final = lazy_pattern(r"[ \t]*>")
 
-# CommonMark 0.31.2, section 4.2: closing marks are after a blank.
+# Closing marks follow a space (CommonMark 0.31.2, section 4.2).
 _CLOSING_MARKS: Final = lazy_pattern(r"[ \t]#+\Z")
 
 
 class BlockNode(msgspec.Struct, eq=False):
-    """One block and the blocks in it. Lines are 0-based and inclusive.
+    """A block and its children; lines are 0-based and inclusive. Other fields are as in `Block`.
 
-    Until the tree is complete, `last_line` of a container is the last line that the parser counts to it,
-    which can be a blank one after its last block. Other fields are those of `Block`.
+    While the tree is built, `last_line` of a container is the parser's, perhaps a blank line after the last
+    block.
     """
 
     kind: BlockKind
@@ -209,7 +207,7 @@ class BlockNode(msgspec.Struct, eq=False):
     code: str = ""
 
     def leaves(self) -> "Iterator[BlockNode]":
-        """Yield the blocks in it, and in those, without blocks of their own; it itself if it has none."""
+        """Yield the leaf blocks in it, or the block itself if it is a leaf."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -220,9 +218,9 @@ class BlockNode(msgspec.Struct, eq=False):
 
 
 def read_tree(prepared: PreparedText, lines: LineIndex) -> list[BlockNode]:
-    """Return the root blocks of a text with the blocks in them, but without link reference definitions.
+    """Return the tree of top-level blocks, without link reference definitions.
 
-    `lines` are those of `prepared`. Raises `ParserFailure`.
+    `lines` belong to `prepared`. May raise `ParserFailure`.
     """
     reader = _TreeReader(prepared, lines)
     for batch in event_batches(prepared.text):
@@ -232,7 +230,10 @@ def read_tree(prepared: PreparedText, lines: LineIndex) -> list[BlockNode]:
 
 
 class _TreeReader:
-    """Makes nodes of events. A paragraph in a tight list has no event: its inline events tell where it is."""
+    """Build nodes from events.
+
+    A paragraph in a tight list has no event of its own; its inline events mark its place.
+    """
 
     def __init__(self, prepared: PreparedText, lines: LineIndex) -> None:
         self.prepared = prepared
@@ -240,7 +241,7 @@ class _TreeReader:
         self._text = prepared.source
         self._lines = lines
         self._containers: list[BlockNode] = []
-        # The leaf block that is being read, its event, and where it starts and ends.
+        # The open leaf block, its event, start and end.
         self._leaf: BlockNode | None = None
         self._leaf_event = ""
         self._start = self._end = 0
@@ -249,7 +250,6 @@ class _TreeReader:
         self._is_header = False
 
     def take(self, event: Event, place: Range) -> None:
-        """Take the next event."""
         if isinstance(event, str):
             if event == "Rule":
                 self._close_leaf()
@@ -295,14 +295,14 @@ class _TreeReader:
             self._containers.pop()
 
     def _take_inline(self, place: Range) -> None:
-        """Take inline content, of a leaf block whose place is known or of the paragraph of a tight item."""
+        """Extend the open leaf block, or open a paragraph in a tight item."""
         if self._leaf_event:
             return
         if self._leaf is None:
             self._open_leaf(BlockKind.PARAGRAPH, "", place)
-            # The range of an escaped character begins after the backslash.
+            # The range of an escaped character starts after the backslash.
             self._start -= self._text.startswith("\\", self._start - 1) if self._start else 0
-        # A paragraph ends with a line, which the ranges of some references do not reach.
+        # A paragraph ends at a line end, which the ranges of some references do not reach.
         _, end = self.prepared.bounds(place)
         end = self._text.find("\n", max(end - 1, self._start))
         self._end = max(self._end, end if end >= 0 else len(self._text))
@@ -323,7 +323,7 @@ class _TreeReader:
         self._cells, self._code = [], []
 
     def _close_leaf(self) -> None:
-        """Add the leaf block that was read last, if any."""
+        """Close the open leaf block, if any."""
         node = self._leaf
         if node is None:
             return
@@ -355,7 +355,7 @@ class _TreeReader:
         return self._containers[-1].children if self._containers else self.roots
 
     def _bounds(self, place: Range) -> tuple[int, int]:
-        """Start and end in code points; a range can begin with white space of the line before."""
+        """Return the character range of an event without whitespace of the line before."""
         start, end = self.prepared.bounds(place)
         white = _WHITE.match(self._text, start, end)
         return (white.end() if white else start), end
@@ -368,14 +368,14 @@ class _TreeReader:
         return self._text[start:end].replace("\\|", "|").strip(" \t\v\f")
 
     def _code_of(self, text: str, place: Range) -> str:
-        """Return a piece of code as it is in the source, if it is there: a tab can be spaces in part."""
+        """Return a piece of code as in the source if the lengths match: a tab may have become spaces."""
         start, end = self.prepared.bounds(place)
         source = self._text[start:end]
         return source if len(source) == len(text) else text
 
 
 def is_doubtful_table(rows: Sequence[str]) -> bool:
-    """Return True if GitHub may see no table in `rows`, or fewer rows: it ignores one indented like code."""
+    """Return True if GitHub may not see a table in `rows`, or fewer rows, because of indentation."""
     least = max(_indentation(rows[0]) + 1, 4)
     return _BROKEN_DELIMITER.search(rows[1]) is not None or any(
         _indentation(row) >= least for row in rows[2:]
@@ -387,7 +387,7 @@ def _indentation(line: str) -> int:
 
 
 def without_prefixes(source: str, quotes: int) -> str:
-    """Return `source` in LF; all lines but the first lose white space and up to `quotes` quote marks."""
+    """Return `source` with LF; continuation lines lose indentation and up to `quotes` quote markers."""
     first, *others = source.rstrip(" \t\r\n").split("\n")
     if not others:
         return first
@@ -404,7 +404,7 @@ def _without_prefix(line: str, quotes: int) -> str:
 
 
 def _without_blank_end(html: str, quotes: int) -> str:
-    """Return `html` without a last line of only quote marks: its range can have the blank line after it."""
+    """Return `html` without a last line of quote markers: ranges may include the blank line after it."""
     before, _, last = html.rpartition("\n")
     if not before or _without_prefix(last, quotes) or _HTML_WITH_BLANK_LINES.match(html):
         return html
@@ -427,39 +427,39 @@ def read_heading(source: str) -> tuple[int, str, str]:
 
 # --- Headings only
 
-# HTML that ends with the first of these closing tags (CommonMark 0.31.2, section 4.6). The parser waits for
-# the one that closes its own tag.
+# HTML that any of these closing tags ends (CommonMark 0.31.2, section 4.6). The parser waits for the matching
+# tag.
 _RAW_HTML: Final = lazy_pattern(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _RAW_HTML_END: Final = lazy_pattern(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
 _UNDERLINE: Final = lazy_pattern(r"\n[ \t>]*(?:=+|-+)[ \t]*(?=\n|\Z)")
 
-# Where a tab takes a quote mark four columns in or more, it is text; to the parser it is a mark all the same.
-# So it is to markdown-it-py, but for an underline in a list.
+# A quote marker that a tab moves to column four or later is text. Both parsers read it as a marker, except
+# that markdown-it-py handles an underline in a list.
 _MARK_AFTER_TAB: Final = lazy_pattern(r"\n[ \t>]*\t[ \t]*>")
 
-# A dash and a blank begin a list item, in which a heading can be; to the parser they can be a delimiter row.
+# A dash and a space start a list item, possibly with a heading; the parser may see a delimiter row.
 _ITEM_AS_DELIMITER: Final = lazy_pattern(r"[^\n]*\n[ \t>]*-[ \t]")
 
-# Containers whose ends are names alone.
+# Containers whose end events are plain names.
 _NAMED_ENDS: Final = frozenset({"Item", "FootnoteDefinition"})
 
 
 class DoubtfulText(Exception):  # noqa: N818 - Callers treat it as a result: they ask the other parser.
-    """The parser may take too long for the text, or read its headings otherwise than GitHub does."""
+    """The parser may take too long, or find other headings than GitHub."""
 
 
 @with_deadline
 def parse_headings(text: str, start: int, lines_before: int) -> list[Block]:
-    """Return the headings of `text`, a part of a document at the offset `start`, after `lines_before` lines.
+    """Return the headings of `text`, which starts at offset `start` after `lines_before` lines.
 
-    Raises `ParserFailure` and `DoubtfulText`.
+    May raise `ParserFailure` and `DoubtfulText`.
     """
     reader = _HeadingReader(PreparedText(text), start, lines_before)
     if is_nested_too_deep(reader.prepared.text):
         raise DoubtfulText
     batches: Iterator[tuple[tuple[Any, Range], ...]] = event_batches(reader.prepared.text)
     for batch in batches:
-        # Events that are names alone have neither of the two words in them.
+        # Filter by substring: end events that matter contain one of these words.
         for event, place in batch:
             if "Start" in event:
                 reader.take_start(event["Start"], place)
@@ -474,13 +474,13 @@ class _HeadingReader:
         self.headings: list[Block] = []
         self._source = prepared.source
         self._start = start
-        # The offset up to which line ends were counted, and the number of its line.
+        # The offset up to which newlines are counted, and its line.
         self._at, self._line = 0, lines_before + 1
-        # Of each container around, whether it is a quote. Their ranges can overlap: only ends count.
+        # For each open container, True if it is a quote. Ranges may overlap: only end events count.
         self._quotes: list[bool] = []
 
     def take_start(self, tag: Tag, place: Range) -> None:
-        """Take the next start of a block or an inline node."""
+        """Handle the start of a block or inline node."""
         if isinstance(tag, str):
             if tag == "Item":
                 self._quotes.append(False)
@@ -496,19 +496,19 @@ class _HeadingReader:
             self._quotes.append("BlockQuote" in tag)
 
     def take_end(self, tag: Tag) -> None:
-        """Take the next end of a block or an inline node."""
+        """Handle the end of a block or inline node."""
         if tag in _NAMED_ENDS if isinstance(tag, str) else "Heading" not in tag:
             self._quotes.pop()
 
     def _take_footnote(self, place: Range) -> None:
-        """Refuse two definitions in one line: to GitHub one is in the other, to the parser side by side."""
+        """Raise `DoubtfulText` for two footnote definitions on one line: GitHub nests them."""
         start, _ = self.prepared.bounds(place)
         if "]:" in self._source[self._source.rfind("\n", 0, start) + 1 : start]:
             raise DoubtfulText
         self._quotes.append(False)
 
     def _take_table(self, place: Range) -> None:
-        """Refuse a row that is none to GitHub: after it, what is a row to the parser can be a heading."""
+        """Raise `DoubtfulText` if GitHub may end the table earlier: later rows could be headings."""
         start, end = self.prepared.bounds(place)
         line_end = self._source.find("\n", end)
         text = self._source[start : line_end if line_end >= 0 else len(self._source)]
@@ -560,10 +560,9 @@ class _HeadingReader:
 
 @with_deadline
 def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
-    """Return the blocks of `text`, a part of a document at the offset `start`, after `lines_before` lines.
+    """Return the blocks of `text`, which starts at offset `start` after `lines_before` lines.
 
-    They are in document order, containers before what they contain. Where the parser may see another table
-    than GitHub, markdown-it-py decides.
+    They are in document order, parents first. markdown-it-py decides if the tables may differ from GitHub's.
     """
     prepared = PreparedText(text)
     lines = LineIndex(prepared.text)
@@ -578,14 +577,14 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
         blocks += _blocks(root, lines, start, lines_before)
     if any(_is_doubtful(leaf, lines) for root in roots for leaf in root.leaves()):
         others = parse_reference_blocks(text, start, lines_before).blocks
-        # The headings of the document are known, and stay.
+        # The headings of the document are already fixed.
         if _headings(others) == _headings(blocks):
             return others
     return tuple(blocks)
 
 
 def _is_doubtful(leaf: BlockNode, lines: LineIndex) -> bool:
-    """Return True if GitHub may see a table where the parser sees none, or none where it sees one."""
+    """Return True if GitHub and the parser may disagree about a table here."""
     if leaf.kind is BlockKind.TABLE:
         rows = range(leaf.first_line + 1, leaf.last_line + 2)
         return is_doubtful_table([lines.content(row) for row in rows])
@@ -597,7 +596,7 @@ def _headings(blocks: Iterable[Block]) -> list[Block]:
 
 
 def _set_last_line(node: BlockNode, lines: LineIndex) -> None:
-    """Let containers end with their last block; a quote also with lines that are nothing but its marks."""
+    """End containers with their last block; a quote also with lines that hold only its markers."""
     stack = [node]
     containers = []
     while stack:
@@ -605,7 +604,7 @@ def _set_last_line(node: BlockNode, lines: LineIndex) -> None:
         if inner.kind in CONTAINERS:
             containers.append(inner)
             stack += inner.children
-    # Inner ones first.
+    # Inner containers first.
     for container in reversed(containers):
         last = max([container.first_line, *(child.last_line for child in container.children[-1:])])
         if container.kind is BlockKind.QUOTE:
@@ -616,7 +615,7 @@ def _set_last_line(node: BlockNode, lines: LineIndex) -> None:
 
 
 def _blocks(root: BlockNode, lines: LineIndex, start: int, before: int) -> Iterator[Block]:
-    """Yield the block that `root` is, and those in it."""
+    """Yield `root` and its descendants as blocks."""
     stack = [(root, 0)]
     while stack:
         node, depth = stack.pop()
@@ -635,7 +634,7 @@ def _blocks(root: BlockNode, lines: LineIndex, start: int, before: int) -> Itera
         )
 
 
-# --- Attributes of headings: `{#id .class}` after the text, `{: #id}` on the line below
+# --- Heading attributes: `{#id .class}` after the text, `{: #id}` on the line below
 #
 # Docusaurus, Hugo, mdBook, MkDocs, Pandoc, VitePress and Kramdown read the first form, Kramdown the second.
 
@@ -643,9 +642,9 @@ _VALUE: Final = r"""(?:"[^"\r\n{}]*+"|'[^'\r\n{}]*+'|[^\s"'{}]++)"""
 ATTRIBUTE: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
 _LIST: Final = rf":?[ \t]*+{ATTRIBUTE}(?:[ \t]++(?:{ATTRIBUTE}|[\w:-]++))*+[ \t]*+"
 
-# Compiled when a document has attributes, as few have. The last form is that of Docusaurus in MDX.
+# Compiled on first use: few documents have attributes. The last form is Docusaurus in MDX.
 BRACES: Final = rf"\{{(?:{_LIST}|/\*[ \t]*+[#][^\s{{}}*]++[ \t]*+\*/)\}}"
-# Right behind text most braces are a part of it.
+# Braces directly after text are usually part of it.
 _BEHIND_TEXT: Final = rf"(?:[ \t]++|(?<=[\])*_`])|(?<=[^\s${{}}\\])(?=\{{[:#. ])){BRACES}"
 _MARK: Final = (_BEHIND_TEXT, r"[ \t]++\^[A-Za-z0-9-]++", r"[ \t]*+<!--(?:(?!-->).)*+-->")
 _MARKS: Final = rf"(?:{'|'.join(_MARK)})++[ \t]*+\Z"
@@ -658,30 +657,27 @@ _ID: Final = r"""(?:(?<=[\s{:*])|^)(?:#|id=["']?)([^\s{}#"'<>`*]+)"""
 
 
 class HeadingContent(NamedTuple):
-    """Raw inline text of a heading, and the ID that its attributes name; empty where they name none."""
+    """Raw inline text of a heading, and the explicit `id` from its attributes, or empty."""
 
     text: str
     id: str
 
 
 def read_content(content: str) -> HeadingContent:
-    """Split the raw inline text `content` of a heading; attributes count if they name an ID."""
+    """Split the raw inline `content` of a heading; attributes count only if they contain an ID."""
     text = without_attributes(content)
     own_id = id_of_attributes(content[len(text) :]) if len(text) < len(content) else ""
     return HeadingContent(text if own_id else content, own_id)
 
 
 def without_attributes(content: str) -> str:
-    """Return the raw inline text `content` of a heading without its attributes, with an ID or without."""
+    """Return the raw inline `content` of a heading without attributes."""
     lists = re.search(_LISTS, content) if content.endswith(("}", ">")) and "{" in content else None
     return content[: lists.start()] if lists and content[: lists.start()].strip() else content
 
 
 def marks_behind(content: str) -> str:
-    """Return what readers do not see at the end of the inline text `content`, with the blanks before it.
-
-    That are attributes, with an ID or without, block IDs of Obsidian, and comments.
-    """
+    """Return the invisible end of `content` with the spaces before it: attributes, block IDs, comments."""
     if not content.endswith(("}", ">")) and "^" not in content:
         return ""
     marks = re.search(_MARKS, content)
@@ -689,15 +685,15 @@ def marks_behind(content: str) -> str:
 
 
 def comments_before(content: str) -> str:
-    """Return the comments at the start of the inline text `content`, with the blanks after them."""
+    """Return the comments at the start of `content` with the spaces after them."""
     comments = re.match(_COMMENTS, content) if content.startswith(("<!--", "{/*")) else None
     return comments[0] if comments else ""
 
 
 def attribute_lines(depths: Sequence[int], ends: Sequence[int], text: str) -> dict[int, int]:
-    """Return where lines of attributes end that are right below headings at top level, by heading number.
+    """Return the end of attribute lines directly below top-level headings, by heading index.
 
-    `depths` and `ends` are those of all headings; ends are after line ends.
+    `depths` and `ends` (after newlines) are given for all headings.
     """
     if "{:" not in text:
         return {}
@@ -707,14 +703,15 @@ def attribute_lines(depths: Sequence[int], ends: Sequence[int], text: str) -> di
 
 
 def id_of_attributes(attributes: str) -> str:
-    """Return the ID that `attributes` name; empty where they name none."""
+    """Return the ID in `attributes`, or an empty string."""
     match = re.search(_ID, attributes)
     return match[1] if match else ""
 
 
-# --- Link reference definitions (CommonMark 0.31.2, section 4.7), for which the parser has no events
+# --- Link reference definitions (CommonMark 0.31.2, section 4.7)
 #
-# It tells where the first definition of each label is. So each label gets a character of its own.
+# The parser has no events for them; it only reports the first definition of each label. So each label is made
+# unique with a private use character.
 
 _LABEL_END: Final = "]:"
 _LABEL_START: Final = lazy_pattern(r"((?<!<!)\[\\?)[^\s\[\]\\^]")
@@ -722,7 +719,7 @@ _PRIVATE_USE: Final = range(0xF0000, 0x10FFFE)
 
 
 def add_definitions(roots: list[BlockNode], lines: LineIndex, text: str) -> None:
-    """Put the definitions of `text` among the blocks that `roots` are and contain. Raises `ParserFailure`."""
+    """Insert the link definitions of `text` into the tree `roots`. May raise `ParserFailure`."""
     if _LABEL_END not in text:
         return
     characters = cycle(_PRIVATE_USE)
@@ -739,14 +736,14 @@ def add_definitions(roots: list[BlockNode], lines: LineIndex, text: str) -> None
 
 
 def _blocks_around(blocks: list[BlockNode], line: int) -> list[BlockNode]:
-    """Return `blocks`, or those in the innermost container of them that reaches over `line`."""
+    """Return the child list of the innermost container that spans `line`, or `blocks`."""
     inner = blocks
     while index := bisect_right(inner, line, key=_first_line):
         node = inner[index - 1]
         if node.kind not in CONTAINERS or node.last_line < line:
             break
         inner = node.children
-        # A list may reach over what is in none of its items.
+        # A list may span lines outside all its items.
         blocks = blocks if node.kind is BlockKind.LIST else inner
     return blocks
 

@@ -1,7 +1,7 @@
-"""Paths as links write them: from the folder of a file, to a path from the root, and back.
+"""Convert between paths in links and paths from the root, including site conventions.
 
-A path from the root has no `.` and no empty components. One that leads out of the root begins with ``../``:
-as text it can still be followed, though no one looks there.
+Paths from the root have no `.` or empty components. A path out of the root starts with ``../``; it can be
+followed as text but is never read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ _OUTSIDE: Final = ".."
 
 
 def folder_of(path: str) -> str:
-    """Return the folder of the file `path`; empty for the root."""
+    """Return the folder of `path`; empty for the root."""
     return path.rpartition("/")[0]
 
 
 def followed(folder: str, link: str) -> str:
-    """Return the path from the root that the path `link` means in a file of `folder`."""
+    """Resolve the path `link` in a file of `folder` to a path from the root."""
     components = [] if link.startswith("/") else folder.split("/") if folder else []
     for component in link.split("/"):
         if component == _OUTSIDE and components and components[-1] != _OUTSIDE:
@@ -44,12 +44,12 @@ def followed(folder: str, link: str) -> str:
 
 
 def leads_out(path: str) -> bool:
-    """Return True if `path`, from the root, is outside it."""
+    """Return True if `path` leads out of the root."""
     return path == _OUTSIDE or path.startswith("../")
 
 
 def link_between(folder: str, path: str) -> str:
-    """Return the relative path by which a file of `folder` links to `path`; both are from the root."""
+    """Return the relative link from a file of `folder` to `path`, both from the root."""
     here, there = folder.split("/") if folder else [], path.split("/") if path else []
     common = 0
     while common < min(len(here), len(there)) and here[common] == there[common] != _OUTSIDE:
@@ -58,7 +58,7 @@ def link_between(folder: str, path: str) -> str:
 
 
 def page_variants(path: str) -> Iterator[str]:
-    """Yield files that a generator would make the page `path` of: `a.html` and `a` are made of `a.md`."""
+    """Yield source files for the page `path`: `a.html` and `a` are built from `a.md`."""
     if path.lower().endswith(MARKDOWN_SUFFIXES):
         return
     stem = path[: len(path) - len(_page_suffix(path))]
@@ -66,7 +66,7 @@ def page_variants(path: str) -> Iterator[str]:
 
 
 def as_variant(path: str, like: str) -> str:
-    """Return `path`, which is a Markdown file, with the suffix that the page `like` has in its place."""
+    """Return the Markdown file `path` with the page suffix of `like`."""
     return without_suffix(path, MARKDOWN_SUFFIXES) + _page_suffix(like)
 
 
@@ -75,22 +75,22 @@ def _page_suffix(path: str) -> str:
 
 
 def page_key(path: str) -> str:
-    """Return what names a page in a wiki link, and is the same in every link to a file: its last component.
+    """Return the normalized page name for wiki links: the last component of `path`.
 
-    Without the suffix of a Markdown file or page, in lower case, with hyphens for spaces.
+    Lower case, hyphens for spaces, without Markdown or page suffix.
     """
     name = path.rstrip("/").rpartition("/")[2].lower()
     return without_suffix(name, MARKDOWN_SUFFIXES + _PAGE_SUFFIXES).replace(" ", "-")
 
 
 def has_page_name(path: str) -> bool:
-    """Return True if notes can name the file `path` alone: a page, or a file with its suffix."""
+    """Return True if a wiki link can name the file by its bare name."""
     name = path.rpartition("/")[2].lower()
     return name.endswith(MARKDOWN_SUFFIXES) or ("." in name and not _page_suffix(name))
 
 
 def without_suffix(path: str, suffixes: tuple[str, ...]) -> str:
-    """Return `path` without the one of `suffixes` that it ends in; a name that is nothing else keeps it."""
+    """Return `path` without the matching one of `suffixes`, unless nothing would be left."""
     for suffix in suffixes:
         stem = path[: len(path) - len(suffix)]
         if path.lower().endswith(suffix) and stem and not stem.endswith("/"):
@@ -98,18 +98,19 @@ def without_suffix(path: str, suffixes: tuple[str, ...]) -> str:
     return path
 
 
-# --- How the links of a site name its files: what its generator does to paths
+# --- Site conventions for links
 #
-# Rules describe only links: the path of a file that they lead to is looked up as any other path is.
+# They describe only links: the file of the resulting path is looked up as usual.
 
 
 class LinkStyle(Struct):
     """How a link abbreviates or prefixes the path of its file.
 
-    `prefix` and `folder` are those of the root that it begins with; `locale` comes before the prefix.
-    `is_from_page` says that it is relative to the page of its document, which is a folder. `is_page` says
-    that it names the page that is made of the file, `is_index` that it names its folder, and `is_name` that
-    it names the page wherever it is.
+    - `prefix`, `folder`: the site root that the link starts with; `locale` precedes the prefix.
+    - `is_from_page`: relative to the page of its document, where pages are folders.
+    - `is_page`: the link names the page built from the file.
+    - `is_index`: the link names the folder of an index file.
+    - `is_name`: the link names the page regardless of its folder.
     """
 
     prefix: str | None = None
@@ -127,13 +128,14 @@ FROM_PAGE: Final = LinkStyle(is_from_page=True)
 
 
 class SiteRules(Struct):
-    """The rules of one site.
+    """The link conventions of a site.
 
-    `roots` are prefixes of links (``/docs/``) with the folders that they mean, the longest first.
-    `index_names` are files (without suffix) that a link to their folder names. `locales` are first
-    components of a link that name no folder. With `ignores_case` paths are compared without case. `slugs` are
-    those of headings of documents in one of `slug_folders`, of all without any; elsewhere they are GitHub's.
-    With `has_page_folders` each page is a folder, from which relative links without suffix lead.
+    - `roots`: link prefixes (``/docs/``) and their folders, longest first.
+    - `index_names`: files (without suffix) that stand for their folder.
+    - `locales`: first link components that are not folders.
+    - `ignores_case`: paths are compared case-insensitively.
+    - `slugs`: the anchor style in `slug_folders` (default: all); elsewhere GitHub's.
+    - `has_page_folders`: each page is a folder, the base of relative links without suffix.
     """
 
     roots: tuple[tuple[str, str], ...] = ()
@@ -155,9 +157,9 @@ class SiteRules(Struct):
         slugs: SlugStyle = GITHUB,
         has_page_folders: bool = False,
     ) -> "SiteRules":
-        """Return the rules with `roots` as people write them: ``/docs`` and ``docs/`` do as well.
+        """Return rules with `roots` as users write them: ``/docs`` and ``docs/`` are equivalent.
 
-        Headings below the folders of `roots` have `slugs`.
+        `slugs` apply to headings below the folders of `roots`.
         """
         pairs = {
             f"/{prefix.strip('/')}/".replace("//", "/"): followed("", folder)
@@ -168,17 +170,17 @@ class SiteRules(Struct):
         return cls(tuple(longest_first), index_names, locales, ignores_case, slugs, folders, has_page_folders)
 
     def slugs_of(self, path: str) -> SlugStyle:
-        """Return how anchors of headings of the document `path`, from the root, are made."""
+        """Return the anchor style of the document `path` (from the root)."""
         folders = self.slug_folders or ("",)
         is_page = any(not folder or path.startswith(f"{folder}/") for folder in folders)
         return self.slugs if is_page else GITHUB
 
     def starts(self, document: str, written: str) -> Iterator[tuple[str, LinkStyle]]:
-        """Yield paths from the root that `written` in the file `document` may mean, before suffixes."""
+        """Yield the paths that `written` in `document` may mean, before suffixes are tried."""
         if not written.startswith("/"):
             beside = (followed(folder_of(document), written), PLAIN)
             below_page = (followed(self.page_folder(document), written), FROM_PAGE)
-            # With a suffix it mostly names a file, and not a page.
+            # A path with a suffix usually names a file, not a page.
             is_file = "." in written.rpartition("/")[2].strip(".")
             pair = (beside, below_page) if is_file else (below_page, beside)
             yield from pair if self.has_page_folders else (beside,)
@@ -193,12 +195,12 @@ class SiteRules(Struct):
             yield followed("", written), PLAIN
 
     def page_folder(self, document: str) -> str:
-        """Return the folder that the page of the file `document` is, where pages are folders."""
+        """Return the folder that the page of `document` becomes."""
         stem = without_suffix(document, MARKDOWN_SUFFIXES)
         return folder_of(document) if stem.rpartition("/")[2] in self.index_names else stem
 
     def forms(self, path: str, style: LinkStyle) -> Iterator[tuple[str, LinkStyle]]:
-        """Yield the files that `path`, which is none itself, may name: those of which its page is made."""
+        """Yield the source files for the page `path`."""
         for variant in page_variants(path):
             yield variant, replace(style, is_page=True)
         for name in self.index_names:
@@ -207,9 +209,9 @@ class SiteRules(Struct):
                 yield index, replace(style, is_page=True, is_index=True)
 
     def written(self, path: str, style: LinkStyle, like: str) -> str | None:
-        """Return the link to the file `path` in the `style` of the link `like`; None where no root covers it.
+        """Return the link to `path` in `style`, formatted like `like`; None if no root covers it.
 
-        A link that is relative to its document is given from the root, without the slash before.
+        A document-relative link is returned relative to the root, without a leading slash.
         """
         form = self._page(path, style, like) if style.is_page else path
         if style.prefix is None:
@@ -232,10 +234,10 @@ class SiteRules(Struct):
 
 NO_RULES: Final = SiteRules()
 
-# Every way in which a link can be near to a file: for hints, and never for edits.
+# All conventions at once, for near-miss hints but never for edits.
 NEAR: Final = SiteRules((), ("index", "README", "_index"), (), ignores_case=True)
 
-# Where generators look for the documents that links from the root name.
+# Default content folders of generators.
 SITE_FOLDERS: Final = ("docs", "src", "content", "src/content/docs", "src/pages")
 
 PRESETS: Final[Mapping[str, SiteRules]] = {

@@ -1,4 +1,4 @@
-"""Patterns that cannot be used, as diagnostics."""
+"""Diagnostics for unusable patterns."""
 
 from typing import Final
 
@@ -20,6 +20,6 @@ _PROBLEMS: Final = {
 
 
 def pattern_problem(problem: PatternProblem) -> Diagnostic:
-    """Return INVALID_REGEX, REGEX_TIMEOUT or BATCH_TOO_LARGE for a pattern that cannot be used."""
+    """Return INVALID_REGEX, REGEX_TIMEOUT or BATCH_TOO_LARGE for `problem`."""
     code, hint = _PROBLEMS[problem.failure]
     return code.problem(f"the pattern cannot be used: {problem.reason}", hint)

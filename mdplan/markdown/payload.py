@@ -1,4 +1,4 @@
-"""Markdown that a caller wants to insert: its headings, and their levels fitted to the place."""
+"""Markdown to insert: parse it, fit its heading levels, and place it with proper blank lines."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -23,34 +23,34 @@ _BLANK: Final = " \t\n"
 
 
 class Payload(Struct):
-    """Text with LF line ends and no blank lines around it, and its blocks (spans are in `text`)."""
+    """Text with LF newlines and no surrounding blank lines, and its block tree."""
 
     text: str
     tree: BlockTree
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing to insert."""
+        """True if it is empty."""
         return not self.text.strip()
 
     @property
     def headings(self) -> tuple[Block, ...]:
-        """Its top-level headings, but for what looks like one in a comment or formula."""
+        """Its top-level headings outside comments and formulas."""
         headings = [block for block in self.tree.roots if block.kind is BlockKind.HEADING]
         return tuple(without_hidden(headings, hidden_texts(self.tree)) if headings else ())
 
     @property
     def starts_with_heading(self) -> bool:
-        """Whether it begins with a heading, or with anchor lines above one."""
+        """True if it starts with a heading or with anchor lines above one."""
         return bool(self.headings) and self._first_section == 0
 
     @property
     def starts_with_anchor(self) -> bool:
-        """Whether it begins with anchor lines above a heading."""
+        """True if it starts with anchor lines above a heading."""
         return self.starts_with_heading and self.headings[0].span.start > 0
 
     def split(self) -> "tuple[Payload, Payload]":
-        """Return the text before the first section, with all blank lines after it but one, and the rest."""
+        """Split before the first section; of the blank lines in between, keep all except one."""
         before, rest = self.text[: self._first_section], self.text[self._first_section :]
         return _parsed(before.removesuffix("\n").removesuffix("\n")), _parsed(rest)
 
@@ -61,20 +61,20 @@ class Payload(Struct):
 
     @property
     def left_open(self) -> Block | None:
-        """A fence, comment or other HTML block that would swallow what follows the payload."""
+        """A fence, comment or other HTML block that would swallow the text after the payload."""
         last = self.tree.roots[-1] if self.tree.roots else None
         return last if last is not None and is_left_open(last, self.text) else None
 
 
 def read_payload(markdown: str) -> Payload:
-    """Read `markdown` as a payload."""
+    """Parse `markdown` as a payload."""
     return _parsed(_without_blank_lines_around(to_lf(markdown)))
 
 
 def read_closed_payload(markdown: str, *, before: str = "what follows") -> Payload:
-    """Read `markdown` as a payload that swallows nothing after it, which is `before` in words.
+    """Parse `markdown` as a payload that swallows nothing; `before` describes what follows it.
 
-    Errors: OUTLINE_CHANGED where it leaves a fence or comment open.
+    Raise OUTLINE_CHANGED if it leaves a fence or comment open.
     """
     payload = read_payload(markdown)
     if payload.left_open:
@@ -87,7 +87,7 @@ def read_closed_payload(markdown: str, *, before: str = "what follows") -> Paylo
 
 
 def read_text_payload(markdown: str) -> Payload:
-    """Read `markdown` as a payload with text. Errors: those of `read_closed_payload`; EMPTY_CONTENT."""
+    """Parse `markdown` as a non-empty closed payload. Raise EMPTY_CONTENT, or as `read_closed_payload`."""
     if not markdown.strip():
         raise Refused(EMPTY)
     return read_closed_payload(markdown)
@@ -101,11 +101,11 @@ def _parsed(text: str) -> Payload:
 
 
 def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = None) -> Payload:
-    """Add one number to the levels of all headings of `payload`.
+    """Shift all headings of `payload` down by the same number of levels.
 
-    Headings are never lifted. The number is just enough that the shallowest of them is at level
-    `shallowest` or deeper. With `own_level` the first heading is brought to that level, and is not part of
-    this. A setext heading that goes below level 2 becomes ATX. Errors: HEADING_LEVEL_OVERFLOW.
+    The shift is the smallest that puts the shallowest heading at `shallowest` or deeper; headings never move
+    up. With `own_level`, the first heading gets exactly that level and is not counted. Setext headings deeper
+    than level 2 become ATX. Raise HEADING_LEVEL_OVERFLOW.
     """
     levels = [block.level for block in payload.headings]
     own = [own_level] if own_level is not None else []
@@ -122,7 +122,7 @@ def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = Non
     for block, level in zip(payload.headings, levels, strict=True):
         title = " ".join(line.strip() for line in block.content.split("\n"))
         levelled = with_level(source, block, level)
-        # A heading of several lines becomes one of one line.
+        # A multi-line heading becomes one line.
         whole = Span(block.span.start, source.lines.content_end(block.last_line))
         as_atx = atx_heading(level, title) or f"{'#' * level} {title}"
         edits += (TextEdit(whole, as_atx),) if levelled is None else levelled
@@ -130,7 +130,7 @@ def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = Non
 
 
 def _without_blank_lines_around(text: str) -> str:
-    """Return `text` from its first to its last line that is not blank, without the last line end."""
+    """Return `text` without surrounding blank lines and the last newline."""
     before = len(text) - len(text.lstrip(_BLANK))
     if before == len(text):
         return ""
@@ -138,29 +138,28 @@ def _without_blank_lines_around(text: str) -> str:
     return text[text.rfind("\n", 0, before) + 1 : end if end >= 0 else len(text)]
 
 
-# --- Inserting, replacing and deleting blocks, with the blank lines around them
+# --- Insert, replace and delete blocks with their blank lines
 #
-# Blank lines that an inserted block needs are added; no other ones are removed.
+# Missing blank lines are added; existing ones stay.
 
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 _TABLE_ROWS: Final = lazy_pattern(r"(?: {0,3}\|.*(?:\n|\Z))+")
 
 
 def start_of_body(outline: Outline, section: Section) -> int:
-    """Return the offset of the first line of the section's own body that is not blank, or of the body."""
+    """Return the start of the first non-blank line of the section's own body."""
     return _start_of_text(outline, section.body)
 
 
 def end_of_body(outline: Outline, section: Section) -> int:
-    """Return the offset after the last line of the section's own body that is not blank."""
+    """Return the end of the last non-blank line of the section's own body."""
     return _end_of_text(outline, within_enclosures(outline, section.body))
 
 
 def end_for_text(outline: Outline, section: Section, payload: Payload) -> int:
     """Return the offset at which `payload` becomes the end of the section's own body.
 
-    It goes above a rule that separates the section from the next one, and above the attributes of the list or
-    table that it continues.
+    It precedes a rule that separates sections, and the attributes of a list or table that it continues.
     """
     end = start = above_separator(outline, Span(section.body.start, end_of_body(outline, section)))
     lines = outline.source.lines
@@ -170,9 +169,9 @@ def end_for_text(outline: Outline, section: Section, payload: Payload) -> int:
 
 
 def above_separator(outline: Outline, text: Span) -> int:
-    """Return where `text`, which ends after a line, ends without a rule, or break of MyST, as its last block.
+    """Return the end of `text` without a trailing rule or MyST break.
 
-    Such a rule separates a section from the next one.
+    Such a rule separates the section from the next one.
     """
     if not len(text):
         return text.end
@@ -183,7 +182,7 @@ def above_separator(outline: Outline, text: Span) -> int:
         and last.first_line == last.last_line
     )
     is_separator = last is not None and (last.kind is BlockKind.RULE or is_break)
-    # Between two rules may be front matter that is not recognized.
+    # Unrecognised front matter may be between two rules.
     is_frame = first is not None and first is not last and first.kind is BlockKind.RULE
     if last is None or not is_separator or last.span.start < text.start or is_frame:
         return text.end
@@ -191,31 +190,31 @@ def above_separator(outline: Outline, text: Span) -> int:
 
 
 def end_of_subtree(outline: Outline, section: Section) -> int:
-    """Return the offset after the last line of the whole section, or file, that is not blank."""
+    """Return the end of the last non-blank line of the whole section or file."""
     if section.is_root:
         return _end_of_text(outline, Span(section.span.start, outline.content_end))
     return _end_of_text(outline, within_enclosures(outline, Span(section.body.start, section.span.end)))
 
 
 def within_enclosures(outline: Outline, span: Span) -> Span:
-    """Cut `span` before the first tag of an enclosure that reaches out of it, to keep its halves together."""
+    """Cut `span` before the first tag whose other half is outside it."""
     end = outline.enclosures.first_crossing(span)
     return span if end is None else Span(span.start, end)
 
 
 class PlacedBlocks(Struct):
-    """One edit that writes several blocks; `spans` are the places of the blocks in its new text."""
+    """One edit that inserts several blocks; `spans` locate them in its new text."""
 
     edit: TextEdit
     spans: tuple[Span, ...]
 
 
 def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> PlacedBlocks:
-    """Put the blocks of `payloads`, one after another, in place of the whole lines of `span`.
+    """Replace the whole lines of `span` by the blocks of `payloads`.
 
     `span` may be empty, and starts at a line start or the end of the text. A payload that continues the list
-    or table before it takes that block's own spacing; elsewhere a blank line is on both sides. The final
-    newline of the file is left as it was; an empty file is ended by a line end.
+    or table before it uses that block's spacing; others get a blank line on both sides. The final newline
+    stays as it was; an empty file gets one.
     """
     source, offset = outline.source, span.start
     text = source.text
@@ -236,7 +235,7 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
         spans.append(Span(len(new_text), len(new_text) + len(block)))
         new_text += block
     if span.end < len(text):
-        # What closes or describes the list or table stays right below it.
+        # Tags and attributes of the list or table stay directly below it.
         is_mark = continues and len(payloads) == 1 and _has_mark_at(outline, span.end)
         leads = _leads_into(outline.tree, text, span.end, payloads[-1])
         tight = is_mark or leads or not _line_has_text(outline, span.end)
@@ -247,7 +246,7 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
 
 
 def _start_of_text(outline: Outline, span: Span) -> int:
-    """Return the offset of the first line of `span` that is not blank; its start if there is none."""
+    """Return the start of the first non-blank line of `span`, or its start."""
     lines = outline.source.lines
     for line in range(lines.line_at(span.start), lines.count + 1):
         if lines.start(line) >= span.end:
@@ -258,7 +257,7 @@ def _start_of_text(outline: Outline, span: Span) -> int:
 
 
 def _end_of_text(outline: Outline, span: Span) -> int:
-    """Return the offset after the last line of `span` that is not blank; its start if there is none."""
+    """Return the end of the last non-blank line of `span`, or its start."""
     lines = outline.source.lines
     if not len(span):
         return span.start
@@ -268,15 +267,14 @@ def _end_of_text(outline: Outline, span: Span) -> int:
 
 
 def _line_has_text(outline: Outline, offset: int) -> bool:
-    """Return True if the line at `offset` is not blank."""
     lines = outline.source.lines
     return lines.has_text(lines.line_at(offset))
 
 
 def _continues_text(outline: Outline, end: int, payload: Payload) -> bool:
-    """Return True if `payload` continues the list or table that ends at `end` of the document.
+    """Return True if `payload` continues the list or table that ends at `end`.
 
-    To Markdown it may have more lines, which close or describe what is around it.
+    Markdown may count enclosure tags and attributes below as its last lines.
     """
     may_reach_further = _has_mark_at(outline, end)
     return _continues(outline.tree, outline.source.text, end, payload, may_reach_further=may_reach_further)
@@ -290,11 +288,11 @@ def _has_mark_at(outline: Outline, offset: int) -> bool:
 def _continues(
     tree: BlockTree, text: str, end: int, payload: Payload, *, may_reach_further: bool = False
 ) -> bool:
-    """Return True if `payload` continues the tight list, or the table, that ends at `end` of `text`."""
+    """Return True if `payload` continues the tight list or table that ends at `end` of `text`."""
     roots = payload.tree.roots
     is_list = bool(roots) and roots[0].kind is BlockKind.LIST
     is_rows = bool(roots) and not is_list and "|" in payload.text
-    # Most payloads are neither, and to look what is there costs more.
+    # Most payloads are neither, and finding the last block costs more.
     last = tree.root_at(end - 1) if is_list or is_rows else None
     if last is None or (last.span.end > end and not may_reach_further):
         return False
@@ -305,7 +303,7 @@ def _continues(
 
 
 def _are_rows(payload: Payload, table: Block, text: str) -> bool:
-    """Return True if the lines of `payload` are rows: with outer pipes, or without like those of `table`."""
+    """Return True if the lines of `payload` are table rows, with outer pipes or in the style of `table`."""
     if _TABLE_ROWS.fullmatch(payload.text):
         return True
     header = to_lf(text[table.span.start : table.span.end]).split("\n", 1)[0].strip(" \t\r")
@@ -316,7 +314,7 @@ def _are_rows(payload: Payload, table: Block, text: str) -> bool:
 
 
 def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> bool:
-    """Return True if the tight list at `start` of `text` continues the one that `payload` ends with."""
+    """Return True if the tight list at `start` continues the last list of `payload`."""
     if not payload.tree.roots or payload.tree.roots[-1].kind is not BlockKind.LIST:
         return False
     first = tree.root_at(start)
@@ -326,12 +324,12 @@ def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> boo
 
 
 def _are_one_list(before: Block, after: Block) -> bool:
-    """Return True if two blocks, one after the other, are one list: they have the same kind of marker."""
+    """Return True if two adjacent blocks are one list: they have the same marker."""
     return before.kind is BlockKind.LIST and after.kind is BlockKind.LIST and before.markup == after.markup
 
 
 def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
-    """Return True if a blank line is before one of the items of `listing`."""
+    """Return True if a blank line precedes an item of `listing`."""
     items = [
         block
         for block in tree.inside(listing.span)
@@ -344,11 +342,11 @@ def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
 
 
 def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[TextEdit, ...]:
-    """Return edits that replace the whole lines of `span` by the text of `payload`.
+    """Return edits that replace the whole lines of `span` by `payload`.
 
-    `span` ends after text, not after blank lines. Lines at its start and end that stay the same, but for
-    their line ends, are not touched. A block of the kind that was there is as close to its neighbour;
-    between others a blank line is added where there is none. An empty span becomes an insertion.
+    `span` ends after text. Equal lines at both ends, ignoring newline style, stay untouched. A block of the
+    same kind keeps its distance to its neighbours; others get a blank line. An empty span becomes an
+    insertion.
     """
     old = outline.text_of(span)
     if not old:
@@ -372,9 +370,9 @@ def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[Text
 
 
 def _are_alike(old: Block | None, new: Block | None) -> bool:
-    """Return True if `new` can be where `old` was, as close to its neighbours.
+    """Return True if `new` can be as close to its neighbours as `old`.
 
-    HTML cannot: some of it ends at a blank line only, and some of it cannot follow text.
+    HTML cannot: some kinds end only at a blank line, and some cannot follow text.
     """
     if old is None or new is None or new.kind is BlockKind.HTML:
         return False
@@ -382,11 +380,11 @@ def _are_alike(old: Block | None, new: Block | None) -> bool:
 
 
 def delete_blocks(outline: Outline, span: Span) -> TextEdit:
-    """Return an edit that removes the whole lines of `span`, at least one, and the blank lines after them.
+    """Return the deletion of the non-empty lines of `span` and the blank lines after them.
 
-    One blank line stays, or is added, between the neighbours. At the end of the file the blank lines before
-    `span` go as well, and the final newline is left as it was. If a part of the list, table or quote that
-    has `span` stays, its distance to its neighbours stays, too.
+    One blank line separates the neighbours. At the end of the file the blank lines before `span` are deleted
+    too, and the final newline stays as it was. If a part of the list, table or quote stays, so does its
+    distance to its neighbours.
     """
     text, lines = outline.source.text, outline.source.lines
     first, last = outline.tree.root_at(span.start), outline.tree.root_at(span.end - 1)
@@ -408,7 +406,7 @@ def delete_blocks(outline: Outline, span: Span) -> TextEdit:
 
 
 def _delete_tail(outline: Outline, span: Span) -> TextEdit:
-    """Return an edit that removes the last lines of a block, and blank lines before them if others follow."""
+    """Return the deletion of the last lines of a block, with blank lines before them if others follow."""
     text, lines = outline.source.text, outline.source.lines
     start, ends_file = span.start, span.end == len(text)
     if ends_file or not _line_has_text(outline, span.end):
@@ -419,7 +417,7 @@ def _delete_tail(outline: Outline, span: Span) -> TextEdit:
 
 
 def end_of_text_before(outline: Outline, offset: int) -> int:
-    """Return the offset after the last line before `offset`, a line start, that has text or front matter."""
+    """Return the end of the last line with text or front matter before the line start `offset`."""
     lines = outline.source.lines
     while offset > outline.body_start and not _line_has_text(outline, offset - 1):
         offset = lines.start(lines.line_at(offset - 1))

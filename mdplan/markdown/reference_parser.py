@@ -1,11 +1,10 @@
-"""The parser of record: markdown-it-py as this project configures it.
+"""The reference parser: markdown-it-py configured to match GitHub.
 
-It is CommonMark plus GFM as GitHub renders it. The remedies against markdown-it-py's own habits: the table
-rule is after the heading rule, a row of dashes without a pipe or a colon is a setext underline, links
-are neither validated nor normalized, and the nesting limit is far above that of the presets.
+Deviations from its presets: tables are tried after headings, a row of dashes without pipe or colon is a
+setext underline, links are neither validated nor normalized, and the nesting limit is much higher.
 
-Parsers are built at first use, because importing markdown-it-py takes longer than starting Python does.
-They keep no state of a parse, so threads share them; building one twice in a race is harmless.
+Parsers are built on first use, because importing markdown-it-py takes longer than starting Python. They keep
+no state between parses, so threads share them; building one twice in a race is harmless.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
 
     BlockRule = Callable[[StateBlock, int, int, bool], bool]
 
-# What the block pass takes; a list counts twice (list and item).
+# The limit of the block pass; a list counts twice (list and item).
 MAX_NESTING: Final = 400
 
-# Where Python's own limit stops the parser before that, this limit is safe on any stack.
+# A limit that is safe on any stack, if Python's recursion limit stops the parser earlier.
 SAFE_NESTING: Final = 60
 _TABLE: Final = "table_after_headings"
 _IN_TIME: Final = "check_deadline"
@@ -37,10 +36,10 @@ _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
 
 @cache
 def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
-    """Return the parser of blocks: ``parse(text)`` gives block tokens, inline content is left as it is.
+    """Return the block parser: ``parse(text)`` returns block tokens and leaves inline content raw.
 
-    Link reference definitions are tokens of type ``definition``. The text must be without byte order mark
-    and front matter; deep nesting can raise `RecursionError`.
+    Link reference definitions are tokens of type ``definition``. The text must not contain BOM or front
+    matter; deep nesting may raise `RecursionError`.
     """
     parser = _with_footnotes(_configured(max_nesting))
     ruler = parser.block.ruler
@@ -51,18 +50,18 @@ def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
 
 
 def new_formatting_parser(renderer: type) -> "MarkdownIt":
-    """Return a parser of texts with footnotes, whose `renderer` writes Markdown; the caller adds plugins.
+    """Return a parser with footnotes whose `renderer` writes Markdown; the caller adds plugins.
 
-    Definitions and footnotes are tokens where they are. Raises `RecursionError` for deep nesting.
+    Definitions and footnotes are tokens in place. Deep nesting may raise `RecursionError`.
     """
     return _with_footnotes(_configured(MAX_NESTING, renderer))
 
 
 @cache
 def html_parser() -> "MarkdownIt":
-    """Return a parser that renders HTML as GitHub does, and passes HTML through: only for comparisons.
+    """Return a parser that renders HTML like GitHub, unsanitized: only for comparisons.
 
-    Raises `RecursionError` for deep nesting.
+    Deep nesting may raise `RecursionError`.
     """
     from mdit_py_plugins.tasklists import tasklists_plugin
 
@@ -70,14 +69,14 @@ def html_parser() -> "MarkdownIt":
 
 
 def inert_parser(max_nesting: int) -> "MarkdownIt":
-    """Return a parser of GFM without footnotes, to which HTML is text: to show untrusted Markdown."""
+    """Return a GFM parser that treats HTML as text, to display untrusted Markdown."""
     parser = _github_parser(max_nesting)
     parser.options["html"] = False
     return parser
 
 
 def _with_footnotes(parser: "MarkdownIt") -> "MarkdownIt":
-    """Add footnotes to `parser`, as tokens where they are."""
+    """Add footnotes to `parser`, as tokens in place."""
     from mdit_py_plugins.footnote import footnote_plugin
 
     return parser.use(footnote_plugin, inline=False, move_to_end=False)
@@ -104,12 +103,12 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
         renderer_cls=renderer or RendererHTML,
     )
     parser.block.ruler.after("heading", _TABLE, _behind_headings(table), {"alt": _INTERRUPTS_PARAGRAPHS})
-    # They take nothing, and are asked wherever a rule may take or end something: for each line or token.
+    # These match nothing, and run at every line and token where a rule could start or end.
     block_alternatives = ["paragraph", "reference", "blockquote", "list", "table"]
     parser.block.ruler.before("code", _IN_TIME, _block_in_time, {"alt": block_alternatives})
     parser.block.ruler.before("code", "table_end", _lone_pipe, {"alt": ["blockquote"]})
     parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
-    # Destinations are compared with the source and never loaded: they stay as they are written.
+    # Destinations are compared with the source and never loaded, so they stay as written.
     for name in ("normalizeLink", "normalizeLinkText"):
         setattr(parser, name, str)
     vars(parser)["validateLink"] = lambda _destination: True
@@ -117,7 +116,7 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
 
 
 def _behind_headings(table: "BlockRule") -> "BlockRule":
-    """Adapt the rule for tables to its place after headings: a row of only dashes underlines a heading."""
+    """Return the table rule for use after headings: a row of only dashes underlines a heading."""
 
     def table_after_headings(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
         if start_line + 1 < end_line:
@@ -134,7 +133,7 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
 
 
 def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: bool) -> bool:
-    """Treat a line of nothing but `|` as the end of a table, as GitHub does."""
+    """End a table at a line that is only `|`, as GitHub does."""
     if not silent or state.parentType != "table":
         return False
     return state.src[state.bMarks[start_line] : state.eMarks[start_line]].strip(" \t\v\f") == "|"
@@ -152,7 +151,7 @@ def _inline_in_time(_state: "StateInline", _silent: bool) -> bool:
 
 @contextmanager
 def _push_in_time(state: "StateBlock") -> Iterator[None]:
-    """Ask for each token, too: a table can be as long and as wide as a document."""
+    """Check the deadline for each token: a table can be as large as the document."""
     push = state.push
 
     def push_in_time(kind: str, tag: str, nesting: Literal[-1, 0, 1]) -> "Token":
@@ -167,7 +166,7 @@ def _push_in_time(state: "StateBlock") -> Iterator[None]:
 
 
 def _with_lines(rule: "BlockRule") -> "BlockRule":
-    """Return `rule`, noting on its first token which lines it took, as other rules do."""
+    """Return `rule`, recording its lines on its first token as other rules do."""
 
     def with_lines(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
         before = len(state.tokens)
@@ -181,16 +180,16 @@ def _with_lines(rule: "BlockRule") -> "BlockRule":
 
 @cache
 def trim_characters() -> str:
-    """Return what the parser strips from both ends of content."""
+    """Return the characters that the parser strips from both ends of content."""
     from markdown_it.common.utils import MD_TRIM_CHARS
 
     return MD_TRIM_CHARS
 
 
-# --- Blocks by markdown-it-py, of a whole document or of a part that starts at the root
+# --- Blocks from markdown-it-py, for a document or a top-level part
 #
-# The parser gives only line numbers, the raw inline text of headings and, for comparisons, the code of
-# fences; everything else is cut from the source by its span.
+# The parser supplies only line numbers, raw inline text of headings and, for comparisons, the code of fences;
+# the rest is cut from the source.
 
 _KINDS: Final = {
     "heading_open": BlockKind.HEADING,
@@ -210,10 +209,9 @@ _KINDS: Final = {
 
 
 class ReferenceBlocks(Struct):
-    """Blocks in document order, containers before what they contain.
+    """Blocks in document order, parents first.
 
-    `nesting_limit` is true when content was nested deeper than the parser goes, so that blocks may be
-    missing after that place.
+    `nesting_limit`: the parser hit its nesting limit, so later blocks may be missing.
     """
 
     blocks: tuple[Block, ...]
@@ -221,7 +219,7 @@ class ReferenceBlocks(Struct):
 
 
 class _Place(NamedTuple):
-    """The lines of a part, its offset in the document, and how many lines are before it."""
+    """The lines of a part, its offset, and the number of lines before it."""
 
     lines: LineIndex
     start: int
@@ -230,7 +228,7 @@ class _Place(NamedTuple):
 
 @with_deadline
 def parse_reference_blocks(text: str, start: int = 0, lines_before: int = 0) -> ReferenceBlocks:
-    """Return the blocks of `text`, a part of a document at the offset `start`, after `lines_before` lines."""
+    """Return the blocks of `text`, which starts at offset `start` after `lines_before` lines."""
     tokens, nesting_limit = _tokens(text)
     place = _Place(LineIndex(text), start, lines_before)
     blocks = tuple(
@@ -242,7 +240,7 @@ def parse_reference_blocks(text: str, start: int = 0, lines_before: int = 0) -> 
 
 
 def _tokens(text: str) -> "tuple[list[Token], bool]":
-    # Without a final line end the parser loses lines of white space and the last line of a quote.
+    # Without a final newline the parser loses whitespace lines and the last line of a quote.
     text = text if text.endswith(("\n", "\r")) else f"{text}\n"
     try:
         tokens = block_parser().parse(text)
@@ -255,7 +253,7 @@ def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, p
     assert token.map is not None
     lines, first = place.lines, token.map[0] + 1
     last = min(max(token.map[1], first), lines.count)
-    # The maps of lists reach over the blank lines after them.
+    # Line maps of lists include the blank lines after them.
     last = lines.last_with_text(first + 1, last) if kind in CONTAINERS else last
     content = token.info if kind is BlockKind.FENCE else ""
     if kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
@@ -267,7 +265,7 @@ def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, p
         span=Span(place.start + lines.start(first), place.start + lines.end(last)),
         depth=token.level,
         level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
-        # Of a thematic break it repeats the character once too often.
+        # The parser repeats the character of a thematic break once too often.
         markup=token.markup[:1] if kind is BlockKind.RULE else token.markup,
         content=content,
         cells=_header_cells(tokens, index) if kind is BlockKind.TABLE else (),
@@ -276,7 +274,7 @@ def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, p
 
 
 def _header_cells(tokens: "list[Token]", table: int) -> tuple[str, ...]:
-    """Return the contents of the first row of the table that opens at the index `table`."""
+    """Return the cells of the first row of the table that opens at token `table`."""
     cells: list[str] = []
     while tokens[table].type != "tr_close":
         if tokens[table].type == "inline":

@@ -1,6 +1,6 @@
-"""Edits of regions and of tables of contents.
+"""Edits of regions and tables of contents.
 
-A region is the text between two marker comments, which stay as they are.
+A region is the text between two marker comments, which stay.
 """
 
 import re
@@ -33,12 +33,12 @@ _BEFORE_BLOCK: Final = lazy_pattern(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
 
 
 class RegionText(Struct, kw_only=True):
-    """The text of `region`.
+    """The text of a region.
 
-    `lines` are the whole lines between those of the markers, without the `prefix` that a quote or list item
-    around the region gives them; None where text of the region shares a line with one of its markers.
-    `is_alone` says that nothing but the region and its markers is on their lines. `content` is the text
-    without blank lines around it, and where it shares a line also without blanks.
+    - `lines`: the whole lines between the marker lines, without the container `prefix`; None if text shares a
+      line with a marker.
+    - `is_alone`: the lines hold only the region and its markers.
+    - `content`: the text without surrounding blank lines; within a line, stripped.
     """
 
     region: Region
@@ -49,7 +49,7 @@ class RegionText(Struct, kw_only=True):
 
 
 def read_region(outline: Outline, region: Region) -> RegionText | None:
-    """Return the text of `region`; None if its two markers are not in the same quote or list item."""
+    """Return the text of `region`; None if its markers are in different containers."""
     container = outline.tree.container_at(region.start.span.start)
     if outline.tree.container_at(region.end.span.start) is not container:
         return None
@@ -88,11 +88,10 @@ def read_region(outline: Outline, region: Region) -> RegionText | None:
 
 
 def replace_region_text(outline: Outline, old: RegionText, payload: Payload) -> TextEdit | None:
-    """Return an edit that makes the text of `payload` that of the region; None if it cannot be done.
+    """Return the edit that replaces the region's text by `payload`, or None if impossible.
 
-    The first line of the text follows on the line of the start marker, and the end marker on its last, with
-    as many blank lines between as there were. A region inside a line takes one line only: more of them
-    make it lines of its own, if nothing else is on its line.
+    The number of blank lines next to the markers stays. A region within a line takes one line; several lines
+    require that nothing else is on its line.
     """
     if old.lines is not None:
         return _lines_replaced(outline, old, old.lines, payload)
@@ -112,7 +111,7 @@ def replace_region_text(outline: Outline, old: RegionText, payload: Payload) -> 
 def _lines_replaced(
     outline: Outline, old: RegionText, old_lines: tuple[str, ...], payload: Payload
 ) -> TextEdit:
-    """Return the edit of a region with lines of its own; lines at both ends that stay are not touched."""
+    """Return the edit of a multi-line region; equal lines at both ends stay untouched."""
     head, tail = _blank_edges(old_lines)
     new_lines = lines_of(payload.text)
     if new_lines:
@@ -127,13 +126,13 @@ def _lines_replaced(
 
 
 def _without_blanks(span: Span, text: str) -> Span:
-    """Return `span` of `text` without the blanks at both ends."""
+    """Return `span` of `text` without spaces at both ends."""
     start = span.start + len(text) - len(text.lstrip(_BLANKS))
     return Span(start, max(start, span.start + len(text.rstrip(_BLANKS))))
 
 
 def _blank_edges(lines: tuple[str, ...]) -> tuple[int, int]:
-    """Return how many blank lines are before and after the text; where there is none, around a new one."""
+    """Return the numbers of blank lines before and after the text, or for new text if empty."""
     text = text_range(lines, _BLANKS)
     if not text:
         return min(len(lines), 1), max(len(lines) - 1, 1) if lines else 0
@@ -141,7 +140,7 @@ def _blank_edges(lines: tuple[str, ...]) -> tuple[int, int]:
 
 
 def _tail(payload: Payload, blank_lines: int) -> list[str]:
-    """Return the blank lines after `payload`: some HTML needs one, or it would take in what follows."""
+    """Return the blank lines after `payload`: some HTML needs one to end."""
     last = payload.tree.roots[-1] if payload.tree.roots else None
     is_open = last is not None and ends_at_blank_line(last, payload.text)
     return [""] * max(blank_lines, int(is_open))
@@ -154,7 +153,7 @@ def _marks(start_of_line: str) -> str:
 def delete_region(outline: Outline, old: RegionText) -> BlockChange:
     """Return the deletion of a region with its markers.
 
-    Errors: OUTLINE_CHANGED where blocks around it would become others.
+    Raise OUTLINE_CHANGED if adjacent blocks would change.
     """
     text, region = outline.source.text, old.region
     edges = [placed_leaf(outline, marker.span.start) for marker in (region.start, region.end)]
@@ -177,11 +176,11 @@ def delete_region(outline: Outline, old: RegionText) -> BlockChange:
     return BlockChange(edits=(TextEdit.delete(Span(start, end)),))
 
 
-# --- Contents: a list of links to the headings of a document, in the form of the old list
+# --- Tables of contents: lists of links to headings, in the style of the old list
 
 _MARKUP: Final = lazy_pattern(r"[\\`*_~\[\]<!]|&(?=#?\w+;)")
 
-# A link in a link: what the parser makes of it others do not.
+# A link within a link: parsers disagree about it.
 _AUTOLINK: Final = lazy_pattern(r"<[A-Za-z][A-Za-z0-9+.-]*:|<[^\s<>]+@")
 _LINE_END: Final = lazy_pattern(r"[ \t]*\n[ \t]*")
 _ITEM: Final = lazy_pattern(
@@ -189,7 +188,7 @@ _ITEM: Final = lazy_pattern(
     r"(?P<entry>\[(?P<text>.*)\]\(<?#(?P<anchor>[^)>\s]*)>?\))?"
 )
 
-# How tools are told to leave a heading out: doctoc and markdown-toc, VS Code, AlanWalk's, Kramdown's themes.
+# Markers that exclude a heading: doctoc and markdown-toc, VS Code, AlanWalk's, Kramdown's themes.
 _OMITTED: Final = lazy_pattern(
     r"<!--[ \t]*(?:omit (?:in|from) toc|TOC ignore:true)[ \t]*-->|\{:[^}\n]*\.no_toc\b", re.IGNORECASE
 )
@@ -205,11 +204,12 @@ _FEWEST: Final = 2
 
 
 class ContentsForm(Struct):
-    """How contents are written: the `bullet` of every item, the `indent` of a level, the levels listed.
+    """The style of a table of contents: `bullet`, `indent` per level, and the levels listed.
 
-    `listed` are the anchors of headings that the old list names, as `target_key` writes them, and `entries`
-    those of its entries that say what their headings say. `starts` are what is before the entries, by their
-    depth in the list or `by_level` of their headings; `is_counted` says that they have ascending numbers.
+    - `listed`: anchors that the old list links to, as `target_key`s.
+    - `entries`: old entries whose text matches their heading.
+    - `starts`: the text before entries, by list depth or (`by_level`) heading level.
+    - `is_counted`: entries have ascending numbers.
     """
 
     bullet: str
@@ -223,17 +223,17 @@ class ContentsForm(Struct):
     starts: Mapping[int, str] = field(default_factory=dict)
 
     def start(self, depth: int, level: int, number: int) -> str:
-        """Return what is before the entry of the `number`-th heading of `level` at `depth` in the list."""
+        """Return the text before the entry of the `number`-th heading of `level` at list `depth`."""
         steps = level - self.min_level if self.by_level else depth
         start = self.starts.get(level if self.by_level else depth) or f"{self.indent * steps}{self.bullet} "
         return _NUMBER.sub(str(number), start) if self.is_counted else start
 
 
 def form_of(outline: Outline, old: str, sections: Sequence[Section]) -> ContentsForm:
-    """Return the form of the contents `old`, which list `sections`; the usual one if they do not show it.
+    """Return the style of the contents `old`, which list `sections`; the default if it is not evident.
 
-    If they link to two headings or more, they have the levels of these headings. Else they have all levels,
-    but level 1 not if only the first heading of the document has it, which is its title.
+    If it links to at least two headings, their levels apply; else all levels, except a level 1 that only the
+    title has.
     """
     items = [item for line in old.split("\n") if (item := _ITEM.match(line))]
     by_anchor = {target_key(section.anchor): section for section in sections if section.anchor}
@@ -270,7 +270,7 @@ def form_of(outline: Outline, old: str, sections: Sequence[Section]) -> Contents
 
 
 def _has_title(outline: Outline) -> bool:
-    """Return True if the first heading of the document, also in HTML, is the only one of level 1."""
+    """Return True if the first heading, Markdown or HTML, is the only one at level 1."""
     every = sorted(
         (*outline.sections[1:], *outline.sections_in_html()), key=lambda section: section.heading_start
     )
@@ -278,9 +278,9 @@ def _has_title(outline: Outline) -> bool:
 
 
 def _starts_of(listed: Sequence[tuple[Section, re.Match[str]]], indent: int) -> tuple[bool, dict[int, str]]:
-    """Return what is before the entries of most items of each depth, or of each level where that fits better.
+    """Return the usual start of entries by depth, or by level if that fits better.
 
-    None where deeper ones are not indented more, or the highest by more than `indent`: the headings changed.
+    Return no starts if the indentation contradicts the levels, because the headings changed.
     """
     by_depth, by_level = defaultdict[int, Counter[str]](Counter), defaultdict[int, Counter[str]](Counter)
     open_levels: list[int] = []
@@ -302,7 +302,7 @@ def _starts_of(listed: Sequence[tuple[Section, re.Match[str]]], indent: int) -> 
 
 
 def _says(text: str, section: Section) -> bool:
-    """Return True if `text` can be that of a link, and reads as the heading of `section`.
+    """Return True if `text` is valid link text and reads like the heading of `section`.
 
     Some tools write the heading as HTML.
     """
@@ -316,7 +316,7 @@ def _says(text: str, section: Section) -> bool:
 
 
 def is_omitted(outline: Outline, section: Section) -> bool:
-    """Return True if a comment or a class tells tools to leave the heading of `section` out of contents."""
+    """Return True if a comment or class excludes the heading of `section` from contents."""
     lines = outline.source.lines
     last = lines.line_at(max(section.body.start - 1, section.heading_start))
     text = "\n".join(lines.content(line) for line in range(section.heading_line, last + 1))
@@ -325,7 +325,7 @@ def is_omitted(outline: Outline, section: Section) -> bool:
 
 
 def head_of(old: str) -> str:
-    """Return the text above the first item of the contents `old`; without items its first comments."""
+    """Return the text above the first item of the contents `old`, or its leading comments."""
     head: list[str] = []
     lines = old.split("\n")
     has_items = any(map(_ITEM.match, lines))
@@ -337,10 +337,10 @@ def head_of(old: str) -> str:
 
 
 def contents_list(outline: Outline, sections: Iterable[Section], form: ContentsForm) -> str:
-    """Return one item for each of `sections` that has an anchor, below that of its parent, as lines in LF.
+    """Return a nested list with one item per section that has an anchor, with LF newlines.
 
-    Its text is that of the heading as written, where that is the same inside a link; else what a reader
-    sees of it, with escapes. An old entry that says the same stays.
+    The text is the heading's source if it means the same in a link, else its rendered text, escaped.
+    Equivalent old entries stay.
     """
     items: list[str] = []
     open_levels: list[int] = []
@@ -360,7 +360,7 @@ def contents_list(outline: Outline, sections: Iterable[Section], form: ContentsF
 
 
 def _entry_text(outline: Outline, section: Section) -> str:
-    """Return the text of the heading of `section` without what no link may contain, or what names anchors."""
+    """Return the heading text of `section` without anchors and markup that links may not contain."""
     heading = section.heading
     if heading is None:
         return _MARKUP.sub(r"\\\g<0>", section.title)
@@ -381,7 +381,7 @@ def _entry_text(outline: Outline, section: Section) -> str:
 
 
 def _left_out(outline: Outline, nodes: Iterable[InlineNode], *, has_image: bool) -> list[Span]:
-    """Return what contents leave out of a heading with `nodes`: comments, footnotes, anchors, links."""
+    """Return the spans of comments, footnotes, anchors and links in a heading, which contents omit."""
     spans: list[Span] = []
     named: list[str] = []
     for node in nodes:
@@ -403,7 +403,7 @@ def _text(content: str, *, has_link: bool) -> str:
     if not has_link and _are_balanced(written) and not _AUTOLINK.search(written):
         return written
     if not has_link and "`" not in written:
-        # Else what reads the text without the definitions of its document takes them for links.
+        # Else a reader without the document's definitions would see links here.
         content = _BRACKET.sub(r"\1\\\2", written)
     if not _AUTOLINK.search(written) and render_text(f"[{written}](#)") == render_text(written):
         return written
@@ -411,8 +411,8 @@ def _text(content: str, *, has_link: bool) -> str:
 
 
 def _are_balanced(text: str) -> bool:
-    """Return True if `text` can be that of a link, all its brackets being text."""
-    # In code a backslash escapes nothing.
+    """Return True if the brackets in `text` are balanced text, so that it fits in a link."""
+    # Backslashes in code escape nothing.
     text = text if "`" in text else _ESCAPE.sub("", text)
     if "\\" in text or "<" in text:
         return False

@@ -1,4 +1,4 @@
-"""The sections of a document, made of its headings."""
+"""Build the sections of a document from its headings."""
 
 import re
 from bisect import bisect_left
@@ -34,7 +34,7 @@ from mdplan.text.lines import Span
 from mdplan.text.source import Source
 from mdplan.values import Struct
 
-# An opening tag of a heading; what no tag is read in comes first.
+# An opening heading tag, after regions that contain no tags.
 _OPENING: Final = lazy_pattern(r"<[hH][1-6]\b")
 _HTML_HEADING: Final = lazy_pattern(
     r"""<!--.*?(?:-->|\Z)|<[hH](?P<level>[1-6])\b(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.DOTALL
@@ -45,15 +45,15 @@ _LONGEST: Final = 2_000
 
 
 class Section(Struct):
-    """A heading, its own body, and its subsections; or the preamble (level 0, empty path, no heading).
+    """A heading with its body and subsections; or the preamble (level 0, empty path, no heading).
 
-    `span` is the whole section, with the anchor lines above its heading; `body` is the text between the
-    heading, with the line of attributes below it, and the first subsection. A nested section is a heading
-    inside a quote or a list: it has no body and delimits nothing.
+    - `span`: the whole section, including anchor lines above the heading.
+    - `body`: from after the heading and its attribute line to the first subsection.
+    - `path`: rendered headings, outermost first.
+    - `ordinal` (1-based) and `repeats`: position among, and number of, sections with equal folded paths.
+    - `index`: counts top-level sections, 0 for the preamble; `parent` is such an index.
 
-    `path` holds rendered headings, outermost first. `ordinal` (1-based) counts the sections whose folded
-    paths are equal, `repeats` says how many of them there are. `index` counts top-level sections, from 0 for
-    the preamble; `parent` is such an index.
+    A nested section is a heading in a quote or list: it has no body and delimits nothing.
     """
 
     heading: Block | None
@@ -74,22 +74,22 @@ class Section(Struct):
 
     @property
     def heading_start(self) -> int:
-        """Where its heading starts, after the anchor lines above it; for the preamble, where that starts."""
+        """The start of its heading, after anchor lines; of the preamble itself."""
         return self.span.start if self.heading is None else self.heading.span.start
 
     @property
     def heading_end(self) -> int:
-        """Where its heading ends, before a line of attributes; for the preamble, where that starts."""
+        """The end of its heading, before an attribute line; for the preamble, its start."""
         return self.span.start if self.heading is None else self.heading.span.end
 
     @property
     def heading_line(self) -> int:
-        """The first line of its heading, 1-based; of the preamble, its own."""
+        """The first line of its heading or of the preamble, 1-based."""
         return self.first_line if self.heading is None else self.heading.first_line
 
     @property
     def is_root(self) -> bool:
-        """Whether this is the preamble: the text before the first heading."""
+        """True for the preamble, the text before the first heading."""
         return self.level == 0
 
     @property
@@ -99,7 +99,7 @@ class Section(Struct):
 
 
 class HtmlHeading(NamedTuple):
-    """A heading that HTML makes: where it starts, what a reader sees of it, and its level."""
+    """A heading in HTML: its offset, rendered text and level."""
 
     start: int
     text: str
@@ -107,10 +107,10 @@ class HtmlHeading(NamedTuple):
 
 
 def html_headings(tree: BlockTree, text: str) -> tuple[HtmlHeading, ...]:
-    """Return the headings in blocks of HTML of `text`, in order; between the tags there may be Markdown."""
+    """Return the headings in HTML blocks, in order; there may be Markdown between the tags."""
     if not _OPENING.search(text):
         return ()
-    # Loaded where there is one.
+    # Loaded only if needed.
     from mdplan.markdown.html import unescaped
 
     found = []
@@ -129,18 +129,18 @@ def html_headings(tree: BlockTree, text: str) -> tuple[HtmlHeading, ...]:
 
 
 class SectionNames:
-    """Titles, paths, IDs and anchors of headings, by the index of a heading.
+    """Immutable titles, paths, IDs and anchors, by heading index.
 
-    They depend on the level, depth and content of each heading alone, and on headings `in_html`, so that an
-    edit of other text keeps them. Never changes.
+    They depend only on level, depth and content of headings, including those in HTML, so edits of other text
+    keep them.
     """
 
     def __init__(self, headings: Sequence[Block], slugs: SlugStyle, in_html: Sequence[HtmlHeading]) -> None:
-        """Name `headings`, which are all of a document, in order; their anchors are in the style `slugs`."""
+        """Name `headings`, all of a document in order, with anchors in the style `slugs`."""
         self._key = _key(headings, in_html)
         self._slugs = slugs
         self._in_html = [heading.text for heading in in_html]
-        # By the index of a heading, its place among all, those in HTML too.
+        # By heading index, the position among all headings including HTML ones.
         before = [bisect_left(in_html, (heading.span.start, "", 0)) for heading in headings]
         self._places = [number + count for number, count in enumerate(before)]
         self._contents = [read_content(heading.content) for heading in headings]
@@ -151,12 +151,12 @@ class SectionNames:
             self.paths.append((title,) if parent is None else (*self.paths[parent], title))
 
     def of(self, headings: Sequence[Block], in_html: Sequence[HtmlHeading]) -> "SectionNames":
-        """Return the names of other headings: these, if nothing differs that they depend on."""
+        """Return the names of other headings; these if nothing relevant differs."""
         is_same = _key(headings, in_html) == self._key
         return self if is_same else SectionNames(headings, self._slugs, in_html)
 
     def anchors(self, below: Mapping[int, str]) -> tuple[Sequence[str], Sequence[str]]:
-        """Return anchors, and those of headings in HTML; `below` are IDs that lines below headings name."""
+        """Return the anchors of headings and of HTML headings; `below` are IDs from attribute lines."""
         return self._make_anchors(below) if below else self._anchors
 
     @cached_property
@@ -178,10 +178,9 @@ class SectionNames:
         ]
 
     def _text(self, content: HeadingContent) -> str:
-        """Return the text of a heading that its anchor is made of.
+        """Return the text from which the anchor of a heading is made, without attributes.
 
-        Attributes are no part of it. It keeps the space that an HTML tag next to the text leaves, as GitHub
-        does.
+        It keeps the space that an adjacent HTML tag leaves, as GitHub does.
         """
         text = self._slugs.prepared(without_attributes(content.text))
         return render_text(text) if self._slugs.has_images else text_for_anchor(text)
@@ -190,31 +189,31 @@ class SectionNames:
 def read_sections(
     headings: Sequence[Block], names: SectionNames, source: Source, body: Span
 ) -> tuple[tuple[Section, ...], Sequence[str]]:
-    """Return the preamble and the sections of `headings`, which have `names`; and the anchors of HTML.
+    """Return the preamble and all sections in document order, and the anchors of HTML headings.
 
-    All are in document order. `body` reaches from the end of the front matter to where the last section ends.
+    `body` spans from the end of the front matter to the end of the last section.
     """
     reader = _SectionReader(headings, names, source, body)
     return (reader.preamble(), *reader.sections()), reader.anchors_of_html
 
 
 class _SectionReader:
-    """Makes sections of `headings`. Headings are named by their index in `headings`."""
+    """Build sections from headings, which are referred to by index."""
 
     def __init__(self, headings: Sequence[Block], names: SectionNames, source: Source, body: Span) -> None:
         self._headings, self._names, self._body, self._lines = headings, names, body, source.lines
         self._tree = tree = names.tree
         text = source.text
         ends = [heading.span.end for heading in headings]
-        # By the number of a top-level heading, where the line of attributes below it ends.
+        # By top-level heading index, the end of the attribute line below it.
         self._tails = attribute_lines([heading.depth for heading in headings], ends, text)
         below = {number: id_of_attributes(text[ends[number] : end]) for number, end in self._tails.items()}
         self._anchors, self.anchors_of_html = names.anchors(below)
-        # Where sections start, and their first lines; after them, where the last section ends.
+        # Where sections start, and their first lines; finally where the last section ends.
         last_line = self._lines.line_at(body.end - 1) if body.end else 0
         self._starts = [*(heading.span.start for heading in headings), body.end]
         self._first_lines = [*(heading.first_line for heading in headings), last_line + 1]
-        # Anchor lines belong to the section of the heading below them.
+        # Anchor lines belong to the section below them.
         anchor_lines = anchor_line_starts(text, [self._starts[number] for number in tree.tops], body.start)
         for index, start in anchor_lines.items():
             number = tree.tops[index]
@@ -231,7 +230,6 @@ class _SectionReader:
         return Section(None, 0, 0, "", (), PREAMBLE_ID, 1, 1, None, span, span, first, last, None)
 
     def sections(self) -> Iterator[Section]:
-        """Yield the sections of all headings, in document order."""
         tree, starts, names = self._tree, self._starts, self._names
         for number, heading in enumerate(self._headings):
             parent, index = tree.parents[number], tree.indexes[number]
@@ -239,11 +237,11 @@ class _SectionReader:
             end = body_end = heading_end = self._tails.get(number, heading.span.end)
             last_line = heading.last_line + (number in self._tails)
             closer = tree.closers[number]
-            # Definitions at the end of the text can follow on the last heading, and belong to no section.
+            # Trailing definitions belong to no section.
             if not is_nested and starts[closer] > end:
                 end, last_line = starts[closer], self._first_lines[closer] - 1
                 body_end = starts[tree.tops[index] if index < len(tree.tops) else -1]
-            # By position, since to make one by the names of its fields takes three times as long.
+            # Positional arguments: keywords take three times as long.
             yield Section(
                 heading,
                 0 if is_nested else index,
@@ -264,13 +262,14 @@ class _SectionReader:
 
 
 class _Tree:
-    """Which heading is below which, and what that makes of their names; all by the number of a heading.
+    """The hierarchy of headings, by heading index.
 
-    `tops` are the numbers of top-level headings. `indexes` are those of the sections that headings begin; of
-    a nested heading, that of the section around it. `parents` are numbers, None at the root; nested headings
-    have no children. `closers` are the headings at which sections end: the next top-level one of the same or
-    a higher level, or the number of all headings where there is none. `ordinals` (1-based) count the headings
-    of equal paths; `repeats` are how many there are.
+    - `tops`: the top-level headings.
+    - `indexes`: section indexes; for a nested heading, that of its enclosing section.
+    - `parents`: heading indexes, None at the root; nested headings have no children.
+    - `closers`: the headings that end sections: the next top-level one of the same or a higher level, or the
+      number of headings.
+    - `ordinals` (1-based) and `repeats`: position among, and number of, equal paths.
     """
 
     def __init__(self, headings: Sequence[Block], titles: Sequence[str]) -> None:
@@ -278,8 +277,7 @@ class _Tree:
         self.indexes = list(accumulate(int(not heading.depth) for heading in headings))
         self.parents: list[int | None] = []
         self.closers = [len(headings)] * len(headings)
-        # Folded titles of the path, as section IDs compare them; in bytes, because two texts with bytes that
-        # are no UTF-8 can have the same.
+        # Folded paths as bytes: texts with invalid UTF-8 can be equal as strings.
         names: list[bytes] = []
         open_headings: list[int] = []
         for number, heading in enumerate(headings):
@@ -296,7 +294,7 @@ class _Tree:
         repeats: Counter[bytes] = Counter()
         self.ordinals = [0] * len(headings)
         nested = (number for number, heading in enumerate(headings) if heading.depth)
-        # Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
+        # Count top-level headings first, so that a quoted duplicate changes no ID.
         for number in chain(self.tops, nested):
             repeats[names[number]] += 1
             self.ordinals[number] = repeats[names[number]]

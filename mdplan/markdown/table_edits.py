@@ -1,4 +1,4 @@
-"""Edits of one table: cells that change, and rows that come, in the padding that the table has."""
+"""Edits of a table in its padding style: change cells, add rows."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,34 +13,34 @@ from mdplan.text.visible import display_width
 _PIPE: Final = lazy_pattern(r"(\\*)\|")
 _LINE_END: Final = lazy_pattern(r"[\r\n]")
 
-# What would start another block at the start of a row without a leading pipe, and so end the table.
+# Text that would start another block in a row without leading pipe, and so end the table.
 _STARTS_BLOCK: Final = lazy_pattern(
     r"#{1,6}(?:[ \t]|$)|>|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3}|<|[-*_](?:[ \t]*[-*_]){2,}"
 )
 
 
 def has_line_end(value: str) -> bool:
-    """Return True if `value` cannot be a cell, because a cell is part of one line."""
+    """Return True if `value` contains a newline, which a cell cannot hold."""
     return _LINE_END.search(value) is not None
 
 
 def cell_source(value: str) -> str:
-    r"""Return `value`, inline Markdown, as the source of a cell: pipes are escaped, also inside code.
+    """Return the inline Markdown `value` as cell source, with pipes escaped, also in code.
 
-    A pipe that is escaped already stays so; one after an even run of backslashes gets one more.
+    Escaped pipes stay; a pipe after an even run of backslashes gets one more.
     """
     return with_escaped_pipes(value.strip(trim_characters()))
 
 
 def with_escaped_pipes(value: str) -> str:
-    """Return `value` with a backslash before each pipe that has none."""
+    """Return `value` with every unescaped pipe escaped."""
     return _PIPE.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\|", value)
 
 
 def changed_cells(table: TableSource, row: TableRow, values: Mapping[int, str]) -> tuple[TextEdit, ...]:
-    """Return edits that give the cells of `row` the `values`, by 0-based column; equal cells are not touched.
+    """Return edits that set the cells of `row` to `values` by 0-based column, skipping equal cells.
 
-    A cell keeps its width where the new value fits, and else only its own row becomes wider.
+    A cell keeps its width if the value fits; otherwise only its row grows.
     """
     edits: list[TextEdit] = []
     for column, value in sorted(values.items()):
@@ -56,16 +56,16 @@ def changed_cells(table: TableSource, row: TableRow, values: Mapping[int, str]) 
 
 
 def claimed_cells(row: TableRow, columns: list[int]) -> tuple[Span, ...]:
-    """Return the spans of the cells of `row` in `columns`; the whole row if it lacks one of them."""
+    """Return the spans of the cells of `row` in `columns`; the whole row if a cell is missing."""
     if any(column >= len(row.cells) for column in columns):
         return (row.span,)
     return tuple(row.cells[column] for column in columns)
 
 
 def added_row(table: TableSource, values: Mapping[int, str], after: int) -> TextEdit:
-    """Return the insertion of a row with these `values`, by 0-based column, `after` that line of `table`.
+    """Return the insertion of a row with `values`, by 0-based column, after the line `after`.
 
-    It has the pipes and the padding of the other rows, and is in the same quotes and lists.
+    It has the pipes, padding and container prefix of the other rows.
     """
     lines = table.lines
     prefix = table.containers.prefix(lines, after)
@@ -94,7 +94,7 @@ def _new_row(table: TableSource, sources: list[str]) -> str:
 
 
 def _more_cells(table: TableSource, row: TableRow, sources: list[str]) -> str:
-    """Return the text after the end of `row` that adds cells to it."""
+    """Return the text to append to `row` to add cells."""
     before, behind = table.padding
     closes = row.trails or not row.cells
     areas = [
@@ -109,13 +109,13 @@ def _more_cells(table: TableSource, row: TableRow, sources: list[str]) -> str:
     ]
     if closes:
         return "".join(f"{area}|" for area in areas)
-    # Besides the pipe a backslash would escape it.
+    # Otherwise a trailing backslash would escape the pipe.
     gap = max(behind, int(table.text[row.span.end - 1] == "\\"))
     return (" " * gap + "|" + "|".join(areas)).rstrip(trim_characters())
 
 
 def _area_like(table: TableSource, row: TableRow, column: int, source: str) -> str:
-    """Return what replaces the cell of `row` in `column`, padding included, to give it `source`."""
+    """Return the padded replacement of the cell of `row` in `column` with `source`."""
     before, behind = _pads(table, row, column) or table.padding
     is_first = not column and not row.leads
     needs_pipe = is_first and _needs_pipe(source)
@@ -133,12 +133,12 @@ def _area_like(table: TableSource, row: TableRow, column: int, source: str) -> s
 
 
 def _needs_pipe(source: str) -> bool:
-    """Return True if a first cell without a pipe before it would be the start of something else."""
+    """Return True if a first cell without leading pipe would start another block."""
     return not source or _STARTS_BLOCK.match(source) is not None
 
 
 def _pads(table: TableSource, row: TableRow, column: int) -> tuple[int, int] | None:
-    """Return the widths of white space before and after the text of a cell; None if it has no text."""
+    """Return the whitespace widths around the text of a cell; None if it is empty."""
     if column >= len(row.cells):
         return None
     area = row.cells[column]
@@ -157,14 +157,14 @@ def _area(
     behind: int | None,
     like: TableRow | None = None,
 ) -> str:
-    """Return `source` with its padding, at least `before` and `behind`; without `behind` it ends the row.
+    """Return `source` padded by at least `before` and `behind`; no `behind` ends the row.
 
     `like` is the row whose cell it replaces.
     """
     if behind is None:
         return " " * before + source
     if source.endswith("\\"):
-        # Besides the pipe it would escape it.
+        # Otherwise a trailing backslash would escape the pipe.
         behind = max(behind, 1)
     width = _target_width(table, column, like)
     fill = max(0, width - display_width(source) - before - behind)
@@ -180,7 +180,7 @@ def _area(
 
 
 def _target_width(table: TableSource, column: int, like: TableRow | None) -> int:
-    """Return the display width that a cell should have; 0 if it should be as narrow as it can."""
+    """Return the target display width of a cell; 0 for as narrow as possible."""
     width = table.widths[column]
     pads = _pads(table, like, column) if like is not None else None
     if width is not None or like is None or pads is None:
@@ -191,7 +191,7 @@ def _target_width(table: TableSource, column: int, like: TableRow | None) -> int
 
 
 def _text_side(table: TableSource, column: int, like: TableRow | None) -> Alignment:
-    """Return the side of text in `column`: as aligned, unless the row `like` it, or the last, differs."""
+    """Return the alignment of text in `column`: the declared one unless `like`, or the last row, differs."""
     row = like or (table.rows[-1] if table.rows else table.header)
     before, behind = _pads(table, row, column) or (0, 0)
     alignment = table.alignments[column]

@@ -1,4 +1,4 @@
-"""Tables as they are in the source: rows, cells with their padding, alignments (GFM, tables extension)."""
+"""Tables as written: rows, cells with padding, alignments (GFM, tables extension); container prefixes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
 
 class Alignment(Enum):
-    """Alignment of a column."""
+    """The alignment of a column."""
 
     NONE = auto()
     LEFT = auto()
@@ -30,10 +30,10 @@ class Alignment(Enum):
 
 
 class TableRow(Struct, kw_only=True):
-    """One row. `line` is 1-based; `span` is its text without the white space around it.
+    """A table row on the 1-based `line`; `span` excludes surrounding whitespace.
 
-    `cells` are the places between the pipes, padding included; there may be fewer or more than columns.
-    `leads` and `trails` say whether a pipe is before the first cell and after the last.
+    `cells` are the areas between the pipes, padding included; their number may differ from the columns.
+    `leads` and `trails`: a pipe precedes the first cell, follows the last.
     """
 
     line: int
@@ -44,23 +44,23 @@ class TableRow(Struct, kw_only=True):
 
 
 class _Keys(Struct):
-    """Rows by the texts of their cells in one column, white space collapsed: as written, and as rendered."""
+    """Rows by cell text in one column, whitespace collapsed: as written and as rendered."""
 
     written: Mapping[str, Sequence[TableRow]]
     rendered: Mapping[str, Sequence[TableRow]]
 
 
 class _Walk(Struct):
-    """How far the marks of containers go in a line: `at` is after them, `prefix` repeats them."""
+    """The end of the container prefix in a line, and the `prefix` for a new line."""
 
     at: int
     prefix: str
 
 
 class Containers(Struct):
-    """The quotes, list items and footnotes around a block: the innermost `block`, and those `outer` of it.
+    """The quotes, list items and footnotes around a block: the innermost `block` and its `outer` ones.
 
-    Without a block there are none. CommonMark 0.31.2, sections 5.1 and 5.2.
+    `block` is None at the root (CommonMark 0.31.2, sections 5.1 and 5.2).
     """
 
     block: Block | None = None
@@ -68,7 +68,7 @@ class Containers(Struct):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All of them, outermost first."""
+        """All container blocks, outermost first."""
         blocks: list[Block] = []
         containers: Containers | None = self
         while containers is not None and containers.block is not None:
@@ -77,23 +77,23 @@ class Containers(Struct):
         return tuple(reversed(blocks))
 
     def text_start(self, lines: LineIndex, line: int) -> int | None:
-        """Return the offset in `line` (1-based) after the containers' marks and white space.
+        """Return the offset after the container prefix of `line` (1-based).
 
-        None where a mark is missing: the line is a lazy continuation, or not inside these containers.
+        None if the line is a lazy continuation or outside these containers.
         """
         walk = self._walk(lines, line)
         return None if walk is None else walk.at
 
     def prefix(self, lines: LineIndex, line: int) -> str | None:
-        """Return what a new line begins with to be in the containers, and in the column, of `line`.
+        """Return the prefix for a new line in these containers, aligned with `line`.
 
-        Marks of quotes are repeated; markers of list items that start in `line` become spaces.
+        Quote markers are repeated; list markers on `line` become spaces.
         """
         walk = self._walk(lines, line)
         return None if walk is None else walk.prefix
 
     def is_blank(self, lines: LineIndex, line: int) -> bool:
-        """Return True if `line` holds nothing but marks of the quotes around."""
+        """Return True if `line` holds only quote markers of the containers."""
         text, at, end = lines.text, lines.start(line), lines.content_end(line)
         for block in self.blocks:
             mark = _QUOTE_MARKS.match(text, at, end) if block.kind is BlockKind.QUOTE else None
@@ -101,7 +101,7 @@ class Containers(Struct):
         return not text[at:end].strip(" \t")
 
     def share_line(self, line: int) -> bool:
-        """Return True if one of them is a list item or footnote whose marker is in `line`."""
+        """Return True if the marker of a list item or footnote is on `line`."""
         return any(block.kind in _WITH_MARKER and block.first_line == line for block in self.blocks)
 
     def _walk(self, lines: LineIndex, line: int) -> _Walk | None:
@@ -126,13 +126,9 @@ class Containers(Struct):
 
 
 class TableSource:
-    """One table of a document. `index` (0-based) counts the tables of every depth.
-
-    Rows are read at the first question; rows by their keys are looked up in an index.
-    """
+    """A table in a document, read on demand. `index` (0-based) counts tables of any depth."""
 
     def __init__(self, lines: LineIndex, block: Block, index: int, containers: Containers) -> None:
-        """Look at the table `block` of the text with these `lines`."""
         self.text = lines.text
         self.lines = lines
         self.block = block
@@ -142,27 +138,27 @@ class TableSource:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Header cells, as inline Markdown without the backslashes of escaped pipes."""
+        """Header cells as inline Markdown, pipes unescaped."""
         return self.block.cells
 
     @cached_property
     def header(self) -> TableRow:
-        """The first row."""
+        """The header row."""
         return self._row(self.block.first_line)
 
     @cached_property
     def delimiter(self) -> TableRow:
-        """The second row, of dashes."""
+        """The delimiter row."""
         return self._row(self.block.first_line + 1)
 
     @cached_property
     def rows(self) -> tuple[TableRow, ...]:
-        """The rows below the delimiter row."""
+        """The body rows."""
         return tuple(self._row(line) for line in range(self.block.first_line + 2, self.block.last_line + 1))
 
     @cached_property
     def is_proven(self) -> bool:
-        """Whether the cells of the header row that were cut from the source are those of the parser."""
+        """True if the header cells cut from the source equal the parser's."""
         every_line = range(self.block.first_line, self.block.last_line + 1)
         if any(self.containers.text_start(self.lines, line) is None for line in every_line):
             return False
@@ -172,40 +168,40 @@ class TableSource:
 
     @cached_property
     def alignments(self) -> tuple[Alignment, ...]:
-        """Alignment of each column, by its delimiter cell."""
+        """The alignment of each column, from the delimiter row."""
         marks = (self.source_in(self.delimiter, column) for column in range(len(self.columns)))
         return tuple(_ALIGNMENTS[mark[:1] == ":", mark[-1:] == ":"] for mark in marks)
 
     @cached_property
     def padding(self) -> tuple[int, int]:
-        """Spaces that are before and after the texts of cells at least: 0 or 1, by the header row."""
+        """Minimum spaces before and after cell text: 0 or 1, from the header row."""
         areas = [self.text[area.start : area.end] for area in self.header.cells]
         before = any(area[:1].isspace() for area in areas)
         return int(before), int(any(area[-1:].isspace() for area in areas))
 
     @cached_property
     def widths(self) -> tuple[int | None, ...]:
-        """Display width that the cells of each column are padded to; None where they are not.
+        """The display width to which each column is padded; None if it is not.
 
-        It is that of header and delimiter, if they agree and at least half of the rows have it too.
+        It is the width of header and delimiter, if they agree and at least half of the rows match.
         """
         return tuple(self._width(column) for column in range(len(self.columns)))
 
     def source_in(self, row: TableRow, column: int) -> str:
-        """Return the source of a cell of `row` in the 0-based `column`, without padding; empty if missing."""
+        """Return the source of the cell of `row` in the 0-based `column`, unpadded; empty if missing."""
         if column >= len(row.cells):
             return ""
         area = row.cells[column]
         return self.text[area.start : area.end].strip(trim_characters())
 
     def text_in(self, row: TableRow, column: int) -> str:
-        """Return the inline Markdown of a cell: its source without the backslashes of escaped pipes."""
+        """Return the inline Markdown of a cell, pipes unescaped."""
         return unescaped(self.source_in(row, column))
 
     def columns_named(self, name: str) -> tuple[int, ...]:
-        """Return the 0-based columns with the header `name`: as written, else as rendered, else canonical.
+        """Return the 0-based columns with the header `name`: verbatim, else rendered, else canonical.
 
-        Headers that are empty have no name.
+        Empty headers never match.
         """
         header = unescaped(name.strip(trim_characters()))
         if not header:
@@ -224,9 +220,9 @@ class TableSource:
         return ()
 
     def rows_with(self, column: int, key: str) -> Sequence[TableRow]:
-        """Return the rows whose cell in the 0-based `column` is `key`: as written, else as rendered.
+        """Return the rows whose cell in the 0-based `column` is `key`: verbatim, else rendered.
 
-        Both Unicode forms of a key, composed and decomposed, are the same.
+        Texts are compared in NFC.
         """
         keys = self._keys(column)
         written = composed(" ".join(unescaped(key).split()))
@@ -237,7 +233,7 @@ class TableSource:
         )
 
     def texts_of(self, column: int) -> Collection[str]:
-        """Return the texts of the cells in the 0-based `column` as a reader sees them, each once."""
+        """Return the rendered cell texts of the 0-based `column`, deduplicated."""
         return self._keys(column).rendered.keys()
 
     def _keys(self, column: int) -> _Keys:
@@ -295,7 +291,7 @@ def read_tables(tree: BlockTree, lines: LineIndex, enclosures: Enclosures) -> tu
 
 
 def without_marks(table: Block, lines: LineIndex, enclosures: Enclosures) -> Block:
-    """Return the block `table` without last lines that are marks of what is around it, and no rows."""
+    """Return `table` without trailing lines that are enclosure tags or attributes, not rows."""
     last = enclosures.last_line_within(table.first_line + 1, table.last_line, lambda _: True)
     if last == table.last_line:
         return table
@@ -303,9 +299,9 @@ def without_marks(table: Block, lines: LineIndex, enclosures: Enclosures) -> Blo
 
 
 def tables_with_header(tables: Sequence[TableSource], header: str) -> tuple[TableSource, ...]:
-    """Return the `tables` with a column of the name `header`, else with all columns that it lists.
+    """Return the `tables` with a column named `header`, else those with all columns that it lists.
 
-    It lists them between pipes. If some of these tables have no other column, only they count.
+    The list is separated by pipes. Tables with exactly these columns take precedence.
     """
     named = tuple(table for table in tables if table.columns_named(header))
     cells = [cell for cell in _CELL_END.split(header) if cell.strip(trim_characters())]
@@ -316,7 +312,7 @@ def tables_with_header(tables: Sequence[TableSource], header: str) -> tuple[Tabl
 
 
 def unescaped(cell: str) -> str:
-    """Return `cell` with every escaped pipe as a pipe; inside code, too, as GFM has it."""
+    """Return `cell` with escaped pipes unescaped, also in code, as in GFM."""
     return cell.replace("\\|", "|")
 
 
@@ -329,7 +325,7 @@ _ALIGNMENTS: Final = {
 
 
 class NodeKind(StrEnum):
-    """Kinds of nodes that a match operation can leave alone; the values are the keys on the wire."""
+    """Kinds of nodes that match operations can exclude; the values are the JSON keys."""
 
     CODE_BLOCKS = "codeBlocks"
     INLINE_CODE = "inlineCode"
@@ -346,15 +342,15 @@ class NodeKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "NodeKind | None":
-        """Return the kind that other surfaces spell ``CODE_BLOCKS`` or ``code_blocks``."""
+        """Accept the spellings ``CODE_BLOCKS`` and ``code_blocks``."""
         return cls.__members__.get(value.upper().replace("-", "_")) if isinstance(value, str) else None
 
 
-# --- Prefixes of lines inside quotes, list items and footnotes
+# --- Line prefixes inside quotes, list items and footnotes
 
 MARKER: Final = lazy_pattern(r"[-+*]|\d{1,9}[.)]")
 
-# GitHub's footnotes; their further lines are indented by four columns.
+# GitHub's footnotes; continuation lines are indented by four columns.
 _FOOTNOTE_MARKER: Final = lazy_pattern(r"\[\^[^\]]+\]:")
 _WITH_MARKER: Final = frozenset({BlockKind.LIST_ITEM, BlockKind.FOOTNOTE})
 _WHITE: Final = lazy_pattern(r"[ \t]*")
@@ -364,8 +360,8 @@ _TAB_STOP: Final = 4
 
 
 def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]]:
-    """Yield all blocks in document order, with the quotes and list items around each."""
-    # Those around the blocks of each depth: a list has none of its own, its items have.
+    """Yield all blocks in document order, each with its containers."""
+    # Containers by depth: a list adds none, its items do.
     around = [Containers()]
     for block in tree.blocks:
         del around[block.depth + 1 :]
@@ -377,29 +373,29 @@ def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]
 
 
 def prefix_after(first: str) -> str:
-    """Return what the lines of a block after the first begin with, if that begins with `first`.
+    """Return the prefix of continuation lines of a block whose first line starts with `first`.
 
-    `first` is what is before the text of the block: indentation, the marks of quotes, which every line
-    repeats, and those of list items, in whose place blanks are (CommonMark 0.31.2, sections 5.1 and 5.2).
+    Indentation and quote markers are repeated, list markers become spaces (CommonMark 0.31.2, sections 5.1
+    and 5.2).
     """
     return _MARK_OF_ITEM.sub(" ", first)
 
 
 def with_prefix(prefix: str, line: str) -> str:
-    """Return `line` after `prefix`; an empty one gets no blanks at its end."""
+    """Return `line` after `prefix`, without trailing spaces if it is empty."""
     if not line:
         return prefix.rstrip(" \t")
-    # One blank after the mark of a quote belongs to the mark.
+    # A space after a quote marker belongs to the marker.
     return f"{prefix} {line}" if prefix.endswith(">") and line[0] in " \t" else prefix + line
 
 
 def without_prefix(prefix: str, line: str) -> str:
-    """Return `line` without what it has of `prefix`; a line may have less of it than others."""
+    """Return `line` without its common start with `prefix`."""
     return line[common_start(prefix, line) :]
 
 
 def width_of(prefix: str) -> int:
-    """Return how many columns `prefix`, which starts a line, takes: tabs go to the next multiple of 4.
+    """Return the width of `prefix` in columns: tabs advance to the next multiple of 4.
 
     CommonMark 0.31.2, section 2.2.
     """

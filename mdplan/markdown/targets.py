@@ -1,4 +1,4 @@
-"""Places of a document that links can point to, and how GitHub compares a link with them."""
+"""Anchors that links can point to, and how GitHub compares fragments with them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mdplan.markdown.html import HtmlAttribute
 
 
-# Text that far below an anchor says what it is for.
+# How many lines below an anchor may describe it.
 _NEAR: Final = 20
 _TAG: Final = lazy_pattern(r"<[^<>]*>")
 _NUMBER: Final = lazy_pattern(r"_([0-9]+)\Z")
@@ -27,18 +27,17 @@ _ALWAYS: Final = frozenset({"", "top"})
 
 _TEXT_FRAGMENT: Final = ":~:"
 
-# What a tag can hold: line ends with what containers put before the next line, and quoted text.
+# The inside of a tag: newlines with container prefixes, and quoted text.
 _IN_TAG: Final = r"""(?:[^<>"'\r\n]|[\r\n][ \t>]*+|"[^"]*+"|'[^']*+')*?"""
 
-# Without one of these no tag names an anchor.
+# Every tag with an anchor contains one of these.
 _ANCHOR_SIGN: Final = lazy_pattern(r"(?:id|name)\s*=", re.IGNORECASE)
 
-# A tag that may have an attribute which names an anchor.
+# A tag that may have an anchor attribute.
 TAG_WITH_ANCHOR: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
 
-# Anchors without HTML: attributes of any element (Pandoc, Quarto, Kramdown, attr_list), labels above any
-# block and options of directives (MyST), labels of cells (Quarto), rules of mdbook-spec, of which `r[a]` is
-# `#r-a`.
+# Anchors without HTML: attributes of any element (Pandoc, Quarto, Kramdown, attr_list), labels and directive
+# options (MyST), cell labels (Quarto), mdbook-spec rules, where `r[a]` becomes `#r-a`.
 NAME_WITHOUT_TAG: Final = lazy_pattern(
     rf"\{{:?[ \t]*+(?:(?!#){ATTRIBUTE}[ \t]++)*+#(?P<id>[^\s{{}}#\"'<>`]++)(?:[ \t]++{ATTRIBUTE})*+[ \t]*+\}}"
     r"|^[ \t>]*+(?:\((?P<label>[^()\s]++)\)=[ \t]*+$|(?::(?:name|label):|\#\|[ ]label:)[ ](?P<option>\S++)"
@@ -46,13 +45,13 @@ NAME_WITHOUT_TAG: Final = lazy_pattern(
     re.MULTILINE,
 )
 
-# What shows that a document is MyST, whose labels are names in all documents of a site.
+# Syntax that identifies MyST, whose labels are valid in all documents of a site.
 LABEL_SIGN: Final = lazy_pattern(r"^\(\S+\)=|^[ \t]*:(?:label|name): ", re.MULTILINE)
 _TAG_WITH_ATTRIBUTE: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}=")
 
 
 def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
-    """Return anchors in order: generated from headings, and explicit ids (of links also names) in HTML."""
+    """Return the anchors in order: of headings, and explicit IDs (for links also names) in HTML."""
     lines = outline.source.lines
     anchors = [
         (section.heading_start, Anchor(section.anchor, section.heading_line, explicit=False))
@@ -67,7 +66,7 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
 
 
 def places_of_anchors(outline: Outline) -> dict[str, list[int]]:
-    """Return the lines of each anchor, by its `target_key`; a heading and its own anchor are one place."""
+    """Return the lines of each anchor by `target_key`; a heading and its explicit anchor count once."""
     places: dict[str, dict[int, int]] = {}
     for anchor in sorted(find_anchors(outline), key=lambda anchor: not anchor.explicit):
         sections = places.setdefault(target_key(anchor.id), {})
@@ -78,10 +77,10 @@ def places_of_anchors(outline: Outline) -> dict[str, list[int]]:
 
 
 def shifted_repeats(old: Outline, new: Outline) -> Iterator[tuple[str, int | None, int]]:
-    """Yield the anchors at several places of `old` that lead to another one of them in `new`.
+    """Yield duplicate anchors of `old` that lead elsewhere in `new`.
 
-    Browsers go to the first. With each, by its `target_key`, come the line in `new` of the place that was
-    first, None if that is gone, and the line of the one that is first now. Places are the same whose text is.
+    Browsers go to the first occurrence. Each anchor comes as `target_key` with the line in `new` of the old
+    target (None if deleted) and of the new one. Targets are compared by text.
     """
     before = {key: lines for key, lines in places_of_anchors(old).items() if len(lines) > 1}
     after = places_of_anchors(new) if before else {}
@@ -94,19 +93,19 @@ def shifted_repeats(old: Outline, new: Outline) -> Iterator[tuple[str, int | Non
 
 
 def _text_at(outline: Outline, line: int) -> str:
-    """Return the first text without tags at `line` or near below it."""
+    """Return the first text without tags at or just below `line`."""
     end = min(line + _NEAR, outline.source.lines.count + 1)
     texts = (_TAG.sub("", outline.source.lines.content(number)).strip() for number in range(line, end))
     return next(filter(None, texts), "")
 
 
 def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
-    """Return the anchors that HTML or a label above a heading names, in order, each with its span."""
+    """Return the explicit anchors (HTML, labels above headings) with their spans, in order."""
     return outline.derived(_explicit_anchors)
 
 
 def labels_of(outline: Outline) -> frozenset[str]:
-    """Return the anchors that all documents of a site of MyST can name alone, as `target_key` writes them."""
+    """Return the `target_key`s of anchors that all documents of a MyST site can link to."""
     is_myst = LABEL_SIGN.search(outline.source.text) is not None
     return frozenset(target_key(label) for label, _ in explicit_anchors(outline)) if is_myst else frozenset()
 
@@ -124,7 +123,7 @@ def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
 
 
 def _named_without_html(outline: Outline) -> Iterator[tuple[Span, str]]:
-    """Yield the anchors without tags, but for those of headings, with their spans."""
+    """Yield explicit anchors without tags, except those of headings, with their spans."""
     text, tree = outline.source.text, outline.tree
     for match in NAME_WITHOUT_TAG.finditer(text, outline.body_start):
         span = Span(*match.span(match.lastgroup or 0))
@@ -149,10 +148,7 @@ def _named_without_html(outline: Outline) -> Iterator[tuple[Span, str]]:
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:
-    """Return every anchor of the document, as `target_key` writes it, and IDs of blocks with their ``^``.
-
-    So they have the texts of headings, as `title_key` writes them.
-    """
+    """Return all anchors as `target_key`s, block IDs with ``^``, and heading texts as `title_key`s."""
     in_html = [heading.text.strip() for heading in outline.html_headings]
     slugs = (slug for section in outline.headings if (slug := other_slug(section.title)))
     anchors = chain((anchor.id for anchor in find_anchors(outline)), map(heading_slug, in_html), slugs)
@@ -160,8 +156,7 @@ def resolvable_targets(outline: Outline) -> frozenset[str]:
     return frozenset(chain(map(target_key, anchors), map(title_key, titles))) | block_ids(outline)
 
 
-# --- Places that notes link to: headings by their text, and blocks by an ID at their end (Obsidian help,
-# "Internal links")
+# --- Targets in notes: headings by text, and blocks by trailing ID (Obsidian help, "Internal links")
 
 BLOCK_ID: Final = lazy_pattern(r"(?m)(?:^|[ \t])(\^[A-Za-z0-9-]+)[ \t]*(?=\r?$)")
 _NOT_COMPARED: Final = lazy_pattern(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n]")
@@ -169,7 +164,7 @@ _NOT_IN_LINK: Final = lazy_pattern(r"[:#|^\\\r\n\[\]]|%%")
 
 
 def block_ids(outline: Outline) -> frozenset[str]:
-    """Return the IDs of blocks, each with its ``^``, in lower case."""
+    """Return the block IDs with their ``^``, in lower case."""
     return outline.derived(_block_ids)
 
 
@@ -181,18 +176,18 @@ def _block_ids(outline: Outline) -> frozenset[str]:
 
 
 def heading_named(outline: Outline, names: Sequence[str]) -> Section | None:
-    """Return the first heading with the text of the last of `names`, below headings of those before it."""
+    """Return the first heading that matches the last of `names` and whose ancestors match the others."""
     *above, own = map(_compared, names)
     for section in outline.headings:
         parents = map(_compared, section.path[:-1])
-        # Each search goes on after the one before.
+        # The iterator is shared: each search continues after the last match.
         if _compared(section.title) == own and all(name in parents for name in above):
             return section
     return None
 
 
 def name_of_heading(title: str) -> str:
-    """Return `title` as a wiki link can hold it: blanks take the place of signs that would end the name."""
+    """Return `title` with spaces for characters that would end a wiki link."""
     return " ".join(_NOT_IN_LINK.sub(" ", title.removesuffix(marks_behind(title))).split())
 
 
@@ -202,36 +197,36 @@ def _compared(title: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """Return what stands for the text of a heading among keys of anchors, none of which begins so.
+    """Return the key of a heading's text; no anchor key starts with ``#``.
 
-    A wiki link can name the heading by it, whatever the anchor is.
+    A wiki link can use it whatever the anchor is.
     """
     return f"#{_compared(title)}"
 
 
 def target_key(fragment: str) -> str:
-    """Return `fragment` (without ``#``) as GitHub compares it: decoded, without case and GitHub's prefix."""
+    """Return `fragment` (without ``#``) as GitHub compares it: decoded, lower case, without its prefix."""
     return percent_decoded(fragment).lower().removeprefix(GITHUB_PREFIX)
 
 
 def percent_decoded(text: str, errors: str = "replace") -> str:
-    """Decode the percent-encoded bytes of `text`, which are UTF-8; `errors` says what becomes of others."""
+    """Decode the percent-encoded UTF-8 in `text`; `errors` as in `bytes.decode`."""
     if "%" not in text:
         return text
-    # Most documents have none, and this takes longer to load than they take to be read.
+    # Most documents need no decoding, and the import takes longer than parsing them.
     from urllib.parse import unquote
 
     return unquote(text, errors=errors)
 
 
 def is_resolved(fragment: str, targets: frozenset[str], *, is_wiki: bool) -> bool:
-    """Return True if `fragment` (without ``#``) is one of `targets`, or names a place that every page has.
+    """Return True if `fragment` (without ``#``) is one of `targets` or valid on every page.
 
-    The top of a page is the empty fragment or ``top`` (HTML standard, section 7.4.6.4); a text fragment
-    (``:~:text=…``) is for the browser to find. A wiki link may name a heading by its text.
+    The empty fragment and ``top`` mean the top of the page (HTML standard, section 7.4.6.4); text fragments
+    (``:~:text=…``) are up to the browser. A wiki link may use heading text.
     """
     key = target_key(fragment)
-    # Several generators number equal headings with this sign.
+    # Several generators number duplicate headings with an underscore.
     forms = {key, _NUMBER.sub(r"-\1", key)}
     if not targets.isdisjoint(forms) or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT):
         return True
@@ -241,14 +236,13 @@ def is_resolved(fragment: str, targets: frozenset[str], *, is_wiki: bool) -> boo
 def attributes_in(
     outline: Outline, span: Span, mark: re.Pattern[str] = _TAG_WITH_ATTRIBUTE
 ) -> "Iterator[HtmlAttribute]":
-    """Yield the attributes with values of the HTML tags that share a code point with `span`.
+    """Yield the attributes with values of the HTML tags that overlap `span`.
 
-    Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are examined, which is
-    that of a tag with an attribute if none is given.
+    All tags of an HTML block count. Only blocks that match `mark` are searched.
     """
     text = outline.source.text
     for block in leaves_containing(outline, span, mark):
-        # Loaded where there is a tag.
+        # Loaded only if needed.
         from mdplan.markdown.html import html_attributes
 
         if block.kind is BlockKind.HTML:
@@ -260,7 +254,7 @@ def attributes_in(
 
 
 def nodes_near(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[InlineNode]:
-    """Yield the inline nodes of blocks that hold `mark` which share a code point with `span`, in order."""
+    """Yield the inline nodes that overlap `span` in blocks matching `mark`, in order."""
     for block in leaves_containing(outline, span, mark):
         yield from _nodes_of(outline, block, span)
 
@@ -271,10 +265,9 @@ def _nodes_of(outline: Outline, block: Block, span: Span) -> tuple[InlineNode, .
 
 
 def leaves_containing(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[Block]:
-    """Yield the leaf blocks that share a code point with `span` and hold `mark`, or its beginning, in order.
+    """Yield the leaf blocks that overlap `span` and contain the start of a match of `mark`, in order.
 
-    Blocks and their inline content are the costly part of a document, and most blocks do not hold what a
-    question is about: so the text is searched first.
+    Searching the text first saves parsing blocks and inline content, the costly part.
     """
     text, tree = outline.source.text, outline.tree
     first = tree.leaf_at(span.start) if span.start else None
@@ -293,7 +286,7 @@ def whole(outline: Outline) -> Span:
     return Span(0, len(outline.source.text))
 
 
-# --- Anchors that HTML within a heading names: ``## Odd <a id="notes"></a>``.
+# --- Inline anchors in headings: ``## Odd <a id="notes"></a>``.
 
 _ANCHOR_NAMES: Final = frozenset({"id", "name"})
 
@@ -304,10 +297,10 @@ _ANCHOR_ELEMENT: Final = lazy_pattern(
 
 
 def with_kept_anchors(outline: Outline, heading: Block, title: str) -> str:
-    """Return `title` with the inline anchors of `heading`, each at its side of the text.
+    """Return `title` with the inline anchors of `heading`, each on its side of the text.
 
-    They are ``<a id="…"></a>`` and ``<a name="…"></a>``, also around the text. A `title` with an anchor of
-    its own is returned as it is.
+    Anchors are ``<a id="…"></a>`` and ``<a name="…"></a>``, also around the text. A `title` with its own
+    anchor is returned unchanged.
     """
     if "<" not in heading.content or TAG_WITH_ANCHOR.search(title):
         return title
@@ -329,6 +322,6 @@ def with_kept_anchors(outline: Outline, heading: Block, title: str) -> str:
         return f"{tags[0]['tag']}{title}</a>"
     before = "".join(f"{tag['tag']}</a>" for tag in tags if not text[: tag.start()].strip())
     after = "".join(f"{tag['tag']}</a>" for tag in tags if text[: tag.start()].strip())
-    # The blank between an anchor and the text is a part of the generated anchor of the heading.
+    # The space next to an anchor is part of the generated slug.
     gap = " " if tags and before and text[tags[0].end() :][:1].isspace() else ""
     return f"{before}{gap}{title}{' ' if after else ''}{after}"
