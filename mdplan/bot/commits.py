@@ -38,7 +38,7 @@ from mdplan.plan import NO_INTENT, Intent, Plan
 from mdplan.planning.replay import bases_of
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
-from mdplan.requests.batch import OnStale
+from mdplan.requests.verbs import OnStale
 from mdplan.storage.commit import StagedFile
 from mdplan.storage.filesystem import StorageRefused, granted, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern

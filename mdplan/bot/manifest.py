@@ -108,8 +108,7 @@ class Rule(ManifestPart):
     @model_validator(mode="after")
     def _check_files(self) -> "Rule":
         if bool(self.file) is bool(self.glob):
-            msg = "give either file or glob"
-            raise ValueError(msg)
+            raise ValueError("give either file or glob")
         return self
 
 

@@ -24,7 +24,7 @@ from mdplan.git.repository import BRANCHES, Commit, RepositoryLocation, find_bas
 from mdplan.git.tree import CommitTree
 from mdplan.markdown.headings import heading_slug
 from mdplan.reports.base import refusal
-from mdplan.requests.batch import OnStale
+from mdplan.requests.verbs import OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern

@@ -192,9 +192,6 @@ override_options: Final = all_options(
     ),
 )
 
-# Those that the first screen of help leaves out.
-RARE_OVERRIDES: Final = ("allow_outline_change", "allow_duplicate_headings", "description", "revises")
-
 
 # --- The line of a mistake, with a caret under it
 

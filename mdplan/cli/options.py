@@ -14,7 +14,7 @@ from mdplan.cli.field_types import IndexOrNameType, LineRangeType
 from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limits import LimitOption, in_words
-from mdplan.requests.verbs import Verb
+from mdplan.requests.verbs import OnStale, Verb
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -29,6 +29,13 @@ approval_option: Final = click.option(
     envvar="MDPLAN_REQUIRE_APPROVAL",
     help="Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
 )
+
+
+def stale_option(text: str, *words: str, default: str | None = "refuse") -> Decorator[Any]:
+    """The option that says what happens if files have changed, of those `words` or of all."""
+    choice = click.Choice(words or get_args(OnStale))
+    text = text if default else f"{text}  [default: refuse]"
+    return click.option("--on-stale", type=choice, default=default, show_default=True, help=text)
 
 
 def _short_text(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

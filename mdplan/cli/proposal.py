@@ -342,8 +342,6 @@ _SHORTCUTS: Final[Mapping[str, _Shortcut]] = {
     "delete_file": _Shortcut({}),
 }
 
-SHORTCUT_OPS: Final = tuple(_SHORTCUTS)
-
 
 def shortcut_words(op: str, section: str | None = None) -> "CommandWords":
     """The words of the shorter command for `op`, in which somebody named `section`."""

@@ -17,7 +17,8 @@ from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Repla
 from mdplan.planning.results import report_fields, written_files
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
-from mdplan.requests.batch import Batch, OnStale
+from mdplan.requests.batch import Batch
+from mdplan.requests.verbs import OnStale
 from mdplan.settings import ProgressCallback, Settings
 from mdplan.storage.commit import LaterContent, StagedFile, publish, stage
 from mdplan.storage.files import FileName

@@ -22,8 +22,8 @@ from mdplan.planning.plan_document import write_document
 from mdplan.planning.replay import PlannedBatch, PlanResult
 from mdplan.reports.base import Report, refusal
 from mdplan.reports.plan import ApplyReport, ComparisonReport, PlanReport, as_apply_report
-from mdplan.requests.batch import Batch, OnStale, read_batch
-from mdplan.requests.verbs import verb
+from mdplan.requests.batch import Batch, read_batch
+from mdplan.requests.verbs import OnStale, verb
 from mdplan.settings import DEFAULT_SETTINGS, ProgressCallback, Settings, no_progress
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.text.source import Source

@@ -30,8 +30,9 @@ from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport
-from mdplan.requests.batch import Batch, OnStale, read_batch, validated, wire_names, with_decoded_fields
+from mdplan.requests.batch import Batch, read_batch, validated, wire_names, with_decoded_fields
 from mdplan.requests.queries import Query
+from mdplan.requests.verbs import OnStale
 from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.files import FileBytes, FileName
 from mdplan.storage.filesystem import StorageRefused, granted

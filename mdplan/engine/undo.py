@@ -13,7 +13,7 @@ from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan import UndoneFile, merge_undone, not_undoable, rebase_undone, undo_file, undo_plan
 from mdplan.planning.replay import FoundFile, bases_of, is_applied, no_text, replay, stale_file
 from mdplan.reports.plan import ApplyReport, RecoveredTransactions
-from mdplan.requests.batch import OnStale
+from mdplan.requests.verbs import OnStale
 from mdplan.storage import neighbours, recovery
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.folders import Folders

@@ -30,10 +30,9 @@ from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.stat import StatReport
-from mdplan.requests.batch import OnStale
 from mdplan.requests.queries import StatRequest
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
-from mdplan.requests.verbs import VERBS
+from mdplan.requests.verbs import VERBS, OnStale
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import granted
 from mdplan.text.source import DocumentFormat

@@ -26,6 +26,7 @@ from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import FileEffect, Operation, WireModel, fold_match_options
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent, one_line, plain_text
 from mdplan.requests.spellings import SPELLINGS, meant_operations, op_of, operation_named
+from mdplan.requests.verbs import OnStale
 from mdplan.values import Struct, replace
 from mdplan.words import Argument, Meaning, Option, Text, either, say
 
@@ -33,8 +34,6 @@ from mdplan.words import Argument, Meaning, Option, Text, either, say
 if TYPE_CHECKING:
     from mdplan.text.unified_diff import FileDiff
 
-
-OnStale = Literal["refuse", "rebase", "merge"]
 ReferenceScope = Literal["none", "file", "workspace"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 

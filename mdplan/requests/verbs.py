@@ -7,10 +7,12 @@ the engine, so that the program lists its commands without it.
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from inspect import cleandoc
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, LimitOption
 
+# What a commit does where files have changed since they were planned on.
+OnStale: TypeAlias = Literal["refuse", "rebase", "merge"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 _PLANNING: Final = (*FILES, *PATTERNS, *BATCHES)
 

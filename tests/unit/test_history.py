@@ -12,7 +12,8 @@ from mdplan.engine.engine import Engine
 from mdplan.plan import Plan
 from mdplan.reports.base import Report, to_wire
 from mdplan.reports.plan import ApplyReport
-from mdplan.requests.batch import Batch, OnStale
+from mdplan.requests.batch import Batch
+from mdplan.requests.verbs import OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.plans import PlanStore

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli import plan_output
-from mdplan.cli.options import all_options, approval_option
+from mdplan.cli.options import all_options, approval_option, stale_option
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
@@ -251,11 +251,10 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
     is_flag=True,
     help="With --git and --branch: begin the branch again at REF; all its commits must be of the bot.",
 )
-@click.option(
-    "--on-stale",
-    type=click.Choice(["refuse", "rebase", "merge"]),
-    help="With --git: rebase plans again if the branch has moved; merge keeps commits that others made on"
-    " it, and merges with them.  [default: refuse]",
+@stale_option(
+    "With --git: rebase plans again if the branch has moved; merge keeps commits that others made on it, and"
+    " merges with them.",
+    default=None,
 )
 @approval_option
 def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
@@ -321,12 +320,8 @@ commits_option: Final = click.option(
     help="forge: GitHub makes the commit and signs it.",
 )
 
-stale_option: Final = click.option(
-    "--on-stale",
-    type=click.Choice(["refuse", "merge"]),
-    default="refuse",
-    show_default=True,
-    help="merge: keep commits that others made on the branch, and merge with them.",
+pull_stale_option: Final = stale_option(
+    "merge: keep commits that others made on the branch, and merge with them.", "refuse", "merge"
 )
 
 
@@ -341,7 +336,7 @@ stale_option: Final = click.option(
 @author_option
 @forge_option
 @commits_option
-@stale_option
+@pull_stale_option
 @approval_option
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Each run builds the branch of the bot again from the newest base and pushes it.

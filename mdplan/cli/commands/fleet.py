@@ -28,7 +28,7 @@ _options: Final = all_options(
     bot.keep_going_option,
     bot.forge_option,
     bot.commits_option,
-    bot.stale_option,
+    bot.pull_stale_option,
     click.option("--work", metavar="FOLDER", help="Folder of clones and states.  [default: user's cache]"),
     click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="At a time."),
     click.option("--executor", metavar="dask://HOST:PORT", help="Visit from a Dask cluster."),

@@ -9,7 +9,7 @@ import click
 
 from mdplan.cli import batches, plan_output
 from mdplan.cli.completion import open_plans, plans_and_files, transactions
-from mdplan.cli.options import approval_option
+from mdplan.cli.options import approval_option, stale_option
 from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
@@ -24,7 +24,7 @@ from mdplan.words import Command, say
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
-    from mdplan.requests.batch import OnStale
+    from mdplan.requests.verbs import OnStale
 
 
 @engine_command("plan")
@@ -89,11 +89,10 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 @click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
 @click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
-@click.option(
-    "--on-stale",
-    type=click.Choice(["refuse", "rebase", "merge"]),
-    help="If a file has changed. rebase: apply when every edit still has the same effect; merge: merge the"
-    " change into it, as a new plan.  [default: refuse]",
+@stale_option(
+    "If a file has changed. rebase: apply when every edit still has the same effect; merge: merge the change"
+    " into it, as a new plan.",
+    default=None,
 )
 @click.option("--rebase", is_flag=True, help="Short for `--on-stale rebase`.")
 @click.option("--merge", is_flag=True, help="Short for `--on-stale merge`.")
@@ -255,13 +254,7 @@ _LAST: Final = ("last", "HEAD", "latest")
 @engine_command("undo")
 @click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
 @click.option("--dry-run", "--plan", is_flag=True, help="Only show the diff, and save it as a plan.")
-@click.option(
-    "--on-stale",
-    type=click.Choice(["refuse", "rebase", "merge"]),
-    default="refuse",
-    show_default=True,
-    help="If a file has changed since. rebase: undo when other lines changed; merge: merge three-way.",
-)
+@stale_option("If a file has changed since. rebase: undo when other lines changed; merge: merge three-way.")
 @approval_option
 def undo(
     session: Session, *, transaction: str | None, dry_run: bool, on_stale: "OnStale", require_approval: bool
