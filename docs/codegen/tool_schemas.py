@@ -8,6 +8,7 @@ They are files of the package: to make them takes longer than all else that a se
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from itertools import chain
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -169,19 +170,22 @@ def flat_report_schema(shape: type[Report]) -> Schema:
 
 
 # Fields of all that finds an item in a list.
-_ITEM: Final = "SECTION list itemOccurrence"
+_ITEM: Final = "list itemOccurrence"
 _LEGEND: Final = (
     "op: fields [optional]. SECTION, with subsections: sectionId, headingPath, heading or anchor. "
-    "ITEM: " + _ITEM + ". BLOCK: block, text that it begins with or contains, or ^id [SECTION kind]. Indexes "
+    "ITEM: " + _ITEM + ". BLOCK: block, text that it begins with or contains, or ^id [kind]. Indexes "
     "count from 0, in the section if one is given. KEY: key [expectedValue], like nav[0].a, "
     "jobs[name=x].b in YAML, JSON, TOML, INI, front matter. PLACE: before after inOrder. * needs no op."
 )
 
 
 def operation_table() -> str:
-    """One line an operation: its fields, in brackets those that it can do without."""
+    """One line an operation: its fields, in brackets those that it can do without.
+
+    Those that take a section are below a line that says so.
+    """
     owners: dict[str, str] = {}
-    rows = [_LEGEND]
+    rows: dict[str, list[str]] = {"": [_LEGEND], "SECTION": [], "[SECTION]": []}
     for op, model in OPERATIONS.items():
         required, optional = _fields(model)
         options = " ".join(optional)
@@ -190,8 +194,15 @@ def operation_table() -> str:
         options = options.replace(_ITEM, "ITEM")
         fields = " ".join([*required, f"[{options}]"] if options else required)
         name = f"{op}*" if op in IMPLIED else op
-        rows.append(f"{name}: {fields}" if fields else name)
-    return "\n".join(rows)
+        rows[_target(model)].append(f"{name}: {fields}" if fields else name)
+    parts = ([f"With {target}:"] * bool(target) + of_it for target, of_it in rows.items())
+    return "\n".join(chain.from_iterable(parts))
+
+
+def _target(model: type[Operation]) -> str:
+    if not issubclass(model, SectionTargeted) or issubclass(model, DataOperation):
+        return ""
+    return "SECTION" if model.target_is_required else "[SECTION]"
 
 
 def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
@@ -210,8 +221,6 @@ def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
     if "kind" in model.model_fields:
         required = ["BLOCK", *(name for name in required if name != "block")]
         optional = [name for name in optional if name != "kind"]
-    elif issubclass(model, SectionTargeted):
-        (required if model.target_is_required else optional).insert(0, "SECTION")
     return required, optional
 
 

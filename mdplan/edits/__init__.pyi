@@ -69,6 +69,34 @@ class AddListItem(Edit):
         section: Section | str | None = ...,
     ) -> None: ...
 
+class AddTableColumn(Edit):
+    r"""Add a column to a table, with a header and the cells of its rows.
+
+    `cells` are those of the rows from the first one on, inline Markdown of one line each; rows for which
+    there are none have an empty one. The column is the last one, or goes next to the one whose header
+    `before` or `after` gives. Where the table has a column with that header, nothing changes. Pipes are
+    escaped, and cells are padded where the table is aligned; all other cells keep their bytes.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
+    in the section with its subsections. Without `table` there must be exactly one.
+    """
+    def __init__(
+        self,
+        *,
+        column: str,
+        section_id: str | None = ...,
+        heading_path: Sequence[str] | None = ...,
+        heading: str | None = ...,
+        anchor: str | None = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        table: Table | Mapping[str, Any] | None = ...,
+        cells: Sequence[str] = ...,
+        before: str | None = ...,
+        after: str | None = ...,
+        section: Section | str | None = ...,
+    ) -> None: ...
+
 class AddToList(Edit):
     r"""Add items to a list in a YAML, JSON or TOML file, or in front matter.
 
@@ -295,6 +323,28 @@ class DeleteSection(Edit):
         occurrence: int | None = ...,
         section_sha256: str | None = ...,
         part: Literal["whole", "heading", "body"] = ...,
+        section: Section | str | None = ...,
+    ) -> None: ...
+
+class DeleteTableColumn(Edit):
+    r"""Delete a column of a table with its cells.
+
+    The cells of other columns keep their bytes. The only column stays: `delete_block` deletes a table.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
+    in the section with its subsections. Without `table` there must be exactly one that has the column.
+    """
+    def __init__(
+        self,
+        *,
+        column: str,
+        section_id: str | None = ...,
+        heading_path: Sequence[str] | None = ...,
+        heading: str | None = ...,
+        anchor: str | None = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        table: Table | Mapping[str, Any] | None = ...,
         section: Section | str | None = ...,
     ) -> None: ...
 
@@ -893,6 +943,32 @@ class SetHeadingLevel(Edit):
         occurrence: int | None = ...,
         section_sha256: str | None = ...,
         subsections: Literal["shift", "keep"] = ...,
+        section: Section | str | None = ...,
+    ) -> None: ...
+
+class SetTableColumn(Edit):
+    r"""Give a column of a table another header, or another place, or both.
+
+    `newName` is inline Markdown of one line. `before` and `after` name the column that it goes next to by its
+    header. The cells of all columns keep their bytes, also where a row has fewer cells, or more.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
+    in the section with its subsections. Without `table` there must be exactly one that has the column.
+    """
+    def __init__(
+        self,
+        *,
+        column: str,
+        section_id: str | None = ...,
+        heading_path: Sequence[str] | None = ...,
+        heading: str | None = ...,
+        anchor: str | None = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        table: Table | Mapping[str, Any] | None = ...,
+        new_name: str | None = ...,
+        before: str | None = ...,
+        after: str | None = ...,
         section: Section | str | None = ...,
     ) -> None: ...
 

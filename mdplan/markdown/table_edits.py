@@ -1,6 +1,6 @@
-"""Edits of a table in its padding style: change cells, add rows."""
+"""Edits of a table in its padding style: change cells, add rows, reorder columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mdplan.markdown.reference_parser import trim_characters
@@ -9,6 +9,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, line_end_around
 from mdplan.text.visible import display_width
+from mdplan.values import Struct
 
 _PIPE: Final = lazy_pattern(r"(\\*)\|")
 _LINE_END: Final = lazy_pattern(r"[\r\n]")
@@ -196,3 +197,92 @@ def _text_side(table: TableSource, column: int, like: TableRow | None) -> Alignm
     before, behind = _pads(table, row, column) or (0, 0)
     alignment = table.alignments[column]
     return Alignment.LEFT if before <= 1 < behind else alignment
+
+
+# --- Columns
+
+
+# The numbers of the first two rows; the others count from 0.
+_HEADER: Final = -1
+_DELIMITER: Final = -2
+
+
+class NewColumn(Struct):
+    """A column that comes: its `header`, and the `cells` of the first rows, as inline Markdown."""
+
+    header: str
+    cells: Sequence[str]
+
+    def source(self, at: int) -> str:
+        """Return the source of the cell in the row with the number `at`."""
+        value = self.header if at < 0 else self.cells[at] if at < len(self.cells) else ""
+        return cell_source(value)
+
+
+def reordered_columns(
+    table: TableSource, columns: Sequence[int | NewColumn], names: Mapping[int, str]
+) -> tuple[TextEdit, ...]:
+    """Return edits that give `table` these `columns`: old ones by their 0-based numbers, and new ones.
+
+    `names` are new headers of old ones. The text of other cells stays as it is, padding included. A row that
+    lacks cells gets no more than it needs.
+    """
+    others = [(table.header, _HEADER), (table.delimiter, _DELIMITER)]
+    rows = [*others, *((row, at) for at, row in enumerate(table.rows))]
+    edits = (_with_columns(table, row, at, columns, names if at == _HEADER else {}) for row, at in rows)
+    return tuple(edit for edit in edits if table.text[edit.span.start : edit.span.end] != edit.new_text)
+
+
+def _with_columns(
+    table: TableSource, row: TableRow, at: int, columns: Sequence[int | NewColumn], names: Mapping[int, str]
+) -> TextEdit:
+    before, behind = table.padding
+    areas = [_area_of(table, row, at, column, names) for column in columns]
+    is_short = len(row.cells) < len(table.columns)
+    while areas and (areas[-1] is None or (is_short and not areas[-1].strip())):
+        areas.pop()
+    areas += (table.text[area.start : area.end] for area in row.cells[len(table.columns) :])
+    texts = [area or " " for area in areas] or [" "]
+    if not (row.leads and row.trails):
+        # At an open end of the row a cell has no padding, and its backslash is before no pipe.
+        texts = [" " * (before - text.startswith(" ")) + text for text in texts]
+        texts = [text + " " * max(behind - text.endswith(" "), text.endswith("\\")) for text in texts]
+    text = "|".join(texts)
+    needs_pipes = len(columns) == len(texts) == 1 or not "".join(texts).strip()
+    if not row.trails:
+        text = text.rstrip(trim_characters()) + " |" * needs_pipes
+    if not row.leads:
+        text = text.lstrip(trim_characters())
+        is_dashes = at == _DELIMITER and not text.startswith("- ")
+        is_other = text.startswith("|") or (not is_dashes and _STARTS_BLOCK.match(text) is not None)
+        text = f"| {text}" if needs_pipes or is_other else text
+    start = row.cells[0].start if row.cells else row.span.start
+    return TextEdit(Span(start, row.cells[-1].end if row.cells else row.span.end), text)
+
+
+def _area_of(
+    table: TableSource, row: TableRow, at: int, column: int | NewColumn, names: Mapping[int, str]
+) -> str | None:
+    """Return the cell of `row` in `column`, padding included; None where the row lacks it."""
+    if isinstance(column, NewColumn):
+        return _new_area(table, column, at)
+    if column in names:
+        return _area_like(table, row, column, cell_source(names[column]))
+    return table.text[row.cells[column].start : row.cells[column].end] if column < len(row.cells) else None
+
+
+def _new_area(table: TableSource, column: NewColumn, at: int) -> str:
+    """Return the new cell of the row with the number `at`."""
+    before, behind = table.padding
+    is_padded = any(width is not None for width in table.widths)
+    sources = [column.source(index) for index in range(_HEADER, len(table.rows) if is_padded else 0)]
+    dashes = (len(table.source_in(table.delimiter, other)) for other in range(len(table.columns)))
+    width = max(min(3, *dashes), *map(display_width, sources))
+    if at == _DELIMITER:
+        first = table.delimiter.cells[0]
+        if table.text[first.start] == " ":
+            return f" {'-' * width} "
+        return "-" * (width + before + behind)
+    source = column.source(at)
+    fill = " " * (width - display_width(source)) if is_padded else ""
+    return " " * before + source + fill + " " * max(behind, int(source.endswith("\\")))

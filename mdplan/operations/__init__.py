@@ -20,7 +20,9 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "headings": ("delete_section", "move_section", "order_sections", "rename_heading", "set_heading_level"),
     "lists": ("add_list_item", "remove_list_item", "set_task", "sort_list"),
-    "tables": ("upsert_table_row", "delete_table_row"),
+    "tables": (
+        "upsert_table_row", "delete_table_row", "add_table_column", "set_table_column", "delete_table_column",
+    ),
     "blocks": ("insert_block", "replace_block", "delete_block", "move_block", "replace_code_block"),
     "regions": ("replace_region", "delete_region", "update_toc"),
     "keys": ("set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item"),

@@ -1,4 +1,4 @@
-"""Operations on the table row that has a key: upsert and delete."""
+"""Operations on tables: on the row that has a key, and on columns."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,20 @@ from mdplan.diagnostics import Code, Diagnostic, Refused, both, or_problem, refu
 from mdplan.markdown.headings import heading_title, reader_names
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.markdown.table_edits import added_row, cell_source, changed_cells, claimed_cells, has_line_end
+from mdplan.markdown.table_edits import (
+    NewColumn,
+    added_row,
+    cell_source,
+    changed_cells,
+    claimed_cells,
+    has_line_end,
+    reordered_columns,
+)
 from mdplan.markdown.tables import TableRow, TableSource, tables_with_header, unescaped
 from mdplan.operations.base import Claim, Count, Resolution, SectionTargeted, TableHeader, WireModel
+from mdplan.text.edit import EditList
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.source import visible
+from mdplan.text.source import Source, visible
 from mdplan.text.visible import first_few, nearest_names
 from mdplan.values import Struct
 from mdplan.words import say
@@ -45,8 +54,8 @@ class TableField(WireModel):
         return self
 
 
-class TableOperation(SectionTargeted):
-    """An operation on the row of a table that has a key."""
+class TableTargeted(SectionTargeted):
+    """An operation on a table."""
 
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
@@ -54,8 +63,37 @@ class TableOperation(SectionTargeted):
     table: TableField | None = Field(
         default=None,
         description="{index} of the table, 0-based, or {header} of a column: in the section with its "
-        "subsections, else in the file. Not needed where one table has the key column.",
+        "subsections, else in the file. Not needed where one table has the column.",
     )
+
+    def table_with(self, outline: Outline, column: str) -> tuple[Section | None, TableSource]:
+        """The section that the edit names, and the table: the one with the `column`, if it names none.
+
+        Errors: those of the target; TABLE_NOT_FOUND; INVALID_ARGUMENT for a table that could not be read.
+        """
+        section = self.named_section(outline)
+        table = self._table(outline, section, column)
+        if not table.is_proven:
+            raise Refused(_unproven(table))
+        return section, table
+
+    def _table(self, outline: Outline, section: Section | None, column: str) -> TableSource:
+        tables = outline.tables if section is None else outline.tables_in(section.span)
+        wanted = self.table.index if self.table is not None else None
+        if wanted is None and len(tables) > 1:
+            # Of several the column may say which.
+            header = self.table.header if self.table is not None and self.table.header else column
+            tables = tables_with_header(tables, header) or tables
+        if wanted is None and len(tables) == 1:
+            return tables[0]
+        if wanted is not None and wanted < len(tables):
+            return tables[wanted]
+        raise Refused(_not_found(outline, tables, section, wanted))
+
+
+class TableOperation(TableTargeted):
+    """An operation on the row of a table that has a key."""
+
     key_column: str = Field(description="Header of the column with the keys, or its number, from 1, as text.")
     key: str = Field(description="Cell of the row in that column.")
 
@@ -72,10 +110,7 @@ class TableOperation(SectionTargeted):
         Errors: those of the target; TABLE_NOT_FOUND; KEY_NOT_FOUND and MATCH_COUNT_MISMATCH for the column;
         INVALID_ARGUMENT for a table that could not be read.
         """
-        section = self.named_section(outline)
-        table = self._table(outline, section)
-        if not table.is_proven:
-            raise Refused(_unproven(table))
+        section, table = self.table_with(outline, self.key_column)
         column = find_column(table, "keyColumn", self.key_column)
         owner = outline.section_at(table.block.span.start)
         return AddressedTable(table, section or owner, owner.index, column)
@@ -107,19 +142,6 @@ class TableOperation(SectionTargeted):
             else "read the table: keys are compared as written, else as a reader sees them",
             place=table.lines.position(table.header.span.start),
         )
-
-    def _table(self, outline: Outline, section: Section | None) -> TableSource:
-        tables = outline.tables if section is None else outline.tables_in(section.span)
-        wanted = self.table.index if self.table is not None else None
-        if wanted is None and len(tables) > 1:
-            # Of several the column of the keys may say which.
-            header = self.table.header if self.table is not None and self.table.header else self.key_column
-            tables = tables_with_header(tables, header) or tables
-        if wanted is None and len(tables) == 1:
-            return tables[0]
-        if wanted is not None and wanted < len(tables):
-            return tables[wanted]
-        raise Refused(_not_found(outline, tables, section, wanted))
 
 
 class UpsertTableRow(TableOperation):
@@ -275,6 +297,220 @@ class DeleteTableRow(TableOperation):
         return Resolution(
             claims=(Claim(span=span, owner=found.owner),), deletions=(span,), section=found.section
         )
+
+
+# --- Columns
+
+
+class ColumnOperation(TableTargeted):
+    """An operation on one column of a table."""
+
+    column: str = Field(description="Header of the column, or its number, from 1, as text.")
+
+    @field_validator("column")
+    @classmethod
+    def _check_text(cls, value: str) -> str:
+        return checked_cell(value, "it is blank, and names no column")
+
+    def resolution(
+        self,
+        outline: Outline,
+        section: Section | None,
+        table: TableSource,
+        columns: Sequence[int | NewColumn],
+        names: Mapping[int, str],
+    ) -> Resolution:
+        """Edits that give `table` these `columns`, with new `names`, and a proof that all else stays.
+
+        Errors: OUTLINE_CHANGED.
+        """
+        edits = EditList.of(reordered_columns(table, columns, names))
+        assert isinstance(edits, EditList), "each is of another row"
+        result = outline.edited(edits, Source.from_text(edits.apply(table.text)))
+        others = result.tables[table.index : table.index + 1]
+        if not others or _cells(others[0]) != _expected(table, columns, names):
+            line = table.block.first_line
+            raise Code.OUTLINE_CHANGED.refused(
+                f"with these columns the table at line {line} would be read otherwise",
+                say("use {replace_lines} there"),
+            )
+        return Resolution.at(outline, table.block.span, edits.edits, section=section)
+
+
+class AddTableColumn(ColumnOperation):
+    """Add a column to a table, with a header and the cells of its rows.
+
+    `cells` are those of the rows from the first one on, inline Markdown of one line each; rows for which
+    there are none have an empty one. The column is the last one, or goes next to the one whose header
+    `before` or `after` gives. Where the table has a column with that header, nothing changes. Pipes are
+    escaped, and cells are padded where the table is aligned; all other cells keep their bytes.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
+    in the section with its subsections. Without `table` there must be exactly one.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "add_table_column",
+        "heading": "Brew",
+        "column": "Degrees",
+        "cells": ["75", "100", "100"],
+    }
+
+    op: Literal["add_table_column"]
+    cells: tuple[str, ...] = Field(default=(), description="Cells of the rows, from the first one on.")
+    before: str | None = Field(default=None, description="Header of the column that it goes before.")
+    after: str | None = Field(default=None, description="The same, to go after it.")
+
+    @field_validator("cells")
+    @classmethod
+    def _check_cells(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(map(has_line_end, value)):
+            raise ValueError("a cell cannot contain a line break: write `<br>` in its place")
+        return value
+
+    def resolve(self, outline: Outline) -> Resolution:
+        """One edit for each row.
+
+        Errors: those of `table_with` and `find_column`; INVALID_ARGUMENT for more cells than rows.
+        """
+        section, table = self.table_with(outline, self.before or self.after or self.column)
+        if table.columns_named(self.column):
+            return Resolution.at(outline, table.block.span, (), section=section)
+        if len(self.cells) > len(table.rows):
+            raise Code.INVALID_ARGUMENT.refused(
+                say("{cells} has {} cells, and the table {} rows", len(self.cells), len(table.rows)),
+                say("add rows first, with {upsert_table_row}"),
+            )
+        columns: list[int | NewColumn] = [*range(len(table.columns))]
+        columns.insert(place_of_column(table, self.before, self.after), NewColumn(self.column, self.cells))
+        return self.resolution(outline, section, table, columns, {})
+
+
+class SetTableColumn(ColumnOperation):
+    """Give a column of a table another header, or another place, or both.
+
+    `newName` is inline Markdown of one line. `before` and `after` name the column that it goes next to by its
+    header. The cells of all columns keep their bytes, also where a row has fewer cells, or more.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
+    in the section with its subsections. Without `table` there must be exactly one that has the column.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "set_table_column",
+        "heading": "Brew",
+        "column": "Minutes",
+        "newName": "Time",
+        "before": "Tea",
+    }
+
+    op: Literal["set_table_column"]
+    new_name: str | None = Field(default=None, description="New header, Markdown of one line.")
+    before: str | None = Field(default=None, description="Header of the column that it goes before.")
+    after: str | None = Field(default=None, description="The same, to go after it.")
+
+    @model_validator(mode="after")
+    def _check_change(self) -> "SetTableColumn":
+        if self.new_name is None and self.before is None and self.after is None:
+            raise ValueError(say("give {newName, before or after}"))
+        if self.new_name is not None:
+            checked_cell(self.new_name, say("{newName} is blank"))
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution:
+        """One edit for each row, or of the header.
+
+        Errors: those of `table_with` and `find_column`; INVALID_ARGUMENT for the header of another column.
+        """
+        section, table = self.table_with(outline, self.column)
+        column = find_column(table, "column", self.column)
+        if self.new_name is not None and set(table.columns_named(self.new_name)) - {column}:
+            raise Code.INVALID_ARGUMENT.refused(
+                say(
+                    "another column of the table at line {} has the header {newName}", table.block.first_line
+                ),
+                "give it another name",
+            )
+        columns: list[int | NewColumn] = [*range(len(table.columns))]
+        if self.before is not None or self.after is not None:
+            place = place_of_column(table, self.before, self.after)
+            columns.remove(column)
+            columns.insert(place - (place > column), column)
+        names = {} if self.new_name is None else {column: self.new_name}
+        return self.resolution(outline, section, table, columns, names)
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether a table has the new header instead."""
+        is_gone = problem.code is Code.KEY_NOT_FOUND
+        return is_gone and any(table.columns_named(self.new_name or "") for table in outline.tables)
+
+
+class DeleteTableColumn(ColumnOperation):
+    """Delete a column of a table with its cells.
+
+    The cells of other columns keep their bytes. The only column stays: `delete_block` deletes a table.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
+    in the section with its subsections. Without `table` there must be exactly one that has the column.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "delete_table_column",
+        "heading": "Brew",
+        "column": "Minutes",
+    }
+    satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND})
+
+    op: Literal["delete_table_column"]
+
+    def resolve(self, outline: Outline) -> Resolution:
+        """One edit for each row. Errors: those of `table_with` and `find_column`; INVALID_ARGUMENT."""
+        section, table = self.table_with(outline, self.column)
+        column = find_column(table, "column", self.column)
+        if len(table.columns) == 1:
+            raise Code.INVALID_ARGUMENT.refused(
+                f"the table at line {table.block.first_line} has no other column",
+                say("use {delete_block} to delete the table"),
+            )
+        rest = [at for at in range(len(table.columns)) if at != column]
+        return self.resolution(outline, section, table, rest, {})
+
+
+def checked_cell(value: str, why: str) -> str:
+    """`value`, which a cell of a header can hold. Raises ValueError."""
+    if not value.strip():
+        raise ValueError(why)
+    if has_line_end(value):
+        raise ValueError("a cell cannot contain a line break: write `<br>` in its place")
+    return value
+
+
+def place_of_column(table: TableSource, before: str | None, after: str | None) -> int:
+    """The number of columns before the place that `before` or `after` names; all without them.
+
+    Errors: those of `find_column`.
+    """
+    if before is not None:
+        return find_column(table, "before", before)
+    return len(table.columns) if after is None else find_column(table, "after", after) + 1
+
+
+def _cells(table: TableSource) -> list[list[str]]:
+    """The texts of the cells that count, by rows, the header first."""
+    count = len(table.columns)
+    return [[table.text_in(row, column) for column in range(count)] for row in (table.header, *table.rows)]
+
+
+def _expected(
+    table: TableSource, columns: Sequence[int | NewColumn], names: Mapping[int, str]
+) -> list[list[str]]:
+    """What `_cells` of the table with these columns must be."""
+    header, *rows = _cells(table)
+    named = [unescaped(cell_source(names[at])) if at in names else name for at, name in enumerate(header)]
+    return [
+        [unescaped(column.source(at)) if isinstance(column, NewColumn) else row[column] for column in columns]
+        for at, row in enumerate([named, *rows], start=-1)
+    ]
 
 
 # --- Shared parts of operations on tables: finding the table, its columns, and the row of a key.

@@ -366,6 +366,8 @@ def _folded_path(section: Section) -> _FoldedPath:
 
 # --- Tables that edits around or inside their rows would tear
 
+# What is before the first row of a table in quotes and list items.
+_MARKS: Final = lazy_pattern(r"(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*")
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
 
@@ -453,11 +455,13 @@ def _is_kept_row(built: build.BuiltFile, block: Block, row: _Row, edits: list[Te
     before = _cells(built.base.text_of(row.span))
     after = _cells(lines.content(line))
     has_break = any("\n" in edit.new_text or "\r" in edit.new_text for edit in edits)
-    return not (after > max(before, len(table.cells)) or (has_break and after < before))
+    # A row that has too many cells gets one more where the table gets a column.
+    before_or_more = before + max(len(table.cells) - len(block.cells), 0)
+    return not (after > max(before_or_more, len(table.cells)) or (has_break and after < before))
 
 
 def _cells(row: str) -> int:
-    text = row.strip(" \t>")
+    text = _MARKS.sub("", row, count=1).strip(" \t")
     return len(_CELL_END.findall(text)) + 1 - text.startswith("|") - (text.endswith("|") and len(text) > 1)
 
 

@@ -241,6 +241,46 @@ def tables_of(document: Document) -> Iterator[Trial]:
             if key:
                 yield Trial({"op": "delete_table_row", **named, "key": key}, removes("tr"))
 
+        yield from columns_of(table.index, len(table.columns), named["table"])
+
+
+def columns_of(index: int, count: int, table: object) -> Iterator[Trial]:
+    """A column that comes, goes, or changes its place."""
+    first, *rest = range(count)
+    named = {"table": table, "column": "1"}
+    added = {"op": "add_table_column", "table": table, "column": WORD, "before": "1"}
+    yield Trial(added, has_columns(index, [None, first, *rest]))
+    if rest:
+        yield Trial({"op": "delete_table_column", **named}, has_columns(index, rest))
+        moved = {"op": "set_table_column", **named, "after": str(count)}
+        yield Trial(moved, has_columns(index, [*rest, first]))
+
+
+def has_columns(index: int, order: list[int | None]) -> Check:
+    """The table with this index has the columns of `order`, None for the new word, and all else stays."""
+
+    def check(old: str, new: str) -> bool:
+        was, now = map(_table_rows, (old, new))
+        new_cells = [f"<th>{WORD}</th>", *["<td></td>"] * len(was[index])]
+        was[index] = [
+            [added if column is None else row[column] for column in order]
+            for row, added in zip(was[index], new_cells, strict=False)
+        ]
+        return was == now and _TABLE.sub("", old) == _TABLE.sub("", new)
+
+    return check
+
+
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+
+
+def _table_rows(page: str) -> list[list[list[str]]]:
+    """The cells of each table of `page`, by rows."""
+    return [
+        [re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL) for row in table.split("<tr>")[1:]]
+        for table in _TABLE.findall(page)
+    ]
+
 
 def lists_of(document: Document) -> Iterator[Trial]:
     for found in spread(document.outline.lists.outermost, MOST):

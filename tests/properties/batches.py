@@ -15,7 +15,7 @@ from mdplan.operations.keys import DataOperation
 from mdplan.operations.lines import LineOperation
 from mdplan.operations.lists import ListOperation
 from mdplan.operations.matches import ReplaceMatch
-from mdplan.operations.tables import TableOperation
+from mdplan.operations.tables import TableTargeted
 from mdplan.requests.spellings import operation_named
 from mdplan.text.source import DocumentFormat
 from tests.properties.block_edits import block_edits, code_block_edits, diff_edits, region_edits, toc_edits
@@ -66,7 +66,7 @@ OWN: dict[str, Edits] = {
 }
 BY_BASE: tuple[tuple[type[Operation], Edits], ...] = (
     (ListOperation, list_edits),
-    (TableOperation, table_edits),
+    (TableTargeted, table_edits),
     (BlockOperation, block_edits),
     (ReplaceMatch, match_edits),
     (SectionTargeted, section_edits),

@@ -1,12 +1,15 @@
 """Edits of tables, lists and tasks whose places mostly exist."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mdplan.markdown.outline import Outline
+from mdplan.operations import OPERATIONS
 from mdplan.operations.lists import ListOperation
+from mdplan.operations.tables import ColumnOperation
 from tests.properties.own_fields import own_fields
 
 Edit = dict[str, Any]
@@ -20,6 +23,8 @@ def table_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
     tables = outline.tables
     index = draw(st.integers(0, max(len(tables) - 1, 0)))
     columns = tables[index].columns if tables else ("a",)
+    if issubclass(OPERATIONS[op], ColumnOperation):
+        return {"table": {"index": index}} | draw(_column_edits(op, columns))
     keys = [tables[index].text_in(row, 0) for row in tables[index].rows] if tables else []
     edit: dict[str, Any] = {
         "table": {"index": index},
@@ -30,6 +35,18 @@ def table_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
         names = st.sampled_from([_unicode(column) for column in columns[-1:]])
         edit["row"] = draw(st.dictionaries(names, st.sampled_from(_VALUES), max_size=1))
     return edit | {"keyColumn": _unicode(edit["keyColumn"])}
+
+
+def _column_edits(op: str, columns: Sequence[str]) -> SearchStrategy[Edit]:
+    names = st.sampled_from([*map(_unicode, columns), "1", "new"]).filter(str.strip)
+    named: dict[str, SearchStrategy[Any]] = {"column": names}
+    if op == "delete_table_column":
+        return st.fixed_dictionaries(named)
+    if op == "add_table_column":
+        named["cells"] = st.lists(st.sampled_from(_VALUES), max_size=2)
+    else:
+        named["newName"] = st.sampled_from([value for value in _VALUES if value])
+    return st.fixed_dictionaries(named, optional={"before": names, "after": names})
 
 
 def list_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
