@@ -14,7 +14,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.tables import NodeKind
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
-from mdplan.text.pattern import Pattern, PatternMatch, PatternProblem
+from mdplan.text.pattern import MatchType, Pattern, PatternMatch, PatternProblem
 from mdplan.values import Struct
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
@@ -78,7 +78,7 @@ def find_matches(
     """
     view = outline.view
     text, within = view.text, view.span_in_view(scope)
-    joined = outline.derived(JoinedText, scope) if soft_breaks else None
+    joined = JoinedText(outline, scope, pattern) if soft_breaks else None
     if joined is not None:
         text, within = joined.text, joined.span_of_view(within)
     matches = pattern.find(text, within, outline.limits.pattern_seconds)
@@ -209,15 +209,21 @@ _HARD: Final = lazy_pattern(r"(?:  |\\)\n")
 # A line that would start another block instead of continuing the paragraph.
 _BLOCK_START: Final = lazy_pattern(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|=+|-+|(?:`{3}|~{3}).*)(?:\s|$)")
 _BLANK: Final = " "
+
+# What may stand for a blank of a pattern: blanks, or a line end with the marks of the next line.
+_BLANKS: Final = r"[ \t\n>]+"
 _WRAPPED: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.HTML})
 
 
 class JoinedText:
-    """The view of a document with each soft break in the source span `within` as one space."""
+    """The view of a document with each soft break that `pattern` may match as one space.
 
-    def __init__(self, outline: Outline, within: Span) -> None:
+    Only breaks in the source span `within` count.
+    """
+
+    def __init__(self, outline: Outline, within: Span, pattern: Pattern) -> None:
         view = outline.view.text
-        self.breaks = _soft_breaks(outline, within)
+        self.breaks = _soft_breaks(outline, within, pattern)
         starts = [*(span.start for span in self.breaks), len(view)]
         ends = [0, *(span.end for span in self.breaks)]
         pieces = [view[end:start] for end, start in zip(ends, starts, strict=True)]
@@ -278,16 +284,41 @@ def with_breaks(new_text: str, old_text: str, breaks: Sequence[SoftBreak]) -> tu
     return new_text, left
 
 
-def _soft_breaks(outline: Outline, within: Span) -> list[Span]:
-    """Return the soft breaks in paragraphs, headings and HTML that `within` touches, as view spans."""
+def _soft_breaks(outline: Outline, within: Span, pattern: Pattern) -> list[Span]:
+    """Return the soft breaks of paragraphs, headings and HTML that `pattern` may match, as spans of the view.
+
+    With a break of a block come all others in it.
+    """
     view = outline.view
+    leaves = {
+        leaf.span.start: leaf
+        for lines in _wrapped(outline, within, pattern)
+        for leaf in outline.tree.leaves_in(lines)
+        if leaf.kind in _WRAPPED and leaf.last_line > leaf.first_line
+    }
     breaks: list[Span] = []
-    for leaf in outline.tree.leaves_in(within):
-        if leaf.kind in _WRAPPED and leaf.last_line > leaf.first_line:
-            lines = view.span_in_view(leaf.span)
-            breaks += (
-                Span(*match.span())
-                for match in _BREAK.finditer(view.text, lines.start, lines.end)
-                if not _HARD.search(view.text, max(match.start() - 1, 0), match.end())
-            )
+    for start in sorted(leaves):
+        lines = view.span_in_view(leaves[start].span)
+        breaks += (
+            Span(*match.span())
+            for match in _BREAK.finditer(view.text, lines.start, lines.end)
+            if not _HARD.search(view.text, max(match.start() - 1, 0), match.end())
+        )
     return breaks
+
+
+def _wrapped(outline: Outline, within: Span, pattern: Pattern) -> Iterator[Span]:
+    """Yield spans of the source in which `pattern` may match over a line end; for a regex, all of `within`.
+
+    Blocks are the costly part of a document, so the words of a literal are looked for first.
+    """
+    if pattern.match_type is MatchType.REGEX or not pattern.case_sensitive:
+        yield within
+        return
+    view = outline.view
+    words = map(re.escape, re.split(" +", pattern.text))
+    over_lines = re.compile(f"(?=({_BLANKS.join(words)}))")
+    area = view.span_in_view(within)
+    for match in over_lines.finditer(view.text, area.start, area.end):
+        if "\n" in match[1]:
+            yield view.span_in_text(Span(*match.span(1)))

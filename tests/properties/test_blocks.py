@@ -18,12 +18,14 @@ from mdplan.markdown.headings import render_text
 from mdplan.markdown.inline import InlineMap
 from mdplan.markdown.inline_node import InlineKind, InlineNode, document_order
 from mdplan.markdown.lists import MarkdownList, PlacedItem
+from mdplan.markdown.matches import find_matches
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.markdown.table_edits import cell_source
 from mdplan.markdown.tables import unescaped
 from mdplan.planning.build import BuiltFile
 from mdplan.text.lines import LineIndex, Span
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import Source
 from mdplan.values import asdict, replace
 from tests.conftest import FULL
@@ -601,3 +603,26 @@ def test_rendered_text_of_code_is_its_content(text: str) -> None:
 )
 def test_rendered_text_ignores_emphasis_after_it(content: str) -> None:
     assert render_text(f"{content} *b*") == f"{render_text(content)} b"
+
+
+wrapped_words = st.lists(
+    st.sampled_from(["a", "b.", "  ", "\n", "\n> ", "> ", "- ", "\n\n", "\\\n", "\t", "`"])
+)
+
+
+@given(
+    text=wrapped_words.map(" ".join), pattern=st.sampled_from(["a b.", "b. a", "a  a", " a", "a ", "a b. a"])
+)
+def test_literal_finds_over_line_ends_what_the_same_regex_finds(text: str, pattern: str) -> None:
+    source = Source.decode(text.encode())
+    assert isinstance(source, Source)
+    outline, whole = Outline(source), Span(0, len(text))
+    patterns = Pattern(text=pattern), Pattern(text=re.escape(pattern), match_type=MatchType.REGEX)
+
+    literal, other = (find_matches(outline, each, whole, frozenset(), soft_breaks=True) for each in patterns)
+
+    assert not isinstance(literal, PatternProblem)
+    assert not isinstance(other, PatternProblem)
+    assert [(each.span, each.text, each.breaks) for each in literal.eligible] == [
+        (each.span, each.text, each.breaks) for each in other.eligible
+    ]
