@@ -111,21 +111,28 @@ def labels_of(outline: Outline) -> frozenset[str]:
 
 
 def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
+    return explicit_anchors_in(outline, whole(outline))
+
+
+def explicit_anchors_in(outline: Outline, area: Span) -> tuple[tuple[str, Span], ...]:
+    """Return those of `explicit_anchors` in `area`, without a look at blocks elsewhere."""
     text = outline.source.text
-    has_anchors = "<" in text and _ANCHOR_SIGN.search(text)
+    has_anchors = text.find("<", area.start, area.end) >= 0 and _ANCHOR_SIGN.search(
+        text, area.start, area.end
+    )
     anchors = {
         attribute.value_span: attribute.value
-        for attribute in (attributes_in(outline, whole(outline), TAG_WITH_ANCHOR) if has_anchors else ())
+        for attribute in (attributes_in(outline, area, TAG_WITH_ANCHOR) if has_anchors else ())
         if attribute.value and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
     }
-    anchors |= dict(_named_without_html(outline))
+    anchors |= dict(_named_without_html(outline, area))
     return tuple((anchors[span], span) for span in sorted(anchors))
 
 
-def _named_without_html(outline: Outline) -> Iterator[tuple[Span, str]]:
-    """Yield explicit anchors without tags, except those of headings, with their spans."""
+def _named_without_html(outline: Outline, area: Span) -> Iterator[tuple[Span, str]]:
+    """Yield explicit anchors without tags in `area`, except those of headings, with their spans."""
     text, tree = outline.source.text, outline.tree
-    for match in NAME_WITHOUT_TAG.finditer(text, outline.body_start):
+    for match in NAME_WITHOUT_TAG.finditer(text, max(outline.body_start, area.start), area.end):
         span = Span(*match.span(match.lastgroup or 0))
         leaf = tree.leaf_at(span.start)
         kind = None if leaf is None else leaf.kind

@@ -33,9 +33,9 @@ from mdplan.markdown.paths import NEAR, PLAIN, SiteRules, folder_of, has_page_na
 from mdplan.markdown.sections import Section
 from mdplan.markdown.targets import (
     NAME_WITHOUT_TAG,
-    TAG_WITH_ANCHOR,
     block_ids,
     explicit_anchors,
+    explicit_anchors_in,
     heading_named,
     shifted_repeats,
     target_key,
@@ -482,15 +482,23 @@ def _moved_blocks(
 
 
 def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
-    """Return True if anchors in HTML may change, or come before changed ones of headings, `keys`."""
+    """Return True if anchors in HTML change, or share a name with another that may, such as one of `keys`."""
     if built.changed is None:
         return True
-    base, result = built.base.source.text, built.result.source.text
-    for old, new in built.changed:
-        for mark in (TAG_WITH_ANCHOR, NAME_WITHOUT_TAG):
-            if mark.search(base, old.start, old.end) or mark.search(result, new.start, new.end):
-                return True
-    return bool(keys) and not keys.isdisjoint(keys_in_html(base))
+    before, after = (
+        [
+            target_key(anchor)
+            for pair in built.changed
+            for anchor, _ in explicit_anchors_in(outline, pair[side])
+        ]
+        for side, outline in enumerate((built.base, built.result))
+    )
+    if before != after or not (keys or before):
+        return before != after
+    named = Counter(keys_in_html(built.base.source.text))
+    return any(named[key] for key in keys) or any(
+        named[key] > 1 or built.base.with_anchor(key) or built.result.with_anchor(key) for key in before
+    )
 
 
 def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Iterator[str | None]:
@@ -854,12 +862,12 @@ def places_of_fragments(links: Iterable[re.Match[str]], keys: Container[str]) ->
             yield match.start(match.lastgroup or 0)
 
 
-def keys_in_html(text: str) -> frozenset[str]:
-    """Return explicit anchors without quotes that `text` may have, as `target_key` writes them."""
+def keys_in_html(text: str) -> Iterator[str]:
+    """Yield explicit anchors without quotes that `text` may have, as `target_key` writes them."""
     values = _attribute_values(text, ("id", "name"))
     names = [unescape(written) for match in values for written in _readings(match)]
     names += (match[match.lastgroup or 0] for match in NAME_WITHOUT_TAG.finditer(text))
-    return frozenset(map(target_key, names))
+    return map(target_key, names)
 
 
 def possible_links(text: str) -> Iterator[re.Match[str]]:
