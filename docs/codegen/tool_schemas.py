@@ -200,7 +200,7 @@ def operation_table() -> str:
 
 
 def _target(model: type[Operation]) -> str:
-    if not issubclass(model, SectionTargeted) or issubclass(model, DataOperation):
+    if issubclass(model, DataOperation) or not issubclass(model, SectionTargeted):
         return ""
     return "SECTION" if model.target_is_required else "[SECTION]"
 
