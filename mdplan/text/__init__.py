@@ -1,4 +1,4 @@
 """Bytes, lines, edits and diffs.
 
-A leaf: it knows nothing of Markdown or of files.
+A leaf package without knowledge of Markdown or files.
 """

@@ -1,8 +1,7 @@
-"""Unified diffs, changed lines, edits of whole lines, and the drift between two versions of a text.
+"""Unified diffs, changed lines, whole-line edits, and the drift between two versions of a text.
 
-Diffs are built from the known edits, and never by comparing whole texts. They are bytes, because the files
-are, and their lines end at LF only, as in git, GNU patch and dulwich: a CR, U+2028 or form feed belongs to
-its line.
+Diffs are built from the known edits, never by comparing whole texts. They are bytes, and their lines end only
+at LF, as in git, GNU patch and dulwich: a CR, U+2028 or form feed is part of its line.
 """
 
 import re
@@ -28,11 +27,11 @@ _ESCAPES: Final = dict(zip(b'\a\b\t\n\v\f\r"\\', b'abtnvfr"\\', strict=True))
 
 
 class Hunk(Struct):
-    """Changed lines with the unchanged ones around them.
+    """Changed lines with context.
 
-    Starts are 1-based line numbers in base and result; with a count of 0 the number of the line before.
-    Each of `lines` begins with a space, ``-`` or ``+`` and ends with LF. The marker follows a line that has
-    no LF in its file.
+    Starts are 1-based line numbers in base and result; with a count of 0, the number of the line before. Each
+    of `lines` starts with a space, ``-`` or ``+`` and ends with LF. A line without LF in its file is followed
+    by the marker.
     """
 
     old_start: int
@@ -42,13 +41,13 @@ class Hunk(Struct):
     lines: tuple[bytes, ...]
 
     def __bytes__(self) -> bytes:
-        """Return the hunk under its header, which always gives the counts."""
+        """Return the hunk with its header, always including the counts."""
         header = b"@@ -%d,%d +%d,%d @@\n" % (self.old_start, self.old_count, self.new_start, self.new_count)
         return header + b"".join(self.lines)
 
 
 class DiffStat(Struct):
-    """Number of lines that a diff adds and removes; a changed line counts for both."""
+    """The number of lines that a diff adds and removes; a changed line counts as both."""
 
     added: int
     removed: int
@@ -64,14 +63,14 @@ class DiffStat(Struct):
 
 
 class DiffText(Struct):
-    """A diff as valid Unicode; `exact` when it encodes back to the same bytes, as UTF-8."""
+    """A diff as valid Unicode; `exact` if it encodes back to the same bytes."""
 
     text: str
     exact: bool
 
     @classmethod
     def of(cls, diff: bytes) -> Self:
-        r"""Decode `diff`; bytes that are not UTF-8 show as ``\xNN``, and the text is then not exact."""
+        r"""Decode `diff`, showing invalid UTF-8 as ``\xNN``; the text is then not exact."""
         try:
             return cls(diff.decode("utf-8"), exact=True)
         except UnicodeDecodeError:
@@ -79,14 +78,14 @@ class DiffText(Struct):
 
 
 def file_diff(path: str | None, new_path: str | None, hunks: Sequence[Hunk]) -> bytes:
-    """Write `hunks` under the headers of a file that is `path` before and `new_path` after.
+    """Return `hunks` under the headers of a file that is `path` before and `new_path` after.
 
-    None stands for an absent file: the diff creates or deletes it. Two different paths are a renaming.
-    A file that keeps its path and has no hunks gives no bytes.
+    None stands for an absent file: the diff creates or deletes it. Different paths are a rename. A file with
+    the same path and no hunks returns no bytes.
     """
     if path == new_path and not hunks:
         return b""
-    # Without hunks, names are only in the header, where a space would end them.
+    # Without hunks, names appear only in the header, where a space would end them.
     special = _SPECIAL if hunks else _SPECIAL_OR_BLANK
     old = _git_name("a/", path or new_path or "", special)
     new = _git_name("b/", new_path or path or "", special)
@@ -102,7 +101,7 @@ def file_diff(path: str | None, new_path: str | None, hunks: Sequence[Hunk]) -> 
 
 
 def find_hunks(base: bytes, edits: Sequence[ByteEdit], *, context: int = 3) -> tuple[Hunk, ...]:
-    """Make hunks from `base` to the result of sorted, disjoint `edits`, with `context` lines around each."""
+    """Return the hunks from `base` to the result of sorted, disjoint `edits`, with `context` lines."""
     hunks: list[Hunk] = []
     line, counted_to, shift = 1, 0, 0
     for changes in _neighbours(base, line_changes(base, edits), 2 * context):
@@ -128,7 +127,7 @@ def find_hunks(base: bytes, edits: Sequence[ByteEdit], *, context: int = 3) -> t
 
 
 class LineChange(NamedTuple):
-    """Whole lines `old` of the base, at its bytes ``[start, end)``, and the lines that replace them."""
+    """Whole lines `old` of the base at bytes ``[start, end)``, and their replacement."""
 
     start: int
     end: int
@@ -149,7 +148,7 @@ def _neighbours(base: bytes, changes: Iterable[LineChange], distance: int) -> It
 
 
 def _hunk_lines(base: bytes, start: int, end: int, changes: list[LineChange]) -> tuple[bytes, ...]:
-    """Return the lines of the base's bytes ``[start, end)`` with `changes`, removals before additions."""
+    """Return the lines of base bytes ``[start, end)`` with `changes` applied, removals before additions."""
     lines: list[bytes] = []
     added: list[bytes] = []
     at = start
@@ -164,12 +163,12 @@ def _hunk_lines(base: bytes, start: int, end: int, changes: list[LineChange]) ->
 
 
 def _marked(sign: bytes, lines: Iterable[bytes]) -> list[bytes]:
-    """Put `sign` before each of `lines`."""
+    """Prefix `lines` with `sign`."""
     return [sign + line if line.endswith(b"\n") else sign + line + _NO_NEWLINE for line in lines]
 
 
 def _back(base: bytes, at: int, count: int) -> int:
-    """Return the start of the line that is `count` lines before the line start `at`, or 0."""
+    """Return the start of the line `count` lines before the line start `at`, or 0."""
     for _ in range(count):
         if at == 0:
             break
@@ -178,7 +177,7 @@ def _back(base: bytes, at: int, count: int) -> int:
 
 
 def _forward(base: bytes, at: int, stop: int, count: int) -> int:
-    """Return the start of the line that is `count` lines after the line start `at`, or `stop`."""
+    """Return the start of the line `count` lines after the line start `at`, or `stop`."""
     for _ in range(count):
         if at == stop:
             break
@@ -187,7 +186,7 @@ def _forward(base: bytes, at: int, stop: int, count: int) -> int:
 
 
 def _body(old_name: bytes, new_name: bytes, hunks: Sequence[Hunk]) -> bytes:
-    """Write `hunks` under the lines that name the two sides; nothing without hunks."""
+    """Return `hunks` under the lines that name both sides, or nothing without hunks."""
     if not hunks:
         return b""
     header = b"--- %b\n+++ %b\n" % (_ended(old_name), _ended(new_name))
@@ -195,7 +194,7 @@ def _body(old_name: bytes, new_name: bytes, hunks: Sequence[Hunk]) -> bytes:
 
 
 def _git_name(side: str, path: str, special: re.Pattern[bytes]) -> bytes:
-    """Write the name of one side as git does: non-ASCII as it is, and in C quotes if it has `special`."""
+    """Return the name of one side as git writes it: C-quoted if it contains `special`, else verbatim."""
     name = path.encode("utf-8")
     # unidiff splits the header at its last " b/", and GNU patch drops spaces at the end of a name.
     if b" b/" in name or name.endswith(b" "):
@@ -210,20 +209,20 @@ def _escape(match: re.Match[bytes]) -> bytes:
 
 
 def _ended(name: bytes) -> bytes:
-    """Return `name` with a TAB if it has a space, at which GNU patch would end it otherwise."""
+    """Return `name` with a TAB if it has a space, where GNU patch would otherwise end it."""
     return name + b"\t" if b" " in name and not name.startswith(b'"') else name
 
 
-# --- Changed lines, by the line numbers that callers count.
+# --- Changed lines, by the line numbers that callers count
 #
-# Unlike a diff, this goes by the lines of `LineIndex`. Lines with equal content are equal, so a line that
-# only gets another newline counts as unchanged.
+# Unlike a diff, this uses the lines of `LineIndex`. Lines with equal content are equal, so a line that only
+# gets another newline is unchanged.
 
 
 class ChangedLines(NamedTuple):
-    """Lines ``[old_start, old_end)`` of one text that became lines ``[new_start, new_end)`` of another.
+    """Lines ``[old_start, old_end)`` of one text that became ``[new_start, new_end)`` of another.
 
-    One of the ranges may be empty; it then is before its line.
+    An empty range is before its line.
     """
 
     old_start: int
@@ -233,22 +232,22 @@ class ChangedLines(NamedTuple):
 
     @property
     def shrinks_by(self) -> int:
-        """Return how many lines fewer there are; negative if there are more."""
+        """The decrease in the number of lines."""
         return (self.old_end - self.old_start) - (self.new_end - self.new_start)
 
     @property
     def comparisons(self) -> int:
-        """Return how many pairs of lines it has."""
+        """The number of line pairs to compare."""
         return (self.old_end - self.old_start) * (self.new_end - self.new_start)
 
     def moved(self, old: int, new: int) -> "ChangedLines":
-        """Return the same lines, so many further down in the two texts."""
+        """Return the block shifted by `old` and `new` lines."""
         old_start, old_end, new_start, new_end = self
         return ChangedLines(old_start + old, old_end + old, new_start + new, new_end + new)
 
 
 class KeptLines(NamedTuple):
-    """Lines ``[start, end)`` of one text that are `shift` lines further down in another."""
+    """Lines ``[start, end)`` of one text that are shifted by `shift` lines in another."""
 
     start: int
     end: int
@@ -256,10 +255,9 @@ class KeptLines(NamedTuple):
 
 
 def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
-    """Yield what `edits`, which turn `base` into `result`, do to its lines, with kept lines between.
+    """Yield the changed lines between `base` and `result`, merging adjacent ones.
 
-    Lines are 1-based.
-    Takes time in proportion to the edits and the lines that they touch.
+    Lines are 1-based. The time is proportional to the edits and the lines that they touch.
     """
     comparison = LineComparison()
     current: ChangedLines | None = None
@@ -278,9 +276,9 @@ def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterat
 
 
 def kept_lines(changes: Iterable[ChangedLines], count: int, *, start: int = 1) -> Iterator[KeptLines]:
-    """Yield the lines of a text of `count` lines that are outside all its `changes`, in order.
+    """Yield the runs of unchanged lines in a text of `count` lines, in order.
 
-    Lines are counted from `start` on.
+    Lines are numbered from `start`.
     """
     end, shift = start + count, 0
     for change in changes:
@@ -292,10 +290,10 @@ def kept_lines(changes: Iterable[ChangedLines], count: int, *, start: int = 1) -
 
 
 def _text_regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
-    """Yield the whole lines that `edits` touch, and what they become.
+    """Yield the whole lines that `edits` touch, and their result.
 
-    The line after an edit that ends at a line's start counts as touched, because the edit may have removed
-    the newline before it. So does the line before one that starts after a CR, which LF would join.
+    The line after an edit that ends at a line start counts as touched, because the edit may have removed the
+    newline before it; so does the line before an edit that follows a CR, which an LF would join.
     """
     growth = 0
     first = last = old_growth = 0
@@ -317,9 +315,9 @@ def _text_regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterat
 def _region(
     base: LineIndex, result: LineIndex, first: int, last: int, before: int, behind: int
 ) -> ChangedLines:
-    """Return lines `first` to `last` of `base`, and what became of them.
+    """Return lines `first` to `last` of `base` and their result.
 
-    The result is longer by `before` characters before these lines, and by `behind` after them.
+    `before` and `behind` are the growth in characters before and after these lines.
     """
     return ChangedLines(
         old_start=first,
@@ -329,7 +327,7 @@ def _region(
     )
 
 
-# --- Changed lines, as a diff has them.
+# --- Changed lines, as a diff has them
 
 _LINE: Final = lazy_pattern(rb"[^\n]*\n|[^\n]+")
 
@@ -337,7 +335,7 @@ _LINE: Final = lazy_pattern(rb"[^\n]*\n|[^\n]+")
 def line_changes(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[LineChange]:
     """Yield the lines of `base` that sorted, disjoint `edits` change, in order.
 
-    Takes time in proportion to the edits and the lines that they touch, not to `base`.
+    The time is proportional to the edits and the lines that they touch, not to `base`.
     """
     comparison = LineComparison()
     for start, end, result in _byte_regions(base, edits):
@@ -353,15 +351,15 @@ def line_changes(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[LineChange]
 
 
 def split_lines(data: bytes) -> list[bytes]:
-    """Split `data` into lines with their LF; the last one may have none."""
+    """Split `data` into lines with their LF; the last may have none."""
     return _LINE.findall(data)
 
 
 def _byte_regions(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield byte ranges ``[start, end)`` of whole lines that `edits` touch, each with what it becomes.
+    """Yield byte ranges ``[start, end)`` of the lines that `edits` touch, each with its result.
 
-    The line after an edit that ends at a line's start counts as touched, because the edit may have removed
-    the newline before it. So does everything that follows once the end of the base is touched.
+    The line after an edit that ends at a line start counts as touched, because the edit may have removed the
+    newline before it. If the end of the base is touched, everything after it is.
     """
     start = end = at = 0
     pieces: list[bytes] = []
@@ -379,25 +377,25 @@ def _byte_regions(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[tuple[int,
         yield start, end, b"".join((*pieces, base[at:end]))
 
 
-# --- Comparing two lists of lines.
+# --- Comparing two lists of lines
 
-# How many pairs of lines one list of edits may compare where a text was replaced by a similar one. A
-# pattern of repeated lines takes difflib 0.2 s at this size; past it the lines show as replaced.
+# The maximum number of line pairs to compare for a list of edits. difflib takes 0.2 s at this size for a
+# pattern of repeated lines; beyond it, lines count as replaced.
 _MAX_COMPARISONS: Final = 100_000
 Line = TypeVar("Line", bytes, str)
 
 
 class LineComparison:
-    """Compares lists of lines, one pair after the other, within one allowance of work for all of them."""
+    """Compare pairs of line lists within one shared work limit."""
 
     def __init__(self, comparisons: int = _MAX_COMPARISONS) -> None:
-        """Start with an allowance of so many `comparisons` of two lines."""
+        """Allow `comparisons` of two lines in total."""
         self.comparisons_left = comparisons
 
     def differing(self, old: list[Line], new: list[Line]) -> Iterator[ChangedLines]:
-        """Yield the blocks of `old` and `new` that differ, in order; all lines outside them are equal."""
+        """Yield the blocks of `old` and `new` that differ, in order."""
         if len(old) == 1 == len(new):
-            # Most edits stay within their line.
+            # Most edits stay within a line.
             yield from () if old == new else (ChangedLines(0, 1, 0, 1),)
             return
         for gap in _gaps(old, new):
@@ -409,7 +407,7 @@ class LineComparison:
 
 
 def _gaps(old: list[Line], new: list[Line]) -> Iterator[ChangedLines]:
-    """Yield the blocks that differ, between the lines that have only one possible counterpart."""
+    """Yield the differing blocks between lines with a unique counterpart."""
     whole = _trimmed(old, new, ChangedLines(0, len(old), 0, len(new)))
     pairs: list[tuple[int, int]] = _anchors(old, new, whole) if whole.comparisons > 1 else []
     old_at, new_at = whole.old_start, whole.new_start
@@ -421,7 +419,7 @@ def _gaps(old: list[Line], new: list[Line]) -> Iterator[ChangedLines]:
 
 
 def _trimmed(old: list[Line], new: list[Line], block: ChangedLines) -> ChangedLines:
-    """Return `block` without the first and last lines that both sides share."""
+    """Return `block` without common lines at both ends."""
     old_start, old_end, new_start, new_end = block
     while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
         old_start += 1
@@ -433,9 +431,9 @@ def _trimmed(old: list[Line], new: list[Line], block: ChangedLines) -> ChangedLi
 
 
 def _anchors(old: list[Line], new: list[Line], block: ChangedLines) -> list[tuple[int, int]]:
-    """Pair the lines that occur exactly once on each side: the longest list that keeps their order.
+    """Pair lines that occur exactly once on each side: the longest increasing sequence of pairs.
 
-    This is the idea of the patience diff. It takes as long as a sort, so it needs no limit.
+    This is the patience diff. It is as fast as sorting, so it needs no limit.
     """
     old_count = Counter(old[block.old_start : block.old_end])
     new_count = Counter(new[block.new_start : block.new_end])
@@ -462,7 +460,7 @@ def _anchors(old: list[Line], new: list[Line], block: ChangedLines) -> list[tupl
 
 
 def _compare(old: list[Line], new: list[Line], gap: ChangedLines) -> Iterator[ChangedLines]:
-    """Yield the blocks inside `gap` that differ."""
+    """Yield the blocks in `gap` that differ."""
     matcher = SequenceMatcher(
         None, old[gap.old_start : gap.old_end], new[gap.new_start : gap.new_end], autojunk=False
     )
@@ -471,13 +469,13 @@ def _compare(old: list[Line], new: list[Line], gap: ChangedLines) -> Iterator[Ch
             yield ChangedLines(*block).moved(gap.old_start, gap.new_start)
 
 
-# --- The drift of a text, by which edits are rebased.
+# --- The drift of a text, used to rebase edits
 
 
 class LineDrift(Struct, dict=True):
-    """The lines in which a text differs from what it became. A newline belongs to its line.
+    """The changes between two versions of a text, by lines with their newlines.
 
-    `blocks` are 0-based, half-open and in order; the lines outside them are the same.
+    `blocks` are 0-based, half-open and in order.
     """
 
     blocks: tuple[ChangedLines, ...]
@@ -485,7 +483,7 @@ class LineDrift(Struct, dict=True):
 
     @classmethod
     def between(cls, old: str, new: str) -> "LineDrift":
-        """Compare the lines of `old` and `new` once."""
+        """Compare the lines of `old` and `new`."""
         old_lines, new_lines = LineIndex(old), LineIndex(new)
         blocks = tuple(LineComparison().differing(old_lines.with_ends, new_lines.with_ends))
         edits = tuple(
@@ -498,10 +496,10 @@ class LineDrift(Struct, dict=True):
         return cls(blocks, EditList(edits))
 
     def block_near(self, lines: LineIndex, span: Span) -> ChangedLines | None:
-        """Return the first block that changed a line of `span`, or one next to them, if any.
+        """Return the first block that changed a line of `span` or an adjacent line, if any.
 
-        `lines` are those of the old text, and `span` is one of it. The edges of the text count as lines
-        next to its first and last one, so what comes before the first line is near it.
+        `lines` and `span` refer to the old text. Text before the first or after the last line is adjacent to
+        it.
         """
         before, behind = _surroundings(lines, span)
         index = bisect_right(self._ends, before)
@@ -510,7 +508,7 @@ class LineDrift(Struct, dict=True):
         return None
 
     def carried(self, span: Span) -> Span:
-        """Return where a `span` of the old text, with no block near it, is in the new one."""
+        """Map a `span` of the old text, with no block near it, to the new text."""
         start, end = self.edits.map_offset(span.start), self.edits.map_offset(span.end)
         assert start is not None, "no block is near"
         assert end is not None, "no block is near"
@@ -518,12 +516,12 @@ class LineDrift(Struct, dict=True):
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Return the line after each block, 1-based."""
+        """The 1-based line after each block."""
         return [block.old_end + 1 for block in self.blocks]
 
 
 def _surroundings(lines: LineIndex, span: Span) -> tuple[int, int]:
-    """Return the lines around those of `span`, 1-based; 0 and ``count + 1`` are the edges of the text."""
+    """Return the 1-based lines around `span`; 0 and ``count + 1`` are the edges of the text."""
     first = lines.line_at(span.start)
     if not len(span):
         has_final_newline = lines.count == 0 or lines.ending(lines.count) != ""
@@ -534,10 +532,9 @@ def _surroundings(lines: LineIndex, span: Span) -> tuple[int, int]:
     return first - 1, lines.line_at(max(span.start, span.end - 1)) + 1
 
 
-# --- Edits of whole lines of plain text.
+# --- Edits of whole lines of plain text
 #
-# They add no spacing of their own. A text keeps its final newline, or the lack of one; an empty text gets
-# one.
+# They add no spacing. A text keeps its final newline or the lack of one; an empty text gets one.
 
 
 def insert_lines(
@@ -548,9 +545,9 @@ def insert_lines(
     blank_before: bool = False,
     blank_after: bool = False,
 ) -> TextEdit:
-    """Insert `lines` at `offset`, which is a line start or the end of the text.
+    """Insert `lines` at `offset`, a line start or the end of the text.
 
-    `blank_before` and `blank_after` put a blank line between them and a neighbouring line with text.
+    `blank_before` and `blank_after` add a blank line next to a neighbour with text.
     """
     text, table = source.text, source.lines
     line_end = _line_end(source, offset, offset)
@@ -564,7 +561,7 @@ def insert_lines(
 
 
 def delete_lines(source: Source, numbers: Sequence[int]) -> tuple[TextEdit, ...]:
-    """Delete the lines `numbers`, which ascend."""
+    """Delete the lines `numbers`, in ascending order."""
     edits: list[TextEdit] = []
     for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         lines = [number for _, number in run]
@@ -575,8 +572,8 @@ def delete_lines(source: Source, numbers: Sequence[int]) -> tuple[TextEdit, ...]
 def replace_lines(source: Source, first: int, last: int, lines: Sequence[str]) -> tuple[TextEdit, ...]:
     """Replace the lines `first` to `last` by `lines`; neither may be empty.
 
-    Lines whose content stays the same are not touched. Lines added at the end go before the newline of the
-    last line, and so before whatever else is inserted after that.
+    Equal lines stay untouched. Lines added at the end precede the newline of the last line, and thus later
+    insertions there.
     """
     table = source.lines
     old = [table.content(line) for line in range(first, last + 1)]
@@ -606,7 +603,7 @@ def _append_lines(source: Source, line: int, lines: Sequence[str]) -> TextEdit:
 def _deleted_span(source: Source, first: int, last: int) -> Span:
     """Return the lines `first` to `last` with their newlines, or with the newline before them.
 
-    The latter at the end of a text without final newline, and if a CR and an LF would come together.
+    The latter at the end of a text without final newline, and if a CR and an LF would become adjacent.
     """
     text, table = source.text, source.lines
     span = table.span(first, last)
@@ -617,6 +614,6 @@ def _deleted_span(source: Source, first: int, last: int) -> Span:
 
 
 def _line_end(source: Source, start: int, end: int) -> str:
-    """Return the newline for new text from `start` to `end`; not CR before LF, for they would become one."""
+    """Return the newline for new text from `start` to `end`, but not a CR before an LF."""
     line_end = line_end_around(source.lines, start)
     return "\r\n" if line_end == "\r" and source.text[end : end + 1] == "\n" else line_end

@@ -1,4 +1,4 @@
-"""Edits of one text as values: sort, apply, invert and compose them, and map offsets through them."""
+"""Edits of a text as values: sort, apply, invert and compose them, and map offsets through them."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ class TextEdit(Struct, order=True):
 
     @classmethod
     def insert(cls, offset: int, text: str) -> Self:
-        """Insert `text` before the code point at `offset`."""
+        """Insert `text` before the character at `offset`."""
         return cls(Span(offset, offset), text)
 
     @classmethod
@@ -28,24 +28,23 @@ class TextEdit(Struct, order=True):
 
 
 class Overlap(Struct):
-    """Two edits of the same code points, by their indexes in the given sequence."""
+    """Two edits of the same characters, by index in the given sequence."""
 
     first: int
     second: int
 
 
 class EditList(Struct, dict=True):
-    """Edits of one text. Invariant: sorted by span and pairwise disjoint; build it with `of`.
+    """Edits of one text, sorted by span and disjoint; build it with `of`.
 
-    Several insertions at one offset keep the order in which they were given, and are before a
-    replacement that starts there.
+    Insertions at the same offset keep their given order, before a replacement that starts there.
     """
 
     edits: tuple[TextEdit, ...] = ()
 
     @classmethod
     def of(cls, edits: Iterable[TextEdit]) -> "EditList | Overlap":
-        """Sort `edits`; two that share a code point, or an insertion inside a span, are an `Overlap`."""
+        """Sort `edits`; return `Overlap` for edits that share a character or insert inside another's span."""
         given = list(edits)
         places = [BY_PLACE(edit.span) for edit in given]
         order = sorted(range(len(given)), key=places.__getitem__)
@@ -72,7 +71,7 @@ class EditList(Struct, dict=True):
 
     @property
     def growth(self) -> int:
-        """Return by how much all edits lengthen a text."""
+        """The number of characters that the edits add."""
         return self._growth[-1]
 
     def invert(self, text: str) -> "EditList":
@@ -86,7 +85,7 @@ class EditList(Struct, dict=True):
 
     @cached_property
     def result_spans(self) -> tuple[Span, ...]:
-        """Return the span of each edit's new text in the result, in the order of the edits."""
+        """The span of each edit's new text in the result, in order."""
         return tuple(
             Span(edit.span.start + shift, edit.span.start + shift + len(edit.new_text))
             for edit, shift in zip(self.edits, self._growth, strict=False)
@@ -95,9 +94,9 @@ class EditList(Struct, dict=True):
     def map_offset(self, offset: int, *, after: bool = False) -> int | None:
         """Map `offset` of the base to the result; None inside replaced text.
 
-        An offset at which text was inserted moves after that text with `after`, else stays before it. So
-        with `after` this follows the code point after the offset, and None means that it is gone. Without,
-        it follows the code point before, and the start of replaced text still has an offset.
+        At an insertion, `after` maps to the end of the new text, else to its start. So `after` follows the
+        character after the offset, and None means that it was deleted; otherwise the character before is
+        followed, and the start of replaced text still maps.
         """
         index = bisect_right(self._starts, offset)
         if not after:
@@ -125,15 +124,15 @@ class EditList(Struct, dict=True):
 
     @cached_property
     def _growth(self) -> list[int]:
-        """Return by how much the first n edits lengthen the text, for n from 0."""
+        """The growth after the first n edits, for n from 0."""
         return [0, *accumulate(len(edit.new_text) - len(edit.span) for edit in self.edits)]
 
 
-# --- Composing two edit lists.
+# --- Composing two edit lists
 
 
 class _Piece(Struct):
-    """Part of a text: kept from ``[start, end)`` of the base, or new."""
+    """Part of a text: ``[start, end)`` of the base, or new."""
 
     start: int
     end: int
@@ -143,16 +142,16 @@ class _Piece(Struct):
         return len(self.new_text) or self.end - self.start
 
     def cut(self, start: int, end: int) -> "_Piece":
-        """Return the code points ``[start, end)`` of this piece."""
+        """Return characters ``[start, end)`` of this piece."""
         if self.new_text:
             return _Piece(0, 0, self.new_text[start:end])
         return _Piece(self.start + start, self.start + end)
 
 
 def compose(first: EditList, then: EditList, base_length: int) -> EditList:
-    """Compose two edit lists into one: `first`, and `then` on its result.
+    """Compose `first`, and `then` on its result, into one edit list.
 
-    `base_length` is that of the base, in code points.
+    `base_length` is in characters.
     """
     pieces: list[_Piece] = []
     reader = _PieceReader(_pieces(first, base_length))
@@ -166,7 +165,7 @@ def compose(first: EditList, then: EditList, base_length: int) -> EditList:
 
 
 def _pieces(edits: EditList, base_length: int) -> Iterator[_Piece]:
-    """Yield the result of `edits` as pieces, none of them empty."""
+    """Yield the result of `edits` as non-empty pieces."""
     at = 0
     for edit in edits:
         if edit.span.start > at:
@@ -179,7 +178,7 @@ def _pieces(edits: EditList, base_length: int) -> Iterator[_Piece]:
 
 
 class _PieceReader:
-    """Pieces of a text, read from left to right up to given offsets."""
+    """Read the pieces of a text from left to right."""
 
     def __init__(self, pieces: Iterator[_Piece]) -> None:
         self._pieces = pieces
@@ -187,7 +186,7 @@ class _PieceReader:
         self._offset = 0
 
     def take(self, end: int) -> Iterator[_Piece]:
-        """Yield the pieces up to the offset `end`."""
+        """Yield the pieces up to offset `end`."""
         while self._piece is not None and self._offset < end:
             length = min(len(self._piece), end - self._offset)
             yield self._piece.cut(0, length)
@@ -196,7 +195,7 @@ class _PieceReader:
             self._piece = next(self._pieces, None) if whole else self._piece.cut(length, len(self._piece))
 
     def rest(self) -> Iterator[_Piece]:
-        """Yield all pieces that are left."""
+        """Yield the remaining pieces."""
         if self._piece is not None:
             yield self._piece
         yield from self._pieces

@@ -1,4 +1,4 @@
-"""Regular expressions that compile on first use, since most commands use few of those they import."""
+"""Regular expressions that compile on first use: most commands use few of those they import."""
 
 import re
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Any, AnyStr, cast
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return what `re.compile(pattern, flags)` does, compiled when it is first used."""
+    """Return `re.compile(pattern, flags)`, compiled on first use."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 
@@ -19,6 +19,6 @@ class _LazyPattern:
             value: object = self._compile()
         else:
             value = getattr(self._compiled, name)
-        # Python finds what is set here the next time, and does not call this method again.
+        # Later look-ups find the attribute and skip this method.
         setattr(self, name, value)
         return value

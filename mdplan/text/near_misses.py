@@ -1,6 +1,6 @@
-"""Find the places most like a text that was not found, and describe how they differ.
+"""Find text similar to a search term that was not found, and describe the difference.
 
-This is for hints, never for edits.
+Used for hints, never for edits.
 """
 
 import unicodedata
@@ -23,11 +23,12 @@ _ESCAPED: Final = {"n": "\n", "t": "\t"}
 
 
 class SearchTerm(Struct, kw_only=True):
-    """A `text` with LF newlines that was not found.
+    """A `text` (LF newlines) that was not found.
 
-    With `whole_lines` it is whole lines, else any text. `addressed` is where it should be; the search starts
-    there. With `any_case` case makes no difference. Without `or_exact` a place that has the exact text does
-    not count.
+    - `whole_lines`: it is whole lines.
+    - `addressed`: where it was expected; the search starts there.
+    - `any_case`: ignore case.
+    - `or_exact`: exact matches count too.
     """
 
     text: str
@@ -38,7 +39,7 @@ class SearchTerm(Struct, kw_only=True):
 
 
 class FoldedText:
-    """A `text` with LF newlines, and its folded form `folded`, made in one pass."""
+    """A `text` with LF newlines and its folded form."""
 
     def __init__(self, text: str) -> None:
         """Fold `text`."""
@@ -47,11 +48,11 @@ class FoldedText:
         self.folding = Folding()
         blocks = [text[at : at + _BLOCK].translate(self.folding) for at in range(0, len(text), _BLOCK)]
         self.folded = "".join(blocks)
-        # Where each block of the text starts in the folded text. Offsets are counted from there on demand.
+        # The start of each block in the folded text; offsets are counted from there on demand.
         self._starts = [0, *accumulate(map(len, blocks))]
 
     def start_in_text(self, index: int) -> int:
-        """Return the offset of the character that ``folded[index]`` was made from."""
+        """Return the offset of the character that produced ``folded[index]``."""
         block = bisect_right(self._starts, index) - 1
         at, left = block * _BLOCK, index - self._starts[block]
         while left >= (length := len(self.folding[ord(self.text[at])] or "")):
@@ -60,11 +61,11 @@ class FoldedText:
         return at
 
     def end_in_text(self, index: int) -> int:
-        """Return the offset after the character that ``folded[index - 1]`` was made from."""
+        """Return the offset after the character that produced ``folded[index - 1]``."""
         return self.start_in_text(index - 1) + 1
 
     def index_at(self, offset: int) -> int:
-        """Return how long the folded form of the text before `offset` is."""
+        """Return the folded length of the text before `offset`."""
         block = min(offset, len(self.text)) // _BLOCK
         return self._starts[block] + len(self.text[block * _BLOCK : offset].translate(self.folding))
 
@@ -72,11 +73,11 @@ class FoldedText:
 def find_near_misses(
     folded: FoldedText, wanted: SearchTerm, within: Span, remark: Callable[[Span], str] = lambda _: ""
 ) -> tuple[NearMiss, ...]:
-    """Return up to three places inside `within` that differ least from `wanted`, the best first.
+    """Return up to three near misses of `wanted` in `within`, best first.
 
-    These are equal when folded; if no place is, they differ in few characters. `remark` says in a few words
-    what else to know about a place, if anything; places with a remark come last. Spans are of the text of
-    `folded`. What is compared has fixed bounds, so the work grows as the text.
+    They are equal when folded, or else differ in few characters. `remark` adds a short note about a place;
+    places with a note come last. Spans refer to the text of `folded`. The work is bounded, growing linearly
+    with the text.
     """
     if len(wanted.text) > _LONGEST_TEXT:
         return ()
@@ -86,12 +87,12 @@ def find_near_misses(
 
 
 def describe_near_misses(near: Sequence[NearMiss]) -> str:
-    """Write `near` as a hint; empty if there is none."""
+    """Return `near` as a hint, or an empty string."""
     return f"nearest: {'; '.join(map(_describe, near))}" if near else ""
 
 
 class _Place(Struct):
-    """A place, what differs there in words, and in how many places or characters."""
+    """A near miss, its description, and the number of differences or characters."""
 
     span: Span
     differs: str
@@ -99,7 +100,7 @@ class _Place(Struct):
 
 
 def _places(folded: FoldedText, wanted: SearchTerm, within: Span) -> Iterator[_Place]:
-    """Yield the places that the first successful way to search finds."""
+    """Yield the results of the first search that finds any."""
     lines = folded.lines
     search = FoldedSearch(folded, wanted, within)
     if search.finds_same:
@@ -122,7 +123,7 @@ def _places(folded: FoldedText, wanted: SearchTerm, within: Span) -> Iterator[_P
 
 
 def _rank(place: _Place, wanted: SearchTerm) -> tuple[bool, int, int]:
-    """Return the sort key of `place`: first the addressed one, then by weight, then by distance."""
+    """Return the sort key of `place`: the addressed one first, then by weight and distance."""
     addressed = wanted.addressed
     if addressed is None:
         return False, place.weight, place.span.start
@@ -132,7 +133,7 @@ def _rank(place: _Place, wanted: SearchTerm) -> tuple[bool, int, int]:
 
 def _near_miss(lines: LineIndex, wanted: SearchTerm, place: _Place, remark: str) -> NearMiss:
     start = lines.position(place.span.start)
-    # Text that ends in a newline does not reach into the next line, unless it is whole lines.
+    # Text that ends in a newline does not extend to the next line, unless it is whole lines.
     last = place.span.end if wanted.whole_lines else max(place.span.end - 1, place.span.start)
     differs = place.differs or "the place only"
     return NearMiss(
@@ -144,7 +145,7 @@ def _near_miss(lines: LineIndex, wanted: SearchTerm, place: _Place, remark: str)
 
 
 class Difference(Struct):
-    """One difference, at `offset` of the text. `detail` says what is there, and what is not."""
+    """A difference at `offset`; `detail` says what the text has instead."""
 
     kind: str
     detail: str
@@ -152,7 +153,7 @@ class Difference(Struct):
 
 
 def _names(lines: LineIndex, span: Span, differences: Iterable[Difference]) -> str:
-    """Describe `differences` at `span` by kind, each with its first place."""
+    """Describe `differences` in `span` by kind, each with its first position."""
     kinds: dict[str, list[Difference]] = {}
     for difference in differences:
         kinds.setdefault(difference.kind, []).append(difference)
@@ -168,7 +169,7 @@ def _name(lines: LineIndex, span: Span, same: Sequence[Difference]) -> str:
 
 
 def _at(lines: LineIndex, offset: int, span: Span) -> str:
-    """Describe `offset`, without its line if that is the first one of `span`."""
+    """Describe the position of `offset`, without the line if it is the first of `span`."""
     position = lines.position(offset)
     if position.line == lines.line_at(span.start):
         return f"column {position.col}"
@@ -182,9 +183,9 @@ def _describe(near: NearMiss) -> str:
     return f"line {start} differs in {near.differs}"
 
 
-# --- Searching in folded text.
+# --- Searching in folded text
 
-# A text that folds to less than this is part of many words, so it must be a whole word.
+# A shorter folded text occurs in many words, so it must match a whole word.
 _SHORT: Final = 8
 _MOST_FOLDED_PLACES: Final = 64
 _MOST_COMPARED: Final = 12
@@ -193,7 +194,7 @@ _FARTHEST: Final = 200
 
 
 class Dropped(StrEnum):
-    """Kinds of characters that folded text does not have."""
+    """Kinds of characters that folding drops."""
 
     BLANK = "blank"
     DASH = "dash"
@@ -207,7 +208,7 @@ _DASH_AND_MARKUP: Final = frozenset({Dropped.DASH, Dropped.MARKUP})
 
 
 class SimilarSpan(Struct):
-    """A `span` that differs from the search term in about `errors` characters, the first at `offset`."""
+    """A `span` about `errors` characters from the search term, the first at `offset`."""
 
     span: Span
     errors: int
@@ -215,7 +216,7 @@ class SimilarSpan(Struct):
 
 
 class FoldedSearch:
-    """One search for one text. All spans are of the text of `folded`."""
+    """One search for one text; spans refer to the text of `folded`."""
 
     def __init__(self, folded: FoldedText, wanted: SearchTerm, within: Span) -> None:
         """Search `folded` for `wanted` in the span `within`."""
@@ -228,11 +229,11 @@ class FoldedSearch:
 
     @property
     def finds_same(self) -> bool:
-        """Return True if any place is equal when folded, also one that is equal without folding."""
+        """True if any place matches when folded, including exact matches."""
         return bool(self.cores)
 
     def same(self) -> Iterator[tuple[Span, list[Difference]]]:
-        """Yield places that are equal when folded, and what differs there; of the closest, in any order."""
+        """Yield folded matches with their differences, in no order."""
         for core in self.cores:
             span, differences = self._fitted(core) if self.key else (core, [])
             if self._wanted.any_case:
@@ -253,12 +254,12 @@ class FoldedSearch:
             yield SimilarSpan(span, similar.errors, offset)
 
     def _folded_bounds(self) -> tuple[int, int, int]:
-        """Return start and end of the searched part, and where to begin, in the folded text."""
+        """Return start and end of the searched part, and the starting point, as folded offsets."""
         index_at = self._folded.index_at
         return index_at(self._within.start), index_at(self._within.end), index_at(self._near)
 
     def _folded_spans(self) -> Iterator[Span]:
-        """Yield spans that are equal when folded, without dropped characters around, the closest first."""
+        """Yield folded matches, without dropped characters around them, closest first."""
         places = _occurrences(self._folded.folded, self.key, *self._folded_bounds())
         for index in islice(places, _MOST_FOLDED_PLACES):
             core = Span(self._folded.start_in_text(index), self._folded.end_in_text(index + len(self.key)))
@@ -266,7 +267,7 @@ class FoldedSearch:
                 yield core
 
     def _exact_spans(self) -> Iterator[Span]:
-        """Yield where the exact text is, for a text that is not blank and that folding drops."""
+        """Yield exact matches of a non-blank text that folding drops."""
         wanted = self._wanted.text
         if not wanted.strip():
             return
@@ -281,7 +282,7 @@ class FoldedSearch:
         return self._wanted.addressed is not None and self._wanted.addressed.overlaps(core)
 
     def _is_whole_words(self, core: Span) -> bool:
-        """Return True if `core` cuts no word."""
+        """Return True if `core` starts and ends at word boundaries."""
         text = self._folded.text
         cuts_start = _is_word(text[core.start - 1 : core.start]) and _is_word(text[core.start])
         return not cuts_start and not (
@@ -289,7 +290,7 @@ class FoldedSearch:
         )
 
     def _fitted(self, core: Span) -> tuple[Span, list[Difference]]:
-        """Return `core` with its counterpart of the dropped characters around it, and the differences."""
+        """Extend `core` by corresponding dropped characters around it; return the differences too."""
         text, within, folding = self._folded.text, self._within, self._folded.folding
         before = folding.start_of(text[max(within.start, core.start - _FARTHEST) : core.start][::-1])
         core_end = accents_end(text, core.end, within.end)
@@ -320,7 +321,7 @@ class FoldedSearch:
 
 
 def _occurrences(text: str, wanted: str, start: int, end: int, near: int) -> Iterator[int]:
-    """Yield where `wanted` is in ``text[start:end]``, the closest to `near` first."""
+    """Yield the offsets of `wanted` in ``text[start:end]``, closest to `near` first."""
 
     def ahead() -> Iterator[int]:
         at = text.find(wanted, max(near, start), end)
@@ -338,7 +339,7 @@ def _occurrences(text: str, wanted: str, start: int, end: int, near: int) -> Ite
 
 
 def _counterpart(dropped: str, given: str) -> int:
-    """Return how much of `dropped` corresponds to `given`, dropped characters read from the inside out."""
+    """Return how much of `dropped` corresponds to `given`, reading outwards."""
     if dropped.startswith(given):
         return len(given)
     kinds = {dropped_kind(character) for character in given}
@@ -355,7 +356,7 @@ def _counterpart(dropped: str, given: str) -> int:
 
 
 def _without_neighbours(differences: Iterator[Difference]) -> Iterator[Difference]:
-    """Yield `differences`; of several of one kind that touch, only the first."""
+    """Yield `differences`, skipping those adjacent to one of the same kind."""
     last: Difference | None = None
     for difference in differences:
         if last is None or (last.kind, last.offset + 1) != (difference.kind, difference.offset):
@@ -364,16 +365,16 @@ def _without_neighbours(differences: Iterator[Difference]) -> Iterator[Differenc
 
 
 def _is_word(character: str) -> bool:
-    """Return True for a letter or digit of a word; scripts without case may not separate words."""
+    """Return True for letters and digits, except in scripts without case, which may not separate words."""
     return character.isalnum() and (character.isdecimal() or character.lower() != character.upper())
 
 
-# --- Folding: texts that look the same to people become equal, so that `str.find` finds them.
+# --- Folding makes texts that look the same equal, so that `str.find` matches them
 #
-# Folded text has no whitespace, dashes, quotes, accents, invisible characters or light markup, no case and no
+# Folded text has no whitespace, dashes, quotes, accents, invisible characters, light markup, case or
 # compatibility forms.
 
-# Straight quotes, low quotes, and what is typed for them: acute accents, letters for apostrophes, primes.
+# Straight and low quotes, and substitutes: acute accents, apostrophe letters, primes.
 _QUOTES: Final = frozenset(
     "\"'\u201a\u201e\u00b4\u02b9\u02ba\u02bb\u02bc\u02c8\u2032\u2033\u2034\u2035\u2036\uff02\uff07"
 )
@@ -398,7 +399,7 @@ _CATEGORIES: Final = {
 
 
 def dropped_kind(character: str) -> Dropped | None:
-    """Return the kind of a `character` that folding drops; None for one that it keeps in some form."""
+    """Return the kind of a `character` that folding drops, or None."""
     if character in _QUOTES:
         return Dropped.QUOTE
     if character in _MARKUP:
@@ -407,7 +408,7 @@ def dropped_kind(character: str) -> Dropped | None:
         return Dropped.DASH
     if character in _BLANKS:
         return Dropped.BLANK
-    # Variation selectors are marks by category, and no one sees them.
+    # Variation selectors are marks by category, but invisible.
     if character in _FILLERS or "\ufe00" <= character <= "\ufe0f":
         return Dropped.INVISIBLE
     return _CATEGORIES.get(unicodedata.category(character))
@@ -439,12 +440,12 @@ class Folding(dict[int, str | None]):
         return not text.translate(self)
 
 
-# --- Describing how two texts that are equal when folded differ.
+# --- Describing the differences of texts that are equal when folded
 
 _CODES_SHOWN: Final = 3
 _CHUNK: Final = 64
 
-# A mark after a chunk belongs to the character before it, so a little more must be the same.
+# A mark after a chunk belongs to the character before it, so compare a little more.
 _OVERLAP: Final = 8
 _ALL_BUT_BLANKS: Final = tuple(kind for kind in Dropped if kind is not Dropped.BLANK)
 _CURLY: Final = frozenset(map(chr, range(0x2018, 0x2020)))
@@ -453,9 +454,10 @@ _PLAIN_BLANKS: Final = _IN_LINE | {"\n"}
 
 
 def find_differences(folding: Folding, text: str, span: Span, wanted: str) -> Iterator[Difference]:
-    """Yield the differences between `span` of `text` and `wanted`; both have LF newlines and fold alike.
+    """Yield the differences between `span` of `text` and `wanted`, which are equal when folded.
 
-    They contain no text of the file: they name characters by code points, and whitespace by its amount.
+    Both have LF newlines. The descriptions contain no text of the file, only code points and amounts of
+    whitespace.
     """
     here, there = span.start, 0
     while here < span.end or there < len(wanted):
@@ -481,7 +483,7 @@ def _starts_the_same(text: str, here: int, end: int, wanted: str, there: int) ->
 
 
 def _gap_end(folding: Folding, text: str, at: int, end: int) -> int:
-    """Return where the characters from `at` on that folding drops end."""
+    """Return the end of the dropped characters from `at`."""
     while at < end and folding.drops(text[at]):
         at += 1
     return at
@@ -490,11 +492,11 @@ def _gap_end(folding: Folding, text: str, at: int, end: int) -> int:
 def _character_ends(
     folding: Folding, text: tuple[str, int, int], wanted: tuple[str, int, int]
 ) -> tuple[int, int]:
-    """Return the ends of the next characters of both that fold alike, with the accents after them."""
+    """Return the ends of the next characters that fold alike on both sides, with their accents."""
     (left, here, left_end), (right, there, right_end) = text, wanted
     ahead = 0
     while here < left_end or there < right_end:
-        # A ligature folds to several characters, for which the other side may need as many.
+        # A ligature folds to several characters, so the other side may need as many.
         if here < left_end and (ahead <= 0 or there == right_end):
             ahead += len(folding[ord(left[here])] or "")
             here += 1
@@ -507,19 +509,19 @@ def _character_ends(
 
 
 def accents_end(text: str, at: int, end: int) -> int:
-    """Return where the accents of the character before `at` end, `end` at the latest."""
+    """Return the end of the accents after the character before `at`, at most `end`."""
     while at < end and dropped_kind(text[at]) is Dropped.ACCENT:
         at += 1
     return at
 
 
 def _of_characters(have: str, given: str, offset: int) -> Difference:
-    """Name the difference between two forms of a character that fold alike."""
+    """Describe the difference between two forms of a character that fold alike."""
     composed = unicodedata.normalize("NFC", have), unicodedata.normalize("NFC", given)
     if composed[0] == composed[1]:
         detail = "composed, not decomposed" if have == composed[0] else "decomposed, not composed"
         return Difference("Unicode normalization", detail, offset)
-    # If their lengths differ, they are not two cases of a letter, but a ligature and its letters.
+    # Different lengths mean a ligature and its letters, not two cases.
     if len(composed[0]) == len(composed[1]) and composed[0].casefold() == composed[1].casefold():
         return Difference("case", "", offset)
     if _without_accents(have) == _without_accents(given):
@@ -533,13 +535,13 @@ def _without_accents(text: str) -> str:
 
 
 def _in_gap(text: str, gap: Span, given: str) -> Iterator[Difference]:
-    """Yield the differences between what folding drops at one place, one for each kind of character."""
+    """Yield the differences between dropped characters at one place, one per kind."""
     have = text[gap.start : gap.end]
     if have == given:
         return
     kinds = {character: dropped_kind(character) or Dropped.ACCENT for character in have + given}
     if {kinds[each] for each in have} ^ {kinds[each] for each in given} == _DASH_AND_MARKUP:
-        # The same mark of a list or rule, written otherwise.
+        # The same list marker or rule with another character.
         kinds = {each: Dropped.MARKUP if kind is Dropped.DASH else kind for each, kind in kinds.items()}
     differences = list(_in_blanks(text, gap, given))
     for kind in _ALL_BUT_BLANKS:
@@ -556,7 +558,7 @@ def _in_gap(text: str, gap: Span, given: str) -> Iterator[Difference]:
 
 
 def _in_blanks(text: str, gap: Span, given: str) -> Iterator[Difference]:
-    """Yield the differences of whitespace at one place: around each mark, if both have as many of them."""
+    """Yield whitespace differences at one place, around each mark if both sides have as many."""
     ours, theirs = _blank_runs(text[gap.start : gap.end]), _blank_runs(given)
     if len(ours) != len(theirs):
         ours, theirs = [[at for run in ours for at in run]], [[at for run in theirs for at in run]]
@@ -568,7 +570,7 @@ def _in_blanks(text: str, gap: Span, given: str) -> Iterator[Difference]:
 
 
 def _blank_runs(dropped: str) -> list[list[int]]:
-    """Return the offsets of the whitespace before, between and after the other characters of `dropped`."""
+    """Return the offsets of whitespace before, between and after the other characters."""
     runs: list[list[int]] = [[]]
     for at, character in enumerate(dropped):
         if dropped_kind(character) is Dropped.BLANK:
@@ -579,14 +581,14 @@ def _blank_runs(dropped: str) -> list[list[int]]:
 
 
 def _first_apart(places: Sequence[int], gap: Span, skipped: int) -> int:
-    """Return the one of `places` after the `skipped` ones, or where it would be."""
+    """Return the offset after `skipped` of the `places`, or where it would be."""
     if skipped < len(places):
         return places[skipped]
     return places[-1] + 1 if places else gap.end
 
 
 def _of_marks(kind: Dropped, ours: str, theirs: str) -> tuple[str, str]:
-    """Return the name and detail of a difference that is not one of whitespace."""
+    """Return name and detail of a difference other than whitespace."""
     detail = f"{_codes(ours)}, not {_codes(theirs)}"
     match kind:
         case Dropped.QUOTE:
@@ -604,7 +606,7 @@ def _of_marks(kind: Dropped, ours: str, theirs: str) -> tuple[str, str]:
 
 
 def _of_blanks(text: str, gap: Span, places: Sequence[int], given: str) -> Iterator[Difference]:
-    """Yield the differences between the whitespace at `places` and what was `given`."""
+    """Yield the differences between the whitespace at `places` and `given`."""
     have = "".join(text[at] for at in places)
     first = _first_apart(places, gap, common_start(have, given))
     special = [[each for each in blanks if each not in _PLAIN_BLANKS] for blanks in (have, given)]
@@ -614,7 +616,7 @@ def _of_blanks(text: str, gap: Span, places: Sequence[int], given: str) -> Itera
         character = next(each for each in (*special[0], *special[1]) if each in ours + theirs)
         yield Difference(_named(character), f"{_codes(ours)}, not {_codes(theirs)}", first)
     elif line_ends[0] != line_ends[1]:
-        # Lines without a blank line between them have one newline between them.
+        # Adjacent lines without a blank line have one newline between them.
         name, line_end = ("line breaks", 0) if min(line_ends) == 0 else ("blank lines", 1)
         amounts = [str(count - line_end or "none") for count in line_ends]
         yield Difference(name, f"{amounts[0]}, not {amounts[1]}", first)
@@ -630,7 +632,7 @@ def _of_blanks(text: str, gap: Span, places: Sequence[int], given: str) -> Itera
 
 
 def _place_of_blanks(text: str, offset: int) -> str:
-    """Name the whitespace at `offset` by its position in the line."""
+    """Describe the position of the whitespace at `offset` in its line."""
     start = end = offset
     while start > 0 and text[start - 1] in _IN_LINE:
         start -= 1
@@ -659,13 +661,13 @@ def _count(things: Sequence[str], name: str) -> str:
 
 
 def _apart(ours: str, theirs: str) -> tuple[str, str]:
-    """Return both without their common start and end."""
+    """Return both texts without common prefix and suffix."""
     start, end = common_edges(ours, theirs)
     return ours[start : len(ours) - end], theirs[start : len(theirs) - end]
 
 
 def _codes(text: str) -> str:
-    """List the code points of `text`, or the first three."""
+    """List up to three code points of `text`."""
     codes = [f"U+{ord(character):04X}" for character in text[:_CODES_SHOWN]]
     if len(text) > _CODES_SHOWN:
         codes.append("…")
@@ -673,22 +675,22 @@ def _codes(text: str) -> str:
 
 
 def _named(character: str) -> str:
-    """Name a character that shows as nothing or as a space."""
+    """Return the name of an invisible or space-like character."""
     if character == "\N{NO-BREAK SPACE}":
         return "a non-breaking space"
     name = unicodedata.name(character, "control character").lower()
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
-# --- Searching for similar text.
+# --- Searching for similar text
 
 _SHORTEST: Final = 8
 _LONGEST_PATTERN: Final = 4_000
 
-# Only the start of a longer text is searched for, since the work grows with the product of both lengths.
+# Search only for the start of a longer text: the cost is the product of both lengths.
 _LONGEST_START: Final = 256
 
-# One difference in so many characters is still similar, after the first few.
+# One allowed difference per this many characters, after the first few.
 _PER_ERROR: Final = 4
 _EXACT: Final = 4
 _MOST_ERRORS: Final = 64
@@ -697,17 +699,17 @@ _MOST_SEARCHES: Final = 8
 
 
 class SimilarMatch(Struct, order=True):
-    """A `span` of a text, and the least number of characters to change, add or drop in it."""
+    """A `span` of a text and its minimum edit distance."""
 
     span: Span
     errors: int
 
 
 def find_similar(text: str, wanted: str, within: Span, near: int) -> list[SimilarMatch]:
-    """Return the three parts of `within` in `text` that are most similar to `wanted`, and the one at `near`.
+    """Return the three parts of `within` most similar to `wanted`, and the one at `near`.
 
-    They are disjoint. Of equally similar parts the one closest to `near` comes first. Nothing is similar to a
-    `wanted` that is very long, or so short that anything would be.
+    They are disjoint; ties go to the part closest to `near`. Very long and very short terms have no similar
+    text.
     """
     if not _SHORTEST <= len(wanted) <= _LONGEST_PATTERN:
         return []
@@ -737,7 +739,7 @@ def find_similar(text: str, wanted: str, within: Span, near: int) -> list[Simila
 
 
 def _best(text: str, wanted: str, region: Span, most: int) -> SimilarMatch | None:
-    """Return the part of `region` most like `wanted`; None if all of it differs far more than `most`."""
+    """Return the part of `region` most similar to `wanted`, or None if it differs far more than `most`."""
     from rapidfuzz import fuzz
     from rapidfuzz.distance import Levenshtein
 
@@ -751,7 +753,7 @@ def _best(text: str, wanted: str, region: Span, most: int) -> SimilarMatch | Non
     first = region.start + part.dest_start
     last = min(first + len(wanted), region.end)
 
-    # The aligned part is as long as `wanted`; if characters were added or dropped, its ends are elsewhere.
+    # The aligned part is as long as `wanted`; after insertions or deletions its true ends differ.
     def cost(start: int, end: int) -> tuple[int, int]:
         return Levenshtein.distance(wanted, text[start:end]), abs(end - start - len(wanted))
 

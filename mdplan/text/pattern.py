@@ -1,7 +1,7 @@
-"""Search for callers' patterns: literal text, or regular expressions with a time limit.
+"""Search with callers' patterns: literal text, or regular expressions with a time limit.
 
-Regular expressions are those of the `regex` package with V0 semantics, which are those of Python's `re`;
-`re` itself never sees a caller's pattern, because it cannot be stopped.
+Regular expressions use the `regex` package with V0 semantics, like Python's `re`, which cannot be interrupted
+and so never runs a caller's pattern.
 """
 
 import re
@@ -30,7 +30,7 @@ class MatchType(StrEnum):
 
 
 class PatternFailure(StrEnum):
-    """Why a pattern gave no matches."""
+    """Why a pattern returned no matches."""
 
     INVALID = "invalid"
     TIMEOUT = "timeout"
@@ -38,7 +38,7 @@ class PatternFailure(StrEnum):
 
 
 class PatternProblem(Struct):
-    """A pattern that cannot be used, and the reason in words."""
+    """An unusable pattern and the `reason`."""
 
     failure: PatternFailure
     reason: str
@@ -52,7 +52,7 @@ class PatternMatch(Struct):
 
 
 class Pattern(Struct, kw_only=True):
-    """A pattern. With `multiline`, ``^`` and ``$`` match at lines; with `dot_all`, a dot matches LF."""
+    """A pattern. `multiline`: ``^`` and ``$`` match at lines; `dot_all`: a dot matches LF."""
 
     text: str
     match_type: MatchType = MatchType.LITERAL
@@ -61,7 +61,7 @@ class Pattern(Struct, kw_only=True):
     dot_all: bool = False
 
     def find(self, text: str, within: Span, seconds: float) -> tuple[PatternMatch, ...] | PatternProblem:
-        """Return the matches in `text` inside `within`, from left to right, without overlaps.
+        """Return the non-overlapping matches of `text` in `within`, from left to right.
 
         A regular expression has `seconds` to find them all.
         """
@@ -75,10 +75,10 @@ class Pattern(Struct, kw_only=True):
         return matches
 
     def expander(self, replacement: str) -> Callable[[PatternMatch], str]:
-        r"""Return a function that expands ``\1`` and ``\g<name>`` in `replacement` for a match of a regex.
+        r"""Return a function that expands ``\1`` and ``\g<name>`` in `replacement` for a regex match.
 
-        A group that did not take part in the match gives nothing. The function raises `KeyError` for a group
-        that the pattern does not have; see `unknown_group`.
+        Unmatched groups expand to nothing. The function raises `KeyError` for unknown groups; see
+        `unknown_group`.
         """
         if self.match_type is MatchType.LITERAL:
             return lambda _: replacement
@@ -89,7 +89,7 @@ class Pattern(Struct, kw_only=True):
             match = pattern_match.match
             if match is None:
                 return replacement
-            # Each group is looked up once, however often it occurs.
+            # Look up each group only once.
             texts = {group: match[group] or "" for group in groups}
             expanded: list[str] = [""] * (2 * len(references) + 1)
             expanded[::2] = literals
@@ -99,7 +99,7 @@ class Pattern(Struct, kw_only=True):
         return expand
 
     def unknown_group(self, replacement: str) -> str | None:
-        """Return the first group that `replacement` refers to and the pattern does not have, if any."""
+        """Return the first group in `replacement` that the pattern does not define, if any."""
         if self.match_type is MatchType.LITERAL:
             return None
         compiled = self._compiled()
@@ -126,11 +126,11 @@ class Pattern(Struct, kw_only=True):
             return PatternProblem(PatternFailure.TIMEOUT, f"it ran for more than {seconds:g} s")
         except MemoryError:
             return PatternProblem(PatternFailure.TIMEOUT, "it needs too much memory")
-        # A pattern can ask to be searched backwards.
+        # A pattern may search backwards.
         matches.sort(key=lambda match: match.span())
         end = within.end
         if matches and matches[-1].start() == end and end < len(text) and text[end - 1 : end] == "\n":
-            # `^` and `$` match there too, but on the line after the last one of `within`.
+            # `^` and `$` also match here, but on the line after `within`.
             matches.pop()
         edges = [within.start, *(edge for match in matches for edge in match.span()), within.end]
         if any(left > right for left, right in pairwise(edges)):
@@ -172,7 +172,7 @@ def _reference() -> "regex.Pattern[str]":
 
 
 def _split(replacement: str) -> tuple[list[str], list[int | str]]:
-    """Return the texts between the references of `replacement`, one more than groups, and their groups."""
+    """Split `replacement` into the texts around its references, and the referenced groups."""
     texts: list[str] = []
     groups: list[int | str] = []
     at = 0
@@ -188,9 +188,9 @@ def _group(reference: "regex.Match[str]") -> int | str:
     return int(name) if name.isdecimal() else name
 
 
-# --- Literal texts, one of which every match contains.
+# --- Literal texts that matches contain
 
-# Whole sets, groups and escapes, and what repeats the character before it.
+# Whole sets, groups and escapes, and quantifiers.
 _LITERAL_TOKEN: Final = lazy_pattern(
     r"""
     (?P<escaped>\\[^A-Za-z0-9\s])
@@ -209,15 +209,15 @@ _LITERAL_TOKEN: Final = lazy_pattern(
 )
 
 
-# Classes without white space.
+# Classes without whitespace.
 _OF_WORDS: Final = frozenset("bBdw")
 
 
 @lru_cache(maxsize=256)
 def required_texts(pattern: str) -> tuple[str, ...] | None:
-    """Return texts, one of which every match of the regular expression `pattern` contains.
+    """Return texts of which every match of the regex `pattern` contains at least one.
 
-    None if that is not certain: for a part without a literal, for uncommon syntax, for an invalid pattern.
+    Return None if that is uncertain: a branch without a literal, uncommon syntax, an invalid pattern.
     """
     if isinstance(
         Pattern(text=pattern, match_type=MatchType.REGEX).find("", Span(0, 0), 1.0), PatternProblem
@@ -225,7 +225,7 @@ def required_texts(pattern: str) -> tuple[str, ...] | None:
         return None
     required: list[str] = []
     runs, run, depth = [""], "", 0
-    # The end of the pattern ends an alternative, too.
+    # The end of the pattern also ends an alternative.
     for token in [*_LITERAL_TOKEN.finditer(pattern), None]:
         kind = token.lastgroup if token is not None else "or"
         text = token[0] if token is not None else ""
@@ -237,7 +237,7 @@ def required_texts(pattern: str) -> tuple[str, ...] | None:
         if kind in {"literal", "escaped"}:
             run += text[-1]
             continue
-        # A character that may be absent, or occurs another number of times, is not part of the run.
+        # A character that is optional or repeated is not part of the run.
         runs.append(run[:-1] if kind == "count" or (kind == "repeat" and text != "+") else run)
         run = ""
         if kind == "close":
@@ -250,13 +250,13 @@ def required_texts(pattern: str) -> tuple[str, ...] | None:
 
 
 def has_words(pattern: str, *, is_regex: bool) -> bool:
-    """Return True if `pattern` has words with a blank between them, and means the same where they wrap.
+    """Return True if `pattern` contains spaced words and means the same if the text is rewrapped.
 
-    That is not so of regular expressions with wildcards, and those that speak of white space and lines.
+    That excludes regular expressions with wildcards, whitespace classes or line anchors.
     """
     if " " not in pattern.strip() or "\n" in pattern or "\r" in pattern:
         return False
-    # `re.escape` escapes blanks.
+    # `re.escape` escapes spaces.
     tokens = _LITERAL_TOKEN.finditer(pattern.replace("\\ ", " ")) if is_regex else ()
     return not any(
         token.lastgroup in {"other", "odd"}
@@ -267,20 +267,20 @@ def has_words(pattern: str, *, is_regex: bool) -> bool:
 
 
 def needed_text(pattern: str, *, joins_lines: bool) -> str:
-    """Return a text that each match of the literal `pattern` contains, whatever its line ends are.
+    """Return a text that every match of the literal `pattern` contains, whatever the newlines.
 
-    That is its longest line, or its longest word where lines are joined.
+    It is the longest line, or the longest word if lines are joined.
     """
     parts = pattern.split() if joins_lines else pattern.replace("\r", "\n").split("\n")
     return max(parts, key=len, default="")
 
 
-# --- The size of a regular expression once its repetitions are written out.
+# --- The size of a regular expression with its repetitions expanded
 #
-# The `regex` package writes out what must repeat, and nothing can stop it while it does: ``a{1000000000}``
-# takes all memory. So the size is estimated before a pattern is compiled, and never too low.
+# The `regex` package expands repetitions and cannot be interrupted while it does: ``a{1000000000}`` takes all
+# memory. So the size is estimated, never too low, before compiling.
 
-# Compiling takes up to 50 microseconds a part, so this many take a second at most.
+# Compiling takes up to 50 microseconds per part, so at most a second.
 MOST_PARTS: Final = 20_000
 _COUNT: Final = r"\{\s*(?P<least>[0-9][0-9\s]*)(?:,[0-9\s]*)?\}"
 
@@ -292,7 +292,7 @@ _COST_TOKEN: Final = lazy_pattern(
 
 
 def has_too_many_parts(pattern: str) -> bool:
-    """Return True if the regular expression `pattern` may have more than `MOST_PARTS` parts."""
+    """Return True if the regex `pattern` may have more than `MOST_PARTS` parts."""
     bound = len(pattern)
     for count in re.finditer(_COUNT, pattern):
         bound *= _least(count)
@@ -302,9 +302,9 @@ def has_too_many_parts(pattern: str) -> bool:
 
 
 def _parts(pattern: str) -> int:
-    """Count the characters, sets and groups of `pattern`, each as often as it must occur.
+    """Count the characters, sets and groups of `pattern`, multiplied by their minimum repetitions.
 
-    If brackets could be in a comment or in a set of sets, this is more than any pattern may have.
+    Return more than the maximum if brackets may be in a comment or nested set.
     """
     sums = [0]
     last = 0
@@ -320,7 +320,7 @@ def _parts(pattern: str) -> int:
             sums[-1] += last * (_least(token) - 1)
             last *= _least(token)
         elif token["suffix"]:
-            # A count after it, or after ignored whitespace, repeats the same.
+            # A later quantifier, also after ignored whitespace, repeats the same part.
             sums[-1] += 1
             last = max(last, 1)
         else:

@@ -1,4 +1,4 @@
-"""Outline plain text: sections by marker lines, blocks of comments, groups of blank lines."""
+"""Outline plain text: sections by marker lines, comment blocks, blank lines."""
 
 from itertools import groupby, pairwise
 from typing import Final
@@ -10,12 +10,12 @@ from mdplan.values import Struct
 
 _MARKER: Final = lazy_pattern(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
 
-# Two dashes begin a comment in some languages, but a row of dashes is a rule.
+# Two dashes start a comment in some languages, but a row of dashes is a rule.
 _COMMENT: Final = lazy_pattern(r"[ \t]*(#|;|//|--(?=[ \t]))")
 
 
 class MarkedSection(Struct, kw_only=True):
-    """From a line that is a name in brackets to the line before the next one; 1-based and inclusive."""
+    """The lines from a bracketed name to the line before the next; 1-based and inclusive."""
 
     marker: str
     first_line: int
@@ -23,7 +23,7 @@ class MarkedSection(Struct, kw_only=True):
 
 
 class CommentBlock(Struct, kw_only=True):
-    """Successive lines that begin with the same comment marker, `prefix`, indented or not."""
+    """Successive lines that start with the same comment marker `prefix`, possibly indented."""
 
     prefix: str
     first_line: int
@@ -38,10 +38,9 @@ class BlankLines(Struct, kw_only=True):
 
 
 class TextOutline:
-    """The markers of parts of a plain text, in order; INI files have the same. Immutable."""
+    """The parts of a plain text, in order. Immutable."""
 
     def __init__(self, source: Source) -> None:
-        """Read `source` in one pass over its lines."""
         lines = source.lines
         self.comment_blocks: tuple[CommentBlock, ...]
         self.blank_lines: tuple[BlankLines, ...]
@@ -75,7 +74,7 @@ def _runs(lines: LineIndex) -> tuple[tuple[CommentBlock, ...], tuple[BlankLines,
 
 
 def _kind(line: str) -> str | None:
-    """Return the comment marker of `line`, the empty text for a blank one, None for any other."""
+    """Return the comment marker of `line`, an empty string for a blank line, else None."""
     comment = _COMMENT.match(line)
     if comment is not None:
         return comment[1]

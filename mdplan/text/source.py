@@ -1,6 +1,6 @@
-"""Decode the bytes of a file, and encode edits of its text as edits of its bytes.
+"""Decode the bytes of a file, and convert edits of its text to edits of its bytes.
 
-Bytes outside the edited spans never change: they are copied from the base, not encoded again.
+Bytes outside the edited spans are copied from the base, never encoded again.
 """
 
 import codecs
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from mdplan.text.edit import EditList
 
 
-# Encodings whose bytes depend on what came before, or that write two code points as one character: their
-# pieces cannot be copied or encoded separately.
+# Encodings with state, or that join characters: pieces of them cannot be copied or encoded separately.
 _STATEFUL: Final = r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
 
-# How `visible` shows a byte that is not text.
+# How `visible` shows an invalid byte.
 SHOWN_BYTE: Final = lazy_pattern(r"\\x[89a-f][0-9a-f]")
 
 _BOMS: Final = (
@@ -36,7 +35,7 @@ _BOMS: Final = (
 
 
 class DecodeFailure(StrEnum):
-    """Why bytes are not the text that they should be."""
+    """Why bytes could not be decoded."""
 
     NOT_TEXT = "not-text"
     UNKNOWN_ENCODING = "unknown-encoding"
@@ -47,17 +46,17 @@ _INVALID_BYTE: Final = lazy_pattern("[\udc80-\udcff]")
 
 
 class DecodeProblem(Struct):
-    """Bytes that could not become a `Source`, and the reason in words."""
+    """A failed decoding and its `reason`."""
 
     failure: DecodeFailure
     reason: str
 
 
 class EncodeProblem(Struct):
-    """New text that the encoding of its file cannot hold.
+    """New text that the file's encoding cannot represent.
 
-    `character` is the first one that does not fit; None when the file's encoding itself is unknown.
-    `edit` is the index in the edit list.
+    `character` is the first such character, or None if the encoding itself is unknown; `edit` is the index in
+    the edit list.
     """
 
     edit: int
@@ -65,10 +64,10 @@ class EncodeProblem(Struct):
 
 
 class Source(Struct, dict=True):
-    """Decoded text of one file and its bytes.
+    """The decoded text of a file, and its bytes.
 
-    `text` is without the byte order mark. Bytes that are not valid in `encoding` are in it as lone
-    surrogates (PEP 383) and are counted by `invalid_bytes`. `sha256` is the hex digest of `data`.
+    `text` excludes the BOM. Bytes that are invalid in `encoding` are lone surrogates (PEP 383), counted by
+    `invalid_bytes`. `sha256` is the hex digest of `data`.
     """
 
     data: bytes
@@ -80,10 +79,10 @@ class Source(Struct, dict=True):
 
     @staticmethod
     def decode(data: bytes, encoding: str | None = None) -> "Source | DecodeProblem":
-        """Decode `data` as its byte order mark says, else as `encoding`, else as UTF-8.
+        """Decode `data` by its BOM, else as `encoding`, else as UTF-8.
 
-        Without a mark and an encoding, bytes that are not UTF-8 become lone surrogates. With either of
-        them, bytes that do not decode and encode again to themselves are a problem.
+        Without BOM and `encoding`, invalid UTF-8 becomes lone surrogates. Otherwise `data` must round-trip,
+        or it is a problem.
         """
         for bom, marked in _BOMS:
             if data.startswith(bom):
@@ -101,25 +100,25 @@ class Source(Struct, dict=True):
 
     @staticmethod
     def from_text(text: str) -> "Source":
-        """Make the source of new text, in UTF-8 without a byte order mark.
+        """Create a source from new text: UTF-8 without BOM.
 
-        Text that was made from that of a file may have bytes of it that are not UTF-8.
+        Text derived from a file may contain lone surrogates.
         """
         invalid_bytes = 0 if text.isascii() else len(_INVALID_BYTE.findall(text))
         return _source(text.encode("utf-8", "surrogateescape"), text, "utf-8", b"", invalid_bytes)
 
     @cached_property
     def lines(self) -> LineIndex:
-        """Return the line table of `text`."""
+        """The line table of `text`."""
         return LineIndex(self.text)
 
     @property
     def is_exact(self) -> bool:
-        """Return True if `text` is valid Unicode, which can leave the program as it is."""
+        """True if `text` is valid Unicode."""
         return self.invalid_bytes == 0
 
     def byte_offsets(self, offsets: Sequence[int]) -> list[int]:
-        """Convert ascending code point `offsets` into `text` to offsets into `data`, in one pass."""
+        """Convert ascending character `offsets` into `text` to byte offsets into `data`, in one pass."""
         base = len(self.bom)
         if self.encoding in {"utf-8", "ascii", "latin-1"} and len(self.text) + base == len(self.data):
             return [base + offset for offset in offsets]
@@ -128,14 +127,14 @@ class Source(Struct, dict=True):
         return [base + length for length in accumulate(lengths)]
 
     def bytes_of(self, span: Span) -> bytes:
-        """Return the bytes of `data` that are the text in `span`."""
+        """Return the bytes of `span`."""
         if len(self.text) == len(self.data):
             return self.data[span.start : span.end]
-        # Every piece of a text that was decoded is encoded as it was (`decode` refuses what is not).
+        # Every piece of decoded text encodes as before: `decode` refuses texts that do not.
         return _encode(self.text[span.start : span.end], self.encoding)
 
     def byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
-        """Convert `edits` to edits of the bytes of `data`; their new text gets the encoding of the file."""
+        """Convert `edits` to byte edits in the encoding of the file."""
         encoded: list[bytes] = []
         for index, edit in enumerate(edits):
             new = _encode_new(edit.new_text, self)
@@ -145,9 +144,9 @@ class Source(Struct, dict=True):
         return self._byte_edits(edits, encoded)
 
     def shown_byte_edit(self, edits: "EditList") -> tuple[int, str] | None:
-        r"""Find an edit that would write ``\xNN``, which a caller was shown for a byte; return its index too.
+        r"""Return the index of an edit that would write a ``\xNN`` escape shown for a byte, and the escape.
 
-        Returns None if the text has no such byte, or had as many of these escapes itself.
+        Return None if the text has no invalid bytes, or already contains as many of these escapes.
         """
         if self.is_exact:
             return None
@@ -163,9 +162,9 @@ class Source(Struct, dict=True):
         return None
 
     def planned_byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
-        """Convert the edits of a stored plan, whose result a hash proves, like `byte_edits`.
+        """Convert the edits of a stored plan, whose result is verified by hash, like `byte_edits`.
 
-        Lone surrogates in new text, with which an undo restores bytes that are not text, become their bytes.
+        Lone surrogates in new text become their bytes, so that an undo can restore invalid bytes.
         """
         encoded: list[bytes] = []
         for index, edit in enumerate(edits):
@@ -183,7 +182,7 @@ class Source(Struct, dict=True):
 
 
 class ByteEdit(Struct):
-    """Replace the bytes ``[start, end)`` of a base by `new`."""
+    """Replace bytes ``[start, end)`` of a base by `new`."""
 
     start: int
     end: int
@@ -191,7 +190,7 @@ class ByteEdit(Struct):
 
 
 def splice(data: bytes, edits: Iterable[ByteEdit]) -> bytes:
-    """Apply sorted, disjoint `edits` to `data`; every other byte is copied."""
+    """Apply sorted, disjoint `edits` to `data`."""
     pieces: list[bytes] = []
     at = 0
     for edit in edits:
@@ -202,7 +201,7 @@ def splice(data: bytes, edits: Iterable[ByteEdit]) -> bytes:
 
 
 def visible(text: str) -> str:
-    r"""Return `text` as valid Unicode: bytes that are lone surrogates in it show as ``\xNN``."""
+    r"""Return `text` as valid Unicode, with lone surrogates as ``\xNN``."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -218,7 +217,7 @@ def _source(data: bytes, text: str, encoding: str, bom: bytes, invalid_bytes: in
 
 
 def _known_encoding(encoding: str) -> str | DecodeProblem:
-    """Return Python's name of the text `encoding`, unless it is stateful."""
+    """Return Python's name of the text `encoding`; refuse stateful ones."""
     try:
         info = codecs.lookup(encoding)
         "".encode(encoding)  # Refuses the codecs that are not text encodings, such as base64.
@@ -244,7 +243,7 @@ def _decode_exactly(data: bytes, bom: bytes, encoding: str, failure: DecodeFailu
 
 
 def _decode_unmarked(data: bytes) -> Source:
-    """Decode `data` as UTF-8, and bytes that are not UTF-8 as lone surrogates."""
+    """Decode `data` as UTF-8, with invalid bytes as lone surrogates."""
     try:
         return _source(data, data.decode("utf-8"), "utf-8", b"", 0)
     except UnicodeDecodeError:
@@ -252,22 +251,22 @@ def _decode_unmarked(data: bytes) -> Source:
         return _source(data, text, "utf-8", b"", len(_INVALID_BYTE.findall(text)))
 
 
-# --- Questions to bytes, before they are decoded
+# --- Questions about bytes before decoding
 
 
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def keeps_ascii(data: bytes, encoding: str | None) -> bool:
-    """Return True if ASCII characters are bytes of the same number, and all others none of these.
+    """Return True if ASCII characters are single equal bytes, and other characters contain no such bytes.
 
-    `encoding` is the one that a caller gave for `data`.
+    `encoding` is the caller's for `data`.
     """
     return encoding is None and not data.startswith(_UTF_16)
 
 
 def may_contain(data: bytes, encoding: str | None, text: str) -> bool:
-    """Return False only if the text of `data` certainly does not contain `text`, whatever its line ends."""
+    """Return False only if the decoded `data` cannot contain `text`, whatever the newlines."""
     # The longest line decides.
     line = max(to_lf(text).split("\n"), key=len)
     return not keeps_ascii(data, encoding) or line.encode("utf-8", "surrogateescape") in data
@@ -282,14 +281,14 @@ def _errors(encoding: str) -> str:
 
 
 def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:
-    """Encode new text; a 1-tuple has the character that cannot be, or None for an unknown encoding."""
+    """Encode new text; a 1-tuple holds the unencodable character, or None for an unknown encoding."""
     if source.invalid_bytes and not text.isascii():
         return (None,)
     try:
         new = text.encode(source.encoding)
     except UnicodeEncodeError as error:
         return (text[error.start],)
-    # Some codecs write a character as another one: YEN SIGN is a backslash in Python's Shift JIS.
+    # Some codecs change characters: YEN SIGN becomes a backslash in Python's Shift JIS.
     if new.decode(source.encoding, "replace") != text:
         encoding = source.encoding
         return (next(each for each in text if each.encode(encoding).decode(encoding, "replace") != each),)
@@ -297,7 +296,7 @@ def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:
 
 
 class DocumentFormat(StrEnum):
-    """The format of a file. Plain text has no sections; JSON may have comments, or be JSON5."""
+    """The format of a file. JSON may have comments, or be JSON5."""
 
     MARKDOWN = "markdown"
     INI = "ini"

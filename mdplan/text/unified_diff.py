@@ -1,8 +1,8 @@
-"""Parse unified diffs from callers with unidiff, and find where their hunks are in a text.
+"""Parse callers' unified diffs with unidiff, and locate their hunks in a text.
 
-Refuses what unidiff would misread or drop: it accepts a hunk whose header counts too few lines and drops the
-others, does not know C-quoted names, and reads the marker of a missing final newline in English only. Lines
-of a diff end at LF only.
+Refuse diffs that unidiff would misread: it accepts hunks whose header counts too few lines and drops the
+rest, does not support C-quoted names, and knows the no-newline marker only in English. Lines of a diff end
+only at LF.
 """
 
 import re
@@ -34,24 +34,24 @@ _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
 class NotADiff(Struct):
-    """Why a text cannot be read as a unified diff, and what to do about it."""
+    """Why a text is not a unified diff, and how to fix it."""
 
     reason: str
     hint: str
 
 
 class DiffLine(Struct):
-    """One line of a hunk: `sign` is a space, ``-`` or ``+``; `text` has its newline, if it has one."""
+    """A line of a hunk: `sign` is a space, ``-`` or ``+``; `text` includes the newline, if any."""
 
     sign: str
     text: str
 
 
 class DiffHunk(Struct, kw_only=True, dict=True):
-    """One hunk; `number` is 1-based in its file.
+    """A hunk; `number` is 1-based within its file.
 
-    `old_start` and `new_start` are those of its header: they count lines that end at LF, from 1, and for a
-    side without lines they are that of the line before.
+    `old_start` and `new_start` are from its header: 1-based numbers of lines that end at LF; for a side
+    without lines, the line before.
     """
 
     number: int
@@ -61,31 +61,30 @@ class DiffHunk(Struct, kw_only=True, dict=True):
 
     @cached_property
     def old(self) -> str:
-        """Return the text of the base that the hunk shows."""
+        """The base text that the hunk shows."""
         return "".join(line.text for line in self.lines if line.sign != "+")
 
     @cached_property
     def new(self) -> str:
-        """Return the text that replaces `old`."""
+        """The text that replaces `old`."""
         return "".join(line.text for line in self.lines if line.sign != "-")
 
     @property
     def has_context_before(self) -> bool:
-        """Return True if it begins with a line that stays."""
+        """True if its first line is context."""
         return self.lines[0].sign == " "
 
     @property
     def has_context_behind(self) -> bool:
-        """Return True if it ends with a line that stays."""
+        """True if its last line is context."""
         return self.lines[-1].sign == " "
 
 
 class FileDiff(Struct, kw_only=True):
-    """The part of a diff for one file. Names are without their prefix; None where the side is not a file.
+    """The part of a diff about one file. Names have no prefix; None is an absent side.
 
-    Both names are None where the diff is of hunks alone. They may differ without a renaming: `diff -u` takes
-    two files. `obstacle` says in words what it asks for next to text and name, if anything. `source` is the
-    part of the diff that is about this file.
+    Both names are None if the diff has only hunks. Different names are not always a rename: `diff -u`
+    compares two files. `obstacle` describes an unsupported change, if any. `source` is this part of the diff.
     """
 
     old_name: str | None
@@ -97,17 +96,17 @@ class FileDiff(Struct, kw_only=True):
 
     @property
     def creates(self) -> bool:
-        """Return True if it creates the file."""
+        """True if it creates the file."""
         return self.old_name is None and self.new_name is not None
 
     @property
     def deletes(self) -> bool:
-        """Return True if it deletes the file."""
+        """True if it deletes the file."""
         return self.old_name is not None and self.new_name is None
 
 
 def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
-    """Parse the unified diff `text` into its files; hunks without a header are of one file without a name."""
+    """Parse the unified diff `text` into files; hunks without header form one unnamed file."""
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 
@@ -139,7 +138,7 @@ _SIGNED: Final = "begin a line that stays with a blank, one that goes with `-`, 
 
 
 def _normalized(text: str) -> str:
-    """Return `text` with a final newline, LF if a transport made CRLF of all, and one form of the marker."""
+    """Normalize `text`: a final newline, LF if a transport changed all to CRLF, one no-newline marker."""
     header = next((line for line in text.split("\n") if _HEADER.match(line)), "")
     text = text.replace("\r\n", "\n") if header.endswith("\r") else text
     text = text if text.endswith("\n") else text + "\n"
@@ -147,7 +146,7 @@ def _normalized(text: str) -> str:
 
 
 def _with_header(lines: list[str]) -> tuple[list[str], int]:
-    """Add a file header if `lines` have none before the first hunk; return how many lines that adds, too."""
+    """Add a file header if there is none before the first hunk; return the number of added lines too."""
     before = list(takewhile(lambda line: not _HEADER.match(line), lines))
     if len(before) == len(lines) or any(line.startswith(("+++ ", "diff ")) for line in before):
         return lines, 0
@@ -155,7 +154,7 @@ def _with_header(lines: list[str]) -> tuple[list[str], int]:
 
 
 def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
-    """Return True if lines of the body follow the line at which `hunk` ends by its header."""
+    """Return True if body lines follow the end of `hunk` as its header counts it."""
     at = max(line.diff_line_no or 0 for line in hunk)
     while at < len(lines) and (lines[at] == "\n" or lines[at] == _NO_NEWLINE):
         at += 1
@@ -163,7 +162,7 @@ def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
 
 
 def _has_stray_mark(hunk: "Hunk") -> bool:
-    """Return True if a line that unidiff takes for the no-newline marker is none, or marks no last line."""
+    """Return True if a line that unidiff reads as no-newline marker is not one, or is misplaced."""
     before = ""
     ended: set[str] = set()
     for line in hunk:
@@ -180,13 +179,13 @@ def _has_stray_mark(hunk: "Hunk") -> bool:
 
 
 def _ends_hunk(lines: Sequence[str], at: int) -> bool:
-    """Return True if the header of a file, or the signature of a mail, is at the index `at`."""
+    """Return True if a file header or mail signature is at index `at`."""
     is_header = lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
     return is_header or _SIGNATURE.fullmatch(lines[at]) is not None
 
 
 def _miscounted(lines: Sequence[str], added: int) -> NotADiff | None:
-    """Describe the first hunk whose header counts its lines wrong, so that the caller can fix it."""
+    """Describe the first hunk with wrong line counts in its header."""
     for at, line in enumerate(lines):
         header = _HEADER.match(line)
         if header is None:
@@ -204,7 +203,7 @@ def _miscounted(lines: Sequence[str], added: int) -> NotADiff | None:
 
 
 def _signs(lines: Sequence[str], start: int) -> Iterator[str]:
-    """Yield the signs of the body that starts at the index `start`, without blank lines at its end."""
+    """Yield the signs of the body from index `start`, without trailing blank lines."""
     blank = 0
     for at in range(start, len(lines)):
         sign = lines[at][0]
@@ -218,7 +217,7 @@ def _signs(lines: Sequence[str], start: int) -> Iterator[str]:
 
 
 def _start_of(lines: Sequence[str], file: "PatchedFile") -> int:
-    """Index of the first line of the header of `file`; unidiff gives the second where git made none."""
+    """Return the index of the first header line of `file`; unidiff returns the second outside git diffs."""
     at = (file.diff_line_no or 1) - 1
     return at - 1 if lines[at].startswith("+++ ") and at else at
 
@@ -226,7 +225,7 @@ def _start_of(lines: Sequence[str], file: "PatchedFile") -> int:
 def _file(file: "PatchedFile", lines: Sequence[str]) -> FileDiff:
     old, new = file.source_file, file.target_file
     for line in takewhile(lambda line: not _HEADER.match(line), lines):
-        # A header of git names the file on both sides, also where this line says that one side is none.
+        # git's header names the file on both sides, even if this line says that one is absent.
         if line.startswith("--- "):
             old = line[4:].rstrip("\n").split("\t")[0]
     old_name, new_name = _names(_unquoted(old), _unquoted(new))
@@ -241,7 +240,7 @@ def _file(file: "PatchedFile", lines: Sequence[str]) -> FileDiff:
 
 
 def _obstacle(file: "PatchedFile") -> str | None:
-    """Describe what `file` asks for besides changes of text and name."""
+    """Describe changes of `file` beyond text and name."""
     if file.is_binary_file:
         return "changes binary data"
     if any(line.startswith("copy from ") for line in file.patch_info or ()):
@@ -265,7 +264,7 @@ def _names(old: str, new: str) -> tuple[str | None, str | None]:
 
 
 def _unquoted(name: str) -> str:
-    """Return `name` without the C quotes that git puts around special characters."""
+    """Return `name` without git's C quoting."""
     if len(name) < len('""') or not name.startswith('"') or not name.endswith('"'):
         return name
     raw = _ESCAPE.sub(_unescaped, name[1:-1].encode("utf-8", "surrogatepass"))
@@ -289,20 +288,20 @@ def _hunk(hunk: "Hunk", number: int) -> DiffHunk:
     )
 
 
-# --- Finding the hunks of a diff in a text.
+# --- Locating hunks in a text
 #
-# There is no fuzz: every line that a hunk shows of its base must be there, in order. Only its line number may
-# differ, if the lines occur once, and its newlines.
+# Without fuzz: all base lines of a hunk must occur, in order. Only the line number may differ, if the match
+# is unique, and the newlines.
 
 _MOST_PLACES: Final = 5
 _LF: Final = lazy_pattern("\n")
 
 
 class PlacedHunk(Struct, kw_only=True):
-    """A hunk and the `span` of the base that it shows, in the view; `moved_by` lines from where it says.
+    """A hunk located at `span` of the view, `moved_by` lines from its header.
 
-    With `lacks_newline` the base ends in the last line that the hunk shows, without the line end that the
-    hunk gives it: whether the file ends in one stays as it was.
+    `lacks_newline`: the base ends with the hunk's last line but without its newline; the file keeps its
+    ending.
     """
 
     hunk: DiffHunk
@@ -312,10 +311,10 @@ class PlacedHunk(Struct, kw_only=True):
 
 
 class MisplacedHunk(Struct, kw_only=True):
-    """A hunk that is not where its header says, at the offset `stated` of the view (None: no such line).
+    """A hunk that is not where its header says, at offset `stated` of the view (None: no such line).
 
-    `places` are the offsets where it is instead: several, or one before the hunk in front of it.
-    `applied_at` is the offset of its result, if the text has that already.
+    `places` are its actual matches: several, or one before the previous hunk. `applied_at` is the offset of
+    its result, if the text already has it.
     """
 
     hunk: DiffHunk
@@ -325,20 +324,20 @@ class MisplacedHunk(Struct, kw_only=True):
 
 
 class HunkPlaces:
-    """The text in which hunks are looked for. Offsets are those of its `view` in LF."""
+    """The text in which hunks are located; offsets are of its LF `view`."""
 
     def __init__(self, text: str, lines: LineIndex, view: LineEndView) -> None:
-        """Look in `text`, whose line table is `lines`, and whose view is `view`."""
+        """Search in `text` with line table `lines` and view `view`."""
         self._raw = text
         self._lines = lines
         self._view = view
         self._length = len(view.text)
         self._has_newline = view.text.endswith("\n") or not view.text
-        # Lines of a diff end with a newline, so the last line of the text gets one here too.
+        # Lines of a diff end with a newline, so the last line gets one too.
         self._text = view.text if self._has_newline else view.text + "\n"
 
     def place(self, hunks: Sequence[DiffHunk]) -> list[PlacedHunk | MisplacedHunk]:
-        """Find each of `hunks`, which are in the order of their lines."""
+        """Locate each of `hunks`, in order of their lines."""
         outcomes: list[PlacedHunk | MisplacedHunk] = []
         behind = shift = 0
         for hunk in hunks:
@@ -371,7 +370,7 @@ class HunkPlaces:
         return self._placed(hunk, places[0], old, bisect_right(self._starts, places[0]) - hunk.old_start)
 
     def _place_alone(self, hunk: DiffHunk, stated: int | None, behind: int) -> PlacedHunk | MisplacedHunk:
-        """Place a hunk that shows nothing of its base, which can only be where its header says."""
+        """Locate a hunk without base lines, which can only be where its header says."""
         if stated is None or stated < behind:
             return MisplacedHunk(hunk=hunk, stated=stated)
         if self._text.startswith(to_lf(hunk.new), stated):
@@ -388,7 +387,7 @@ class HunkPlaces:
         )
 
     def _applied_elsewhere(self, hunk: DiffHunk) -> int | None:
-        """Return where the result of `hunk` is: at its stated line, or at the only match of its context."""
+        """Return the offset of the result of `hunk`: its stated line or the only match of its context."""
         new = to_lf(hunk.new)
         start = self._offset(hunk.new_start)
         if not new.strip() or all(line.sign != "+" for line in hunk.lines):
@@ -401,9 +400,9 @@ class HunkPlaces:
         return places[0] if len(places) == 1 else None
 
     def _applied_near(self, hunk: DiffHunk, old: str, start: int) -> int | None:
-        """Return where the result of `hunk` is around its base at `start`, if it was applied there.
+        """Return the offset of the result of `hunk` around `start`, if it is already applied there.
 
-        A hunk that shows no line after those that it adds would fit again, and add them again and again.
+        A hunk without context after its additions would match again and be applied repeatedly.
         """
         new = to_lf(hunk.new)
         if len(new) <= len(old):
@@ -416,18 +415,18 @@ class HunkPlaces:
         return at if at >= 0 else None
 
     def _is_anchored(self, hunk: DiffHunk, old: str, start: int) -> bool:
-        """Return True if `hunk` shows context on both sides of its changes, or an end of the file."""
+        """Return True if `hunk` has context, or an end of the file, on both sides of its changes."""
         begins = hunk.has_context_before or start == 0
         return begins and (hunk.has_context_behind or start + len(old) >= self._length)
 
     def _fits(self, old: str, start: int) -> bool:
-        """Return True if the whole lines `old` are at `start`; without a final newline they end the text."""
+        """Return True if the lines `old` are at `start`; without final newline they must end the text."""
         if not (self._starts_line(start) and self._text.startswith(old, start)):
             return False
         return old.endswith("\n") or (start + len(old) == self._length and not self._has_newline)
 
     def _places(self, old: str, behind: int) -> Iterator[int]:
-        """Yield the offsets from `behind` on where `old` fits."""
+        """Yield the offsets from `behind` where `old` matches."""
         at = self._text.find(old, behind)
         while at >= 0:
             if self._fits(old, at):
@@ -438,14 +437,14 @@ class HunkPlaces:
         return offset == 0 or self._text[offset - 1] == "\n"
 
     def _offset(self, line: int) -> int | None:
-        """Return the start of `line`, 1-based, of those that end at LF; the text's end after the last."""
+        """Return the start of the 1-based LF-terminated `line`; after the last line, the end of the text."""
         if line == len(self._starts) + 1:
             return len(self._text)
         return self._starts[line - 1] if 1 <= line <= len(self._starts) else None
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Return the starts of the lines that end at LF; a lone CR only ends lines of the view."""
+        """Starts of LF-terminated lines; a lone CR ends only lines of the view."""
         if "\r" not in self._raw:
             return self._lines.starts
         ends = (match.end() for match in _LF.finditer(self._raw))
