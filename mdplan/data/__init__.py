@@ -1,4 +1,4 @@
-"""Files of keys and values (YAML, JSON, TOML, INI), read with places and edited by cutting.
+"""Key-value files (YAML, JSON, TOML, INI): parse them with positions, and edit them in place.
 
-Pure: it never opens a file.
+Pure: never opens a file.
 """

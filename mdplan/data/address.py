@@ -1,9 +1,9 @@
 r"""Find the key or item that an address names: a JSON Pointer, a dotted path, or an array.
 
-`/nav/0/Home` is a pointer. `nav[0].Home` is dotted: `[0]` counts, `[-1]` from the end, `[=text]` is an item
-by its value and `[name=Build]` one by a key in it; `\.` is a dot in a name. A name after a list means the
-item that has such a key. Dots separate maps, but some names contain dots, such as `ms.date`: the values of
-the file decide.
+`/nav/0/Home` is a pointer. In the dotted form `nav[0].Home`, `[0]` is an index, `[-1]` counts from the end,
+`[=text]` selects an item by value and `[name=Build]` by a key in it; `\.` is a literal dot. A name after a
+list selects the item that has this key. Dots separate maps, but some names contain dots, such as `ms.date`:
+the values of the file decide.
 """
 
 import json
@@ -28,7 +28,7 @@ GivenKey = str | Sequence[str | int | Mapping[str, Any]]
 
 
 class Item(Struct):
-    """An item of a list: by its number, by its `value`, or by the value of a `key` in it."""
+    """A list item selector: by index, by `value`, or by the value of a `key` in it."""
 
     number: int | None = None
     key: str | None = None
@@ -39,19 +39,19 @@ Step = str | Item
 
 
 class Found(Struct):
-    """The `path` of an existing value, and the names after it that are `missing`."""
+    """The `path` of an existing value, and the `missing` names after it."""
 
     path: Path
     missing: tuple[str, ...] = ()
 
     @property
     def whole(self) -> Path:
-        """Return the path with the missing names."""
+        """The path including the missing names."""
         return (*self.path, *self.missing)
 
 
 def steps_of(given: GivenKey) -> tuple[Step, ...]:
-    """Parse the address `given` into steps. Raises `ValueError` if it cannot."""
+    """Parse the address `given` into steps. Raise `ValueError`."""
     if not isinstance(given, str):
         return tuple(map(_array_step, given))
     if given.startswith("/"):
@@ -60,10 +60,10 @@ def steps_of(given: GivenKey) -> tuple[Step, ...]:
 
 
 def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found:  # noqa: ANN401
-    """Find what `given` names in `values`, as far as it exists.
+    """Find as much of `given` in `values` as exists.
 
-    Errors: INVALID_ARGUMENT if it names several things, or if a name that `is_new` could be read in several
-    ways; KEY_NOT_FOUND for an item that does not exist.
+    Raise INVALID_ARGUMENT if it is ambiguous, or if a name that `is_new` could be read in several ways;
+    KEY_NOT_FOUND for a missing item.
     """
     steps = steps_of(given)
     joins = isinstance(given, str) and not given.startswith("/")
@@ -73,16 +73,16 @@ def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found:  # noq
     found = Found(paths[0]) if paths else _as_far_as(values, steps)
     if is_new and joins and len(found.missing) > 1:
         around, first = value_at(values, found.path), found.missing[0]
-        # Other names here contain a dot, so the dots of the new one could be part of its name.
+        # Other names here contain a dot, so the new one may be meant to, too.
         if isinstance(around, dict) and any(str(name).startswith(f"{first}.") for name in around):
             raise Refused(_ambiguous([(*found.path, ".".join(found.missing)), found.whole]))
     return found
 
 
 def counted_paths(values: Any, given: GivenKey) -> Sequence[Path]:  # noqa: ANN401 (any value)
-    """Return all paths that `given` can mean with any number of an item in place of each of its own.
+    """Return all paths that match `given` with its list indexes replaced by any index.
 
-    None where it counts no items. A name that is missing may follow.
+    Return nothing if it has no index. A missing name may follow.
     """
     try:
         found = find(values, given, is_new=True)
@@ -104,12 +104,12 @@ def _ambiguous(paths: Sequence[Path]) -> Diagnostic:
 
 
 def pointer(path: Sequence[Element]) -> str:
-    """Write `path` as a JSON Pointer, in which dots and brackets are parts of names."""
+    """Return `path` as a JSON Pointer."""
     return "".join("/" + str(each).replace("~", "~0").replace("/", "~1") for each in path)
 
 
 def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any value)
-    """Return KEY_NOT_FOUND with the nearest keys, else the first ones; INVALID_ARGUMENT if it repeats."""
+    """Return KEY_NOT_FOUND with similar keys, or the first keys; INVALID_ARGUMENT for a duplicate key."""
     parent = value_at(values, found.path)
     names = [name for name in parent if isinstance(name, str)] if isinstance(parent, dict) else []
     twice = [name for name in parent if isinstance(name, Unnamed)] if isinstance(parent, dict) else []
@@ -134,7 +134,7 @@ def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any v
 
 
 def shown(path: Sequence[Element], *, whole: bool = False) -> str:
-    """Write `path` as a caller does, cut if it is long, unless it must be `whole`."""
+    """Return `path` in dotted form, truncated unless `whole`."""
     text = ""
     for element in path:
         if isinstance(element, int):
@@ -202,7 +202,7 @@ def _readings(
 ) -> Iterator[Path]:
     """Yield all paths in `values` that `steps` can mean.
 
-    `numbers` gives the items that any number means in a list of a length, in place of its own one.
+    `numbers` lists the indexes that a number stands for, given the length of the list.
     """
     if not steps:
         yield path
@@ -211,7 +211,7 @@ def _readings(
     if isinstance(values, list):
         is_counted = numbers is not None and _number_of(step) is not None
         for index in numbers(len(values)) if numbers is not None and is_counted else _items(values, step):
-            # A name means a key in the item, so the step remains.
+            # A name selects an item by key, so the step remains.
             rest = steps if isinstance(step, str) and _number_of(step) is None else steps[1:]
             yield from _readings(values[index], rest, (*path, index), joins=joins, numbers=numbers)
     elif isinstance(values, dict) and isinstance(step, str):
@@ -229,7 +229,7 @@ def _readings(
 
 
 def _items(values: Sequence[Any], step: Step) -> Iterator[int]:
-    """Yield the indexes of the items that `step` means."""
+    """Yield the indexes of the items that `step` selects."""
     number = _number_of(step)
     if number is not None:
         index = number if number >= 0 else len(values) + number
@@ -246,21 +246,21 @@ def _items(values: Sequence[Any], step: Step) -> Iterator[int]:
 
 
 def _number_of(step: Step) -> int | None:
-    """Return the number by which `step` counts the items of a list; a name of digits is one."""
+    """Return the index in `step`, which may be a name of digits, or None."""
     if isinstance(step, str):
         return int(step) if _INDEX.fullmatch(step) else None
     return step.number
 
 
 def _is_same(value: object, wanted: object) -> bool:
-    """Return True if `value` is `wanted`, which may be its text."""
+    """Return True if `value` equals `wanted` or its text does."""
     if isinstance(value, bool) or value is None:
         return value is wanted or (isinstance(wanted, str) and json.dumps(value) == wanted)
     return value == wanted or (not isinstance(value, dict | list) and str(value) == wanted)
 
 
 def _as_far_as(values: Any, steps: Sequence[Step]) -> Found:  # noqa: ANN401 (any value)
-    """Follow `steps`, which lead nowhere, as far as values exist; the rest must be names."""
+    """Follow `steps` as far as values exist; the rest must be names."""
     path: Path = ()
     rest = steps
     for count in range(1, len(steps)):

@@ -1,6 +1,6 @@
-"""Read JSON, JSON with comments, JSON5 and the values of TOML as nodes, and edit lists and maps in brackets.
+"""Parse JSON, JSON with comments, JSON5 and TOML values into nodes, and edit bracketed lists and maps.
 
-The reader accepts more than any one of these; another reader judges the text before and after an edit.
+The parser accepts a superset of these; another one validates the text before and after an edit.
 """
 
 import json
@@ -43,7 +43,7 @@ _LINE_ENDS: Final = frozenset({"\n", "\r", "\r\n", "\u2028", "\u2029"})
 
 
 class _Open(msgspec.Struct):
-    """A list or map that is not closed yet; `entry` is that of the key whose value comes next."""
+    """An unclosed list or map; `entry` holds the key whose value comes next."""
 
     node: tree.Node
     entry: tree.Entry | None = None
@@ -51,7 +51,7 @@ class _Open(msgspec.Struct):
 
 
 def read_json(text: str) -> tree.Node | None:
-    """Read the one value of the JSON `text`; None if it only has comments. Raises `DataError`."""
+    """Parse the JSON `text`; None if it only has comments. Raise `DataError`."""
     reader = _ValueReader(text, tree.Language.JSON)
     at = reader.skip(0)
     if at == len(text):
@@ -63,7 +63,7 @@ def read_json(text: str) -> tree.Node | None:
 
 
 def read_toml_value(text: str, at: int, end: int) -> tree.Node:
-    """Read the TOML value at `at` in `text`, which ends at `end`. Raises `DataError`."""
+    """Parse the TOML value in ``text[at:end]``. Raise `DataError`."""
     node, behind = _ValueReader(text, tree.Language.TOML).value(at)
     if behind != end:
         raise tree.DataError("a value of it cannot be followed", at)
@@ -71,7 +71,7 @@ def read_toml_value(text: str, at: int, end: int) -> tree.Node:
 
 
 class _ValueReader:
-    """Reads values without recursion."""
+    """A non-recursive parser of values."""
 
     def __init__(self, text: str, language: tree.Language) -> None:
         self._text = text
@@ -83,12 +83,12 @@ class _ValueReader:
         self._count = 0
 
     def skip(self, at: int) -> int:
-        """Return the offset after the whitespace and comments at `at`."""
+        """Return the offset after whitespace and comments at `at`."""
         blank = self._blank.match(self._text, at)
         return blank.end() if blank else at
 
     def value(self, at: int) -> tuple[tree.Node, int]:
-        """Read the value at `at`; return the offset after it, too."""
+        """Parse the value at `at`; return it and the offset after it."""
         stack: list[_Open] = []
         while True:
             node, at = self._start(at, len(stack))
@@ -103,7 +103,7 @@ class _ValueReader:
                 return self._closed, at
 
     def _start(self, at: int, depth: int) -> tuple[tree.Node, int]:
-        """Read the scalar at `at`, or open a list or map."""
+        """Parse the scalar at `at`, or open a list or map."""
         text = self._text
         self._count += 1
         tree.check_count(self._count, at)
@@ -122,7 +122,7 @@ class _ValueReader:
         return tree.Node(tree.Kind.SCALAR, at, word.end(), self._word_value(word[0], at)), word.end()
 
     def _next_value(self, stack: list[_Open], at: int) -> int:
-        """Close what ends at `at`; return where the next value starts, or the end if nothing is open."""
+        """Close what ends at `at`; return the start of the next value, or the end."""
         while stack:
             top = stack[-1]
             at = self.skip(at)
@@ -149,7 +149,7 @@ class _ValueReader:
         return at
 
     def _before_value(self, top: _Open, at: int) -> int:
-        """Read the key at `at` if `top` is a map; return the offset of the value."""
+        """Parse the key at `at` if `top` is a map; return the offset of the value."""
         if top.node.kind is tree.Kind.LIST:
             return at
         key, at = self._key(at)
@@ -211,7 +211,7 @@ class _ValueReader:
         number = _NUMBER.fullmatch(text)
         if number is None:
             return tree.Opaque("word", text)
-        # A number of thousands of digits takes long to read, and Python refuses it.
+        # Numbers with thousands of digits are slow to parse, and Python refuses them.
         if len(text) > 4_000:
             return tree.Opaque("number", text)
         return float(text) if number["real"] else int(text)
@@ -224,32 +224,32 @@ def _unescaped(match: re.Match[str]) -> str:
     return "" if body in _LINE_ENDS else _ESCAPES.get(body, body)
 
 
-# --- Editing lists in brackets and maps in braces, of JSON, YAML and TOML, by cutting at their nodes.
+# --- Editing bracketed lists and maps of JSON, YAML and TOML in place
 
 
 class ValueText(Protocol):
-    """How one language writes keys and values."""
+    """How a language writes keys and values."""
 
-    # Between a key and its value.
+    # The separator of key and value.
     sign: str
     comment_signs: tuple[str, ...]
 
     def key(self, name: str, like: tree.Node | None) -> str:
-        """Write the key `name`, like the key `like` if possible."""
+        """Return the key `name`, in the style of `like` if possible."""
 
     def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
-        """Write `value`, like the string `like`; on several lines after `indent` if that is given."""
+        """Return `value`, in the style of `like`; with `indent`, on several lines."""
 
 
 class _Slot(msgspec.Struct):
-    """An entry of the result: one that stays, or one that is new."""
+    """An entry of the result: existing or new."""
 
     entry: tree.Entry | None = None
     new: tree.NewItem | None = None
 
 
 class FlowWriter:
-    """Adds the splices of lists in brackets and maps in braces to `splices`."""
+    """Append splices for bracketed lists and maps to `splices`."""
 
     def __init__(self, text: str, lines: LineIndex, writes: ValueText, splices: list[tree.Splice]) -> None:
         self._text = text
@@ -270,17 +270,17 @@ class FlowWriter:
         if inside is not None and self._has_comment(node):
             raise tree.DataError("comments would be lost with its last entry", node.start)
         indent = self._indent_at(node.start) if self._may_be_long(node) else None
-        # `value` has dates in place of their texts.
+        # `value` has dates instead of their texts.
         final = value if branch.is_inside else branch.value
         self._add(node.span, self._writes.value(final, _string_in(node), indent), branch.changes)
 
     def _new_entry(self, new: tree.NewItem, like: tree.Node | None, indent: str | None) -> str:
-        """Write a new entry, like the value `like`."""
+        """Return the text of a new entry, in the style of `like`."""
         value = self._writes.value(new.value, like, indent)
         return value if new.name is None else f"{self._writes.key(new.name, None)}{self._writes.sign}{value}"
 
     def _entry_changes(self, old: Any, branch: tree.ChangeTree) -> tree.ChangeTree | None:  # noqa: ANN401 (any value)
-        """Return the new value of `branch` as changes of the entries of `old`, if both are of one kind."""
+        """Return the new value of `branch` as changes of the entries of `old`, if both are the same type."""
         value = branch.value
         if isinstance(value, dict) and isinstance(old, dict) and value:
             return tree.map_changes(value, old, branch.changes)
@@ -289,7 +289,7 @@ class FlowWriter:
         return None
 
     def _may_be_long(self, node: tree.Node) -> bool:
-        """Return True if a value in place of `node` may have several lines: if it is empty, or has them."""
+        """Return True if a replacement of `node` may span lines: it is empty or already does."""
         if node.kind is not tree.Kind.SCALAR and node.entries:
             return "\n" in to_lf(self._text[node.start : node.end])
         return True
@@ -350,7 +350,7 @@ class FlowWriter:
             self._add(Span(entry.comma, entry.comma + 1), "", branch.changes)
 
     def _cut(self, node: tree.Node, staying: Sequence[tree.Entry], branch: tree.ChangeTree) -> None:
-        """Cut each entry that does not stay with its comma, or with its lines if nothing else is on them."""
+        """Delete entries that do not stay with their comma, or with lines that hold nothing else."""
         kept = {id(each) for each in staying}
         last = staying[-1].start
         for entry in node.entries:
@@ -370,7 +370,7 @@ class FlowWriter:
             self._add(span, "", branch.inner[entry.name].changes)
 
     def _own_lines(self, node: tree.Node, entry: tree.Entry, end: int) -> Span | None:
-        """Return the lines of `entry`, if only a comment is next to it on them."""
+        """Return the lines of `entry` if they hold only it and a comment."""
         first = self._lines.line_at(entry.start)
         last = self._lines.line_at(end - 1)
         rest = self._text[end : self._lines.content_end(last)].strip(" \t")
@@ -438,7 +438,7 @@ class FlowWriter:
         return f"{{ {text[1:-1]} }}" if is_padded else text
 
     def _is_long(self, node: tree.Node) -> bool:
-        """Return True if each entry begins a line of its own."""
+        """Return True if each entry starts a line."""
         return all(not self._before_on_line(each).strip(" \t") for each in node.entries) and (
             self._lines.start(self._lines.line_at(node.entries[0].start)) > node.start
         )
@@ -447,12 +447,12 @@ class FlowWriter:
         return self._text[self._lines.start(self._lines.line_at(entry.start)) : entry.start]
 
     def _indent_at(self, offset: int) -> str:
-        """Return the whitespace at the start of the line of `offset`."""
+        """Return the indentation of the line of `offset`."""
         line = self._lines.content(self._lines.line_at(offset))
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def _gap(self, node: tree.Node) -> str:
-        """Return what follows commas in `node`: nothing if it has no spaces."""
+        """Return the text after commas in `node`, usually a space."""
         for entry, following in zip(node.entries, node.entries[1:], strict=False):
             if entry.comma is not None:
                 between = to_lf(self._text[entry.comma + 1 : following.start])
@@ -460,7 +460,7 @@ class FlowWriter:
         return "" if self._writes.sign.strip() == self._writes.sign else " "
 
     def _has_comment(self, node: tree.Node) -> bool:
-        """Return True if comments are between the entries of `node`."""
+        """Return True if there are comments between the entries of `node`."""
         ends = [each.start for each in node.entries] + [node.end]
         starts = [node.start, *(each.end for each in node.entries)]
         between = [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -471,7 +471,7 @@ class FlowWriter:
 
 
 def _string_in(node: tree.Node) -> tree.Node | None:
-    """Return the string whose quotes new strings in place of `node` get: itself, or the last of its items."""
+    """Return the string whose quotes new strings in `node` copy: itself, or its last string item."""
     if node.kind is tree.Kind.SCALAR:
         return node if isinstance(node.value, str) else None
     strings = [entry.node for entry in node.entries if isinstance(entry.node.value, str)]
@@ -479,13 +479,13 @@ def _string_in(node: tree.Node) -> tree.Node | None:
 
 
 def entry_stays(node: tree.Node, branch: tree.ChangeTree) -> bool:
-    """Return True if some entry of `node` stays."""
+    """Return True if any entry of `node` stays."""
     removed = {name for name, each in branch.inner.items() if each.is_removed}
     return any(entry.name not in removed for entry in node.entries)
 
 
 def added_entries(node: tree.Node, branch: tree.ChangeTree) -> list[tree.NewItem]:
-    """Return the keys of `branch` that `node` does not have yet, as entries after its own."""
+    """Return the keys of `branch` missing in `node`, as entries to append."""
     return [
         tree.NewItem(len(node.entries), each.as_value, str(name), None, each.changes)
         for name, each in branch.inner.items()
@@ -493,7 +493,7 @@ def added_entries(node: tree.Node, branch: tree.ChangeTree) -> list[tree.NewItem
     ]
 
 
-# --- Writing JSON in the style of the file.
+# --- Writing JSON in the style of the file
 
 _IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _INDENT: Final = lazy_pattern(r"[\r\n]([ \t]+)[^ \t\r\n]")
@@ -501,12 +501,12 @@ _ESCAPED: Final = lazy_pattern(r"\\u[0-9a-fA-F]{4}")
 
 
 class JsonText:
-    """Writes keys and values as the file `text` has them."""
+    """Write keys and values in the style of a file."""
 
     comment_signs: tuple[str, ...] = ("//",)
 
     def __init__(self, text: str, root: tree.Node | None) -> None:
-        """Take the indentation, the sign after keys and the quotes from `text`."""
+        """Detect indentation, separator and quotes from `text`."""
         indent = _INDENT.search(text)
         self._unit = indent[1] if indent else "  "
         self._is_ascii = text.isascii() and _ESCAPED.search(text) is not None
@@ -520,14 +520,14 @@ class JsonText:
         self._gap = "" if first is not None and self.sign == ":" else " "
 
     def key(self, name: str, like: tree.Node | None) -> str:
-        """Write the key `name` in the quotes of `like`, or in those of the first key of the file."""
+        """Return the key `name` in the quotes of `like`, or of the first key."""
         is_plain = self._has_plain_keys if like is None else not like.style
         if is_plain and _IDENTIFIER.fullmatch(name):
             return name
         return self._string(name, like)
 
     def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
-        """Write `value` on one line, or on several if it has entries and `indent` is given."""
+        """Return `value` on one line; with `indent`, non-empty lists and maps on several."""
         if isinstance(value, tree.DateText):
             value = value.text
         if isinstance(value, str):
@@ -553,7 +553,7 @@ class JsonText:
 
 
 def _first_entry(node: tree.Node | None) -> tuple[tree.Node, tree.Node] | None:
-    """Return the first key of `node`, however deep, and its value."""
+    """Return the first key of `node` at any depth, and its value."""
     while node is not None and node.entries:
         first = node.entries[0]
         if first.key is not None:

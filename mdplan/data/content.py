@@ -1,7 +1,7 @@
-"""Read a text of keys and values, edit it, and verify that the edits change nothing else.
+"""Parse a data text, edit it, and verify that the edits change nothing else.
 
-The new text is read again, and must have the values of the old one with the requested changes. If another
-reader accepts the text, it must see the same. Else the changes are refused.
+The new text is parsed again and must have the old values with the requested changes. If another parser
+accepts the text, it must agree. Otherwise the changes are refused.
 """
 
 import datetime as dt
@@ -21,7 +21,7 @@ from mdplan.text.lines import LineIndex, Span, line_end_around, to_lf, with_line
 from mdplan.text.source import Source
 from mdplan.values import Struct
 
-# Few texts are INI files.
+# INI files are rare.
 if TYPE_CHECKING:
     from mdplan.data.ini import IniOutline
     from mdplan.data.ini_edits import IniPlaces
@@ -38,7 +38,7 @@ _TOML_PLACE: Final = lazy_pattern(r"\(at line (\d+), column \d+\)")
 
 
 class DataContent(Struct, dict=True):
-    """A `text` and its `values`; `root` is their tree, except for TOML. Front matter `is_strict`."""
+    """A `text` and its `values`; `root` is the tree, except for TOML. `is_strict` for front matter."""
 
     language: tree.Language
     text: str
@@ -48,19 +48,19 @@ class DataContent(Struct, dict=True):
 
     @property
     def written_values(self) -> Any:  # noqa: ANN401 (any value)
-        """The values, with numbers as they are written."""
+        """The values with numbers as written."""
         if self.language is tree.Language.TOML:
             return load_toml(self.text, tree.plain_float)
         return {} if self.root is None else tree.values_of(self.root, self.text)
 
     @cached_property
     def lines(self) -> LineIndex:
-        """Return the line table of `text`."""
+        """The line table of `text`."""
         return LineIndex(self.text)
 
     @cached_property
     def ini(self) -> "IniPlaces":
-        """Return the sections and keys of an INI file."""
+        """The sections and keys of an INI file."""
         from mdplan.data.ini_edits import IniPlaces
 
         assert self.root is not None, "an INI file is a map"
@@ -68,12 +68,12 @@ class DataContent(Struct, dict=True):
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """Return the statements of TOML. Raises `DataError` for what cannot be followed."""
+        """The statements of a TOML file. Raise `DataError` for unsupported syntax."""
         return tuple(read_statements(self.text, self.lines))
 
     @cached_property
     def places(self) -> dict[tree.Path, Span]:
-        """Return the spans of keys and items with their values; for a TOML table that of its header."""
+        """The spans of keys and items with their values; for a TOML table its header."""
         if self.language is not tree.Language.TOML:
             return dict(tree.places_of(self.root))
         return {
@@ -83,14 +83,14 @@ class DataContent(Struct, dict=True):
 
     @cached_property
     def ranges(self) -> tuple[tuple[tree.Path, Span], ...]:
-        """Return keys and items with their spans, in text order; a TOML table ends before the next one."""
+        """Keys and items with their spans, in text order; a TOML table ends before the next one."""
         places = dict(self.places)
         headers = (
             [each for each in self.statements if isinstance(each, TomlHeader)]
             if self.language is tree.Language.TOML
             else []
         )
-        # From the end, so that each table finds where the one after it begins in a few steps.
+        # From the end: each table finds the start of the next one in a few steps.
         behind: list[tuple[tree.Path, int]] = [((), len(self.text))]
         for header in reversed(headers):
             while len(behind) > 1 and behind[-1][0][: len(header.path)] == header.path:
@@ -102,11 +102,11 @@ class DataContent(Struct, dict=True):
 
 
 def read_data(language: tree.Language, text: str, *, is_strict: bool = False) -> DataContent:
-    """Read `text`. Raises `DataError`. YAML that `is_strict` has neither anchors nor tags."""
+    """Parse `text`. Raise `DataError`. Strict YAML has no anchors or tags."""
     root: tree.Node | None = None
     match language:
         case tree.Language.YAML:
-            # Loaded here: most texts are Markdown without it.
+            # Loaded only if needed: most texts are Markdown.
             from mdplan.data.yaml import read_yaml
 
             root = read_yaml(text, LineIndex(text), is_strict=is_strict)
@@ -122,9 +122,9 @@ def read_data(language: tree.Language, text: str, *, is_strict: bool = False) ->
 
 
 def data_edits(content: DataContent, changes: Sequence[tree.Change]) -> list[tree.Splice]:
-    """Return text edits of `content` that make `changes`, no key of which is inside another's.
+    """Return text edits that make `changes`, whose keys do not contain each other.
 
-    New lines end in LF. Raises `DataError` if cutting cannot make the changes.
+    New lines end in LF. Raise `DataError` if the edits cannot be made in place.
     """
     branch = tree.change_tree(changes)
     if not branch.is_inside and content.language is not tree.Language.YAML:
@@ -151,7 +151,7 @@ def _ini_outline(text: str) -> "IniOutline":
 
 
 def placed(splices: Sequence[tree.Splice], start: int, lines: LineIndex) -> tuple[tree.Splice, ...]:
-    """Move `splices` of a text at `start` of a document there; `lines` are its lines, and give newlines."""
+    """Shift `splices` to `start` of a document with the given `lines`, using its newlines."""
     moved: list[tree.Splice] = []
     for splice in splices:
         span, new_text = splice.edit.span, splice.edit.new_text
@@ -163,7 +163,7 @@ def placed(splices: Sequence[tree.Splice], start: int, lines: LineIndex) -> tupl
 
 
 def verify_edits(content: DataContent, edits: EditList, changes: Sequence[tree.Change]) -> None:
-    """Raise `DataError` unless `edits` of `content` make `changes`, and no other."""
+    """Raise `DataError` unless `edits` of `content` make exactly `changes`."""
     text = edits.apply(content.text)
     try:
         result = read_data(content.language, text)
@@ -205,15 +205,15 @@ def verify_values(content: DataContent, result: DataContent, changes: Sequence[t
     if content.language is tree.Language.INI:
         from mdplan.data.ini_edits import named_values
 
-        # The last one of several equal names loses its number.
+        # The last of several duplicate names loses its number.
         actual, expected = named_values(actual), named_values(expected)
-    # TOML restricts where tables can be.
+    # TOML restricts the order of tables.
     if not tree.values_equal(actual, expected, in_order=not is_toml):
         raise tree.DataError("the change cannot be made without changing another value")
 
 
 def _plain_json(text: str) -> Any:  # noqa: ANN401 (any value)
-    """Return what another reader sees in `text`; None if it has comments or is JSON5."""
+    """Return `text` as parsed by `json`; None if it has comments or is JSON5."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -230,8 +230,8 @@ def _json_edits(content: DataContent, branch: tree.ChangeTree) -> list[tree.Spli
 
 
 def load_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
-    """Read the TOML `text`. Raises `DataError` and the errors of `tomllib`."""
-    # Found before reading, which takes quadratic time and memory in the depth.
+    """Parse the TOML `text`. Raise `DataError`, or as `tomllib`."""
+    # Check first: parsing takes quadratic time and memory in the depth.
     deep = _DEEP_TOML_KEY.search(text)
     if deep is not None:
         raise tree.DataError("it is nested too deeply", deep.start())
@@ -256,14 +256,14 @@ def _toml_values(text: str) -> dict[str, Any]:
     return values
 
 
-# --- Converting values from and to JSON, where dates are strings.
+# --- Converting values from and to JSON, where dates are strings
 
 DATES: Final = (dt.date, dt.time)
 
 
 def read_date(language: str, text: str) -> object:
-    """Read `text` as a date or time; None if it is neither."""
-    # A `#` would begin a comment.
+    """Parse `text` as a date or time; None if it is neither."""
+    # A `#` would start a comment.
     if not text[:1].isdigit() or set("\n\r#") & set(text):
         return None
     try:
@@ -275,18 +275,18 @@ def read_date(language: str, text: str) -> object:
 
 
 def dated(language: str, value: object, old: object) -> object:
-    """Return `value`, or the date that it reads as if it is a string that replaces the date or time `old`."""
+    """Return `value`, parsed as a date if it is a string replacing the date or time `old`."""
     return with_dates(language, value) if isinstance(value, str) and isinstance(old, DATES) else value
 
 
 def numbered(value: object, old: object) -> object:
-    """Return `value`, or the number that it reads as if it is a string that replaces the number `old`."""
+    """Return `value`, parsed as a number if it is a string replacing the number `old`."""
     is_number = isinstance(old, int | float) and not isinstance(old, bool)
     return tree.spelled(value) if is_number and isinstance(value, str) else value
 
 
 def with_dates(language: str, value: object) -> object:
-    """Return `value` with dates and times for strings that read as such, also in lists and maps."""
+    """Return `value` with date-like strings parsed, also in lists and maps."""
     match value:
         case str():
             date = read_date(language, value)
@@ -300,16 +300,15 @@ def with_dates(language: str, value: object) -> object:
 
 
 def other_value(name: str, value: object, expected: object) -> str:
-    """Return the message that the key `name` has `value`, and not the `expected` one."""
+    """Return the message that the key `name` has `value` instead of `expected`."""
     shown, wanted = (short_name(json.dumps(as_json(each), ensure_ascii=False)) for each in (value, expected))
     return f"{name} is `{shown}`, not `{wanted}`"
 
 
 def value_matches(language: str, value: object, expected: object) -> bool:
-    """Return True if `value`, of a text in `language`, is the JSON value `expected`.
+    """Return True if `value`, from a text in `language`, equals the JSON value `expected`.
 
-    A date equals every string that reads as it; 1 and 1.0 are one number. What JSON has no form for is what
-    `as_json` makes of it.
+    A date equals every string that parses to it; 1 equals 1.0. Values without JSON form compare by `as_json`.
     """
     if isinstance(value, tree.Opaque):
         return as_json(value) == expected
@@ -334,7 +333,7 @@ def value_matches(language: str, value: object, expected: object) -> bool:
 
 
 def written_in(language: str, value: object) -> object:
-    """Return `value` as a text in `language` can hold it: in INI, numbers, true and false are strings."""
+    """Return `value` as `language` can hold it: INI turns numbers, true and false into strings."""
     if language != tree.Language.INI or value is None or isinstance(value, str | list):
         return value
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Outline an INI file: find its sections and keys by name, check names and values, and follow its style."""
+"""Parse INI files into sections and keys, validate names and values, and detect the file's style."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _FIRST: Final = 10
 
 
 class IniAssignment(Struct, kw_only=True):
-    """A key and its value. `separator` is the sign with the whitespace around it; None without one."""
+    """A key and its value. `separator` includes surrounding whitespace; None if missing."""
 
     name: Span
     separator: Span | None
@@ -27,12 +27,13 @@ class IniAssignment(Struct, kw_only=True):
 
 
 class IniKey(Struct, kw_only=True):
-    """One key. `index` counts through all sections, `section` is the index of its own.
+    """A key. `index` counts across sections, `section` is the section's index.
 
-    `lines` are those of its value, 1-based: the key's own, then the indented ones that continue it with the
-    blank ones between, without comments between them. `value` is what `configparser` reads: these lines
-    joined by LF, without indentation and comments; None where no sign follows the name. `assignment` and
-    `comment` are of the key's own line; `has_comment` is of all `lines`.
+    - `lines`: the 1-based lines of its value: the key's own and continuation lines, with blank lines but not
+      comments in between.
+    - `value`: as `configparser` reads it: these lines joined by LF, stripped of indentation and comments;
+      None without separator.
+    - `assignment`, `comment`: of the key's own line; `has_comment`: of any of `lines`.
     """
 
     index: int
@@ -47,22 +48,23 @@ class IniKey(Struct, kw_only=True):
 
     @property
     def first_line(self) -> int:
-        """Return the line of the key itself."""
+        """The line of the key."""
         return self.lines[0]
 
     @property
     def last_line(self) -> int:
-        """Return the last line of its value."""
+        """The last line of its value."""
         return self.lines[-1]
 
 
 class IniSection(Struct, kw_only=True):
-    """One section. The first of a file has no name: it is what is before the first header.
+    """A section. The first of a file has no name: it precedes the first header.
 
-    `span` reaches from the header to the next one, and `body` holds the lines between that are the section's
-    own: without blank lines at its edges, and without a comment directly above the next header. An empty
-    body is after the header. Lines are 1-based and inclusive; a section without lines has `last_line`
-    before `first_line`. `indent` is that of the header.
+    - `span`: from the header to the next one.
+    - `body`: the lines between, without surrounding blank lines and a comment directly above the next header;
+      if empty, after the header.
+    - Lines are 1-based and inclusive; a section without lines has `last_line` before `first_line`.
+    - `indent`: of the header.
     """
 
     index: int
@@ -76,14 +78,13 @@ class IniSection(Struct, kw_only=True):
 
 
 class IniOutline:
-    """Sections and keys of one source, in order. Never changes; derived parts are made on demand.
+    """Sections and keys of a source, in order. Immutable; indexes are built on demand.
 
-    What `configparser` refuses is kept: keys before the first section, and names that repeat. The name of a
-    section counts by the letter, that of a key by the letter and then in any case.
+    Unlike `configparser`, it accepts keys before the first section and duplicate names. Section names are
+    case-sensitive; keys match exactly, then case-insensitively.
     """
 
     def __init__(self, source: Source) -> None:
-        """Read `source` once."""
         self.source = source
         self.sections: tuple[IniSection, ...] = read_sections(source)
 
@@ -97,7 +98,7 @@ class IniOutline:
         return self.source.text[span.start : span.end]
 
     def sections_named(self, name: str | None) -> tuple[IniSection, ...]:
-        """Return the sections called `name`; None is the name of what is before the first header."""
+        """Return the sections called `name`; None for the text before the first header."""
         return self._by_name.get(name, ())
 
     def keys_named(self, section: str | None, key: str) -> tuple[IniKey, ...]:
@@ -105,25 +106,25 @@ class IniOutline:
         return self._by_key.get((section, key)) or self._by_folded_key.get((section, key.lower()), ())
 
     def section_sha256(self, section: IniSection) -> str:
-        """Return the first 16 hex digits of the SHA-256 of the whole section's bytes."""
+        """Return the first 16 hex digits of the SHA-256 of the section's bytes."""
         return self._digest(section)[:_SHORT_HASH]
 
     def has_sha256(self, section: IniSection, expected: str) -> bool:
-        """Return True if the SHA-256 of the whole section's bytes begins with the hex digits `expected`."""
+        """Return True if the section's SHA-256 starts with the hex digits `expected`."""
         return self._digest(section).startswith(expected.lower())
 
     @cached_property
     def first_keys(self) -> tuple[IniKey, ...]:
-        """Return the first key of each of the first sections that have one: they show the file's style."""
+        """The first key of each of the first sections with keys: a sample of the file's style."""
         return tuple(islice((section.keys[0] for section in self.sections if section.keys), _FIRST))
 
     @property
     def section_names(self) -> Collection[str | None]:
-        """Return the names of sections, each once; None is that of what is before the first header."""
+        """Section names, deduplicated; None for the text before the first header."""
         return self._by_name.keys()
 
     def key_names(self, section: str | None) -> Collection[str]:
-        """Return the names of the keys of all sections called `section`, each once."""
+        """Return the names of the keys of all sections called `section`, deduplicated."""
         return dict.fromkeys(key.name for each in self.sections_named(section) for key in each.keys)
 
     @cached_property
@@ -145,23 +146,22 @@ class IniOutline:
 
 
 def _grouped(items: Iterable[tuple[_Name, _Item]]) -> dict[_Name, tuple[_Item, ...]]:
-    """Group named `items` by their names."""
+    """Group `items` by name."""
     groups: defaultdict[_Name, list[_Item]] = defaultdict(list)
     for name, item in items:
         groups[name].append(item)
     return {name: tuple(group) for name, group in groups.items()}
 
 
-# --- Reading sections and keys.
-#
-# The rules are those of Python's `configparser` with inline comments and keys without a value: a line that is
-# indented deeper than the key before it continues the value, after blank lines and comments too.
+# --- Reading sections and keys, by the rules of Python's `configparser` with inline comments and keys without
+# value: a line indented deeper than the key before it continues the value, also after blank lines and
+# comments.
 
 
 def read_sections(source: Source) -> tuple[IniSection, ...]:
-    """Read the sections of `source` in one pass over its lines; the first is what is before all headers.
+    """Parse the sections of `source`; the first is the text before all headers.
 
-    Lines that are neither header nor key stay in their section, and nothing continues them.
+    Lines that are neither header nor key stay in their section and cannot be continued.
     """
     lines = source.lines
     read = [read_line(lines.content(line), lines.start(line)) for line in range(1, lines.count + 1)]
@@ -188,10 +188,10 @@ def read_sections(source: Source) -> tuple[IniSection, ...]:
 
 
 class IniLine(Struct, kw_only=True):
-    """One line of an INI file; spans are offsets in the whole text.
+    """A line of an INI file; spans are offsets in the whole text.
 
-    `text` is the line without its indentation, its comment, and the whitespace before that; it is empty for
-    blank lines and comments. `indent` counts characters. `comment` reaches to the end of the line.
+    `text` excludes indentation, comment and the whitespace before it; empty for blank lines and comments.
+    `indent` counts characters. `comment` extends to the end of the line.
     """
 
     text: Span
@@ -200,18 +200,18 @@ class IniLine(Struct, kw_only=True):
 
     @property
     def is_blank(self) -> bool:
-        """Return True if nothing is in it."""
+        """True if it is empty."""
         return not len(self.text) and self.comment is None
 
     @property
     def is_comment(self) -> bool:
-        """Return True if it is only a comment."""
+        """True if it is only a comment."""
         return not len(self.text) and self.comment is not None
 
 
 @dataclass(slots=True)
 class _KeyDraft:
-    """A key whose last line is not known yet. `blanks` are blank lines that may turn out to be its own."""
+    """A key whose end is not yet known; `blanks` are blank lines that may belong to it."""
 
     name: str
     assignment: IniAssignment
@@ -275,10 +275,10 @@ def _new_key(text: str, content: str, line: IniLine, number: int) -> _KeyDraft |
 
 
 def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, section_count: int) -> Span:
-    """Return the body of the section `index`, which has the lines `own`, without blank lines around it."""
+    """Return the body of section `index` with the lines `own`, without surrounding blank lines."""
     first, end = own.start + (index > 0), own.stop
     if index + 1 < section_count:
-        # A comment right above the next header belongs to that section.
+        # A comment directly above the next header belongs to that section.
         while end > first and read[end - 2].is_comment:
             end -= 1
     while end > first and read[end - 2].is_blank:
@@ -290,10 +290,9 @@ def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, sec
     return Span(lines.start(first), lines.start(end))
 
 
-# --- Reading one line as Python's `configparser` does.
-#
-# Comments start at ``;`` or ``#``, at the start of a line or after whitespace. A section header is
-# ``[name]``; a key ends at the first ``=`` or ``:``, and one without either has no value.
+# --- Reading one line like Python's `configparser`: comments start at ``;`` or ``#``, at the line start or
+# after whitespace. A header is ``[name]``; a key ends at the first ``=`` or ``:``, and without either has no
+# value.
 
 _COMMENT: Final = lazy_pattern(r"(?:\A|(?<=\s))[;#]")
 _HEADER: Final = lazy_pattern(r"\[(.+)\]")
@@ -301,7 +300,7 @@ _SEPARATOR: Final = lazy_pattern(r"[=:]")
 
 
 def read_line(content: str, start: int) -> IniLine:
-    """Read the line `content`, without its newline, which starts at the offset `start`."""
+    """Parse the line `content`, which starts at offset `start`."""
     comment = _COMMENT.search(content)
     behind = content[: comment.start()] if comment else content
     text = behind.strip()
@@ -315,13 +314,13 @@ def read_line(content: str, start: int) -> IniLine:
 
 
 def header_name(text: str) -> str | None:
-    """Return the name in the section header `text`, up to the last bracket; None if it is no header."""
+    """Return the name in the section header `text`, up to the last bracket; else None."""
     header = _HEADER.match(text)
     return header[1] if header else None
 
 
 def read_assignment(text: str, start: int) -> IniAssignment | None:
-    """Read the key and value in `text`, which starts at the offset `start`; None if the name is missing."""
+    """Parse the key and value in `text`, which starts at offset `start`; None without a name."""
     sign = _SEPARATOR.search(text)
     if sign is None:
         end = start + len(text)
@@ -339,22 +338,22 @@ def read_assignment(text: str, start: int) -> IniAssignment | None:
 
 
 def has_comment(text: str) -> bool:
-    """Return True if a comment would begin somewhere in `text`, if that was after whitespace."""
+    """Return True if `text` contains a comment when it follows whitespace."""
     return _COMMENT.search(text) is not None
 
 
-# --- Checking that names of sections and keys, and values, read back as they were written.
+# --- Checks that names and values read back as written
 
 
 def section_fault(name: str) -> str | None:
-    """Say why no header can hold `name`, as the end of a sentence about it; None if one can."""
+    """Return why `name` cannot be a section name, as the end of a sentence; None if it can."""
     if "[" in name or "]" in name:
         return "has a bracket in it"
     return _edge_fault(name) or ("has a comment sign in it" if has_comment(f"[{name}]") else None)
 
 
 def key_fault(name: str) -> str | None:
-    """Say why no line can hold the key `name`, as the end of a sentence about it; None if one can."""
+    """Return why `name` cannot be a key, as the end of a sentence; None if it can."""
     if name.startswith("["):
         return "begins with a bracket, as a section does"
     if _SEPARATOR.search(name):
@@ -363,7 +362,7 @@ def key_fault(name: str) -> str | None:
 
 
 def value_fault(value: str) -> str | None:
-    """Say why no line can hold `value`, which may be empty; None if one can."""
+    """Return why `value` cannot be written; None if it can."""
     if not value:
         return None
     if has_comment(value):
@@ -379,18 +378,18 @@ def _edge_fault(text: str) -> str | None:
     return "has white space at its edges" if text != text.strip() else None
 
 
-# --- The style of keys: their indentation, and the separator between name and value.
+# --- The style of keys: indentation and separator
 
 _DEFAULT_SEPARATOR: Final = " = "
 
-# The number of keys before a new one that show its style, and whether separators are aligned.
+# How many keys before a new one determine its style and alignment.
 _NEIGHBOURS: Final = 3
 
 
 def separator_for(ini: IniOutline, section: IniSection, name: str, indent: str) -> str:
-    """Return the separator of a new key `name` of `section` with its whitespace, like the last keys there.
+    """Return the separator of a new key `name`, with whitespace like the last keys of `section`.
 
-    If their separators are aligned, this one is too, if the name is short enough.
+    It is aligned if theirs are and the name is short enough.
     """
     written = [_separator(ini, key) for key in section.keys[-_NEIGHBOURS:] if key.assignment.separator]
     column = _sign_column(ini, section)
@@ -402,9 +401,10 @@ def separator_for(ini: IniOutline, section: IniSection, name: str, indent: str) 
 
 
 def indent_for(ini: IniOutline, section: IniSection) -> str:
-    """Return the indentation of a new last key of `section`, no deeper than the key before.
+    """Return the indentation of a new last key of `section`.
 
-    It is not less than that of the next header either. Else one of them would continue a value.
+    It is at most that of the key before, and at least that of the next header; otherwise one would continue
+    the other's value.
     """
     if section.keys:
         return _indent(ini, section.keys[-1])
@@ -414,9 +414,9 @@ def indent_for(ini: IniOutline, section: IniSection) -> str:
 
 
 def usual_separator(ini: IniOutline) -> str:
-    """Return the separator of the first key of the file that has a value; else an equals sign and spaces.
+    """Return the separator of the first key with a value, or an equals sign with spaces.
 
-    It is not padded, since the keys around the new one are others.
+    Alignment padding is dropped: the new key has other neighbours.
     """
     separator = next(_with_value_first(ini, ini.first_keys), _DEFAULT_SEPARATOR)
     padding = _before_sign(separator)
@@ -424,24 +424,24 @@ def usual_separator(ini: IniOutline) -> str:
 
 
 def usual_indent(ini: IniOutline) -> str:
-    """Return the indentation of the first key in a section, if any."""
+    """Return the indentation of the first key in a section."""
     return next((_indent(ini, key) for key in ini.first_keys if ini.sections[key.section].name), "")
 
 
 def spaced(separator: str) -> str:
-    """Return `separator` for a value after it: with a space after the sign if one is before it."""
+    """Return `separator` with a space after the sign if there is one before it."""
     return separator + " " if separator[0].isspace() and not separator[-1].isspace() else separator
 
 
 def _with_value_first(ini: IniOutline, keys: Iterable[IniKey]) -> Iterator[str]:
-    """Yield the separators of `keys`, first of those with a value: others may lack the last whitespace."""
+    """Yield the separators of `keys`, those with a value first: others may lack trailing whitespace."""
     assigned = [key for key in keys if key.assignment.separator]
     assigned.sort(key=lambda key: not len(key.assignment.value))
     return (_separator(ini, key) for key in assigned)
 
 
 def _sign_column(ini: IniOutline, section: IniSection) -> int | None:
-    """Return the column of the signs of the last keys, if they are aligned on purpose."""
+    """Return the column of the separators of the last keys, if they are deliberately aligned."""
     ends: set[int] = set()
     columns: set[int] = set()
     for key in section.keys[-_NEIGHBOURS:]:
@@ -469,10 +469,10 @@ def _indent(ini: IniOutline, key: IniKey) -> str:
 
 
 def looks_like_ini(text: str) -> bool:
-    """Return True if `text` has a section with a key, and only headers, keys with ``=``, and comments.
+    """Return True if `text` consists of headers, keys with ``=`` and comments, with a key in a section.
 
-    Indented lines may be anything. A colon does not separate here, since prose has colons too, and a header
-    has no bracket in its name, so that lists and arrays of tables of TOML are none.
+    Indented lines are ignored. Colons, common in prose, do not count as separators, nor brackets in headers:
+    lists and TOML arrays of tables are not INI.
     """
     if "[" not in text or "=" not in text:
         return False

@@ -1,4 +1,4 @@
-"""Edit INI files: their sections and keys as a tree, addresses in it, and splices that change it."""
+"""Edit INI files: sections and keys as a tree, addresses, and splices."""
 
 import configparser
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -30,10 +30,10 @@ from mdplan.text.visible import first_few, nearest_names
 from mdplan.values import Struct
 from mdplan.words import say
 
-# The name of a section that holds the keys before the first one, for `configparser`.
+# `configparser`'s section for the keys before the first header.
 _TOP: Final = "\x01"
 
-# The name of a section, None for what is before the first one, and of a key; None for the section itself.
+# A section name (None before the first header) and a key (None for the section itself).
 _Reading = tuple[str | None, str | None]
 
 
@@ -66,9 +66,9 @@ def _entry_of(ini: IniOutline, key: IniKey) -> tree.Entry:
 
 
 class IniPlaces(Struct):
-    """The `outline` of an INI file, and its sections and keys by their paths in its tree.
+    """The `outline` of an INI file, and its sections and keys by tree path.
 
-    The empty path is before the first section. `of_sections` and `of_keys` are the paths by index.
+    The empty path is the text before the first section. `of_sections` and `of_keys` are the paths by index.
     """
 
     outline: IniOutline
@@ -78,8 +78,8 @@ class IniPlaces(Struct):
 
     @classmethod
     def of(cls, ini: IniOutline, root: tree.Node) -> "IniPlaces":
-        """Name what is in `ini` as its tree `root` does."""
-        # The entries of the tree are in the order of the file.
+        """Assign the paths of the tree `root` to the contents of `ini`."""
+        # The tree has the order of the file.
         count = len(ini.sections[0].keys)
         sections = root.entries[count:]
         of_sections = ((), *((each.name,) for each in sections))
@@ -97,15 +97,15 @@ class IniPlaces(Struct):
         return (self.of_sections if isinstance(place, IniSection) else self.of_keys)[place.index]
 
     def keys_of(self, section: IniSection) -> dict[Hashable, IniKey]:
-        """Return the keys of `section` by the names that they have in it."""
+        """Return the keys of `section` by tree name."""
         return {self.of_keys[key.index][-1]: key for key in section.keys}
 
 
 class IniAddress(Struct):
-    """A section, or a key of one, as a caller names it.
+    """A section or key as a caller names it.
 
-    With a `section`, which is empty for what is before the first one, `key` is one name, and None the section
-    itself. Of several equal ones `occurrence` picks one.
+    With `section` (empty before the first header), `key` is one name, or None for the section itself.
+    `occurrence` selects one of several duplicates.
     """
 
     key: GivenKey | None
@@ -114,10 +114,10 @@ class IniAddress(Struct):
 
 
 def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Found:
-    """Find what `address` names; with `is_new` a key may be missing in its section, or with its section.
+    """Find the target of `address`; with `is_new`, its key or section may be missing.
 
-    A section is named by the letter, in brackets or not, and a key by the letter or else in any case.
-    Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    Section names are case-sensitive, with or without brackets; keys match exactly, then case-insensitively.
+    Raise INVALID_ARGUMENT, KEY_NOT_FOUND, SECTION_NOT_FOUND or AMBIGUOUS_HEADING.
     """
     ini, given, occurrence = places.outline, address.key, address.occurrence
     if address.section is not None:
@@ -150,7 +150,7 @@ def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Foun
 
 
 def _readings(ini: IniOutline, names: Sequence[str], *, is_dotted: bool) -> Iterator[_Reading]:
-    """Yield what `names` can mean; if the key `is_dotted`, the dots may be part of names."""
+    """Yield the possible meanings of `names`; with `is_dotted`, dots may be part of names."""
     if len(names) == 1:
         yield from ((None, names[0]), (section_name(ini, names[0]), None))
     elif not is_dotted:
@@ -167,21 +167,21 @@ def _is_there(ini: IniOutline, section: str | None, key: str | None) -> bool:
 
 
 def _missing(ini: IniOutline, readings: Sequence[_Reading]) -> _Reading:
-    """Return the reading of a key that is not there: in a section that is, if one of them names one."""
+    """Return the reading for a missing key, preferably in an existing section."""
     keys = [each for each in readings if each[1] is not None] or readings
     in_sections = [each for each in keys if each[0] is not None]
     return next((each for each in in_sections if ini.sections_named(each[0])), (in_sections or keys)[0])
 
 
 def ini_edits(places: IniPlaces, branch: tree.ChangeTree) -> list[tree.Splice]:
-    """Return splices that make the changes of `branch`. Raises `DataError` if nothing can."""
+    """Return splices that make the changes of `branch`. Raise `DataError` if impossible."""
     writer = _IniWriter(places)
     writer.edit_root(branch)
     return writer.splices
 
 
 class _IniWriter:
-    """Collects the splices of one file."""
+    """Collect the splices of one file."""
 
     def __init__(self, places: IniPlaces) -> None:
         self._ini = places.outline
@@ -189,7 +189,7 @@ class _IniWriter:
         self.splices: list[tree.Splice] = []
 
     def edit_root(self, branch: tree.ChangeTree) -> None:
-        """Edit the sections, and the keys before them."""
+        """Edit the sections and the keys before them."""
         places = {name: self._places.by_path.get((name,)) for name in branch.inner}
         sections = {
             name: each
@@ -207,7 +207,7 @@ class _IniWriter:
             section = places[name]
             if isinstance(section, IniSection):
                 self._edit_whole(section, each)
-        # New sections are at the end of the file, after the keys of the last section.
+        # New sections go to the end of the file, after the keys of the last section.
         for name, each in sections.items():
             if places[name] is None:
                 self._add_section(str(name), each.as_value, each.changes)
@@ -311,7 +311,7 @@ class _IniWriter:
 
 
 def named_values(values: Mapping[Hashable, Any]) -> list[Any]:
-    """Return the names and values of an INI file as lists; keys before the first section come first."""
+    """Return names and values of an INI file as lists; keys before the first section come first."""
     pairs = [[_name(name), value] for name, value in values.items()]
     pairs.sort(key=lambda pair: isinstance(pair[1], dict))
     return [[name, named_values(value) if isinstance(value, dict) else value] for name, value in pairs]
@@ -322,15 +322,16 @@ def _name(name: object) -> str:
 
 
 def count_twins(ini: IniOutline) -> int:
-    """Return how many keys differ at most in case from one before them in their section."""
+    """Count the keys that equal an earlier key of their section, ignoring case."""
     names = {(section.index, key.name.lower()) for section in ini.sections for key in section.keys}
     return sum(len(section.keys) for section in ini.sections) - len(names)
 
 
 def is_read_alike(ini: IniOutline) -> bool | None:
-    """Tell whether Python's `configparser` reads the text of `ini` as it is read here; None where it refuses.
+    """Return True if `configparser` agrees with our parser; None if it refuses the text.
 
-    Of equal names it knows the last. Where a line has both comment signs, Python 3.11 may overlook the first.
+    It keeps the last of duplicate names. If a line has both comment signs, Python 3.11 may overlook the
+    first.
     """
     text = to_lf(ini.source.text)
     if any(";" in line and "#" in line for line in text.split("\n")):
@@ -342,7 +343,7 @@ def is_read_alike(ini: IniOutline) -> bool | None:
     try:
         parser.read_string(f"[{_TOP}]\n{text}")
     except (configparser.Error, ValueError, AttributeError):
-        # Of a key without value that is continued, Python 3.11 says that None has no `append`.
+        # For a continued key without value, Python 3.11 fails because None has no `append`.
         return None
     expected: dict[str, dict[str, str | None]] = {}
     for section in ini.sections:
@@ -351,14 +352,14 @@ def is_read_alike(ini: IniOutline) -> bool | None:
     return {name: dict(parser.items(name, raw=True)) for name in parser.sections()} == expected
 
 
-# --- Edits of sections and keys in the style of the file.
+# --- Edits of sections and keys in the style of the file
 
 
 def _set_value(ini: IniOutline, key: IniKey, value: str) -> tuple[TextEdit, ...]:
-    """Set the value of `key` to `value`, without the lines that continue the old one.
+    """Set `key` to `value`, deleting continuation lines of the old value.
 
-    Inline comments stay, and comments between the lines. No edit is an insertion, so that a key added after
-    this one stays after it.
+    Inline comments and comments between the lines stay. No edit is an insertion, so a key added after this
+    one stays after it.
     """
     assignment, lines = key.assignment, ini.source.lines
     if assignment.separator is None:
@@ -373,7 +374,7 @@ def _set_value(ini: IniOutline, key: IniKey, value: str) -> tuple[TextEdit, ...]
 
 
 def _add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> TextEdit:
-    """Insert a key after the last one of `section`, or after its comments if it has none."""
+    """Insert a key after the last one of `section`, or after its comments."""
     lines = ini.source.lines
     indent = indent_for(ini, section)
     line = indent + _assigned(name, separator_for(ini, section, name, indent), value)
@@ -398,7 +399,7 @@ def _new_key_line(ini: IniOutline, name: str, value: str) -> str:
 def replace_body(ini: IniOutline, section: IniSection, lines: Sequence[str]) -> tuple[TextEdit, ...]:
     """Replace the body of `section` by `lines`.
 
-    A blank line follows a comment at their end, which would else read as a comment on the next section.
+    A blank line follows a trailing comment, which would otherwise read as a comment on the next section.
     """
     source, end = ini.source, section.body.end
     line = source.lines.line_at(end)
@@ -414,14 +415,14 @@ def _assigned(name: str, separator: str, value: str) -> str:
     return name + (separator + value if value else separator.rstrip())
 
 
-# --- Finding sections and keys by their names.
+# --- Finding sections and keys by name
 
 _MOST_CANDIDATES: Final = 10
 _Match = TypeVar("_Match", IniKey, IniSection)
 
 
 def section_name(ini: IniOutline, given: str | None) -> str | None:
-    """Return the name of the section `given`, which may be in brackets like its header."""
+    """Return the section name `given`, stripped of brackets if it has them."""
     if given is None or ini.sections_named(given) or not (given[:1] == "[" and given[-1:] == "]"):
         return given
     return given[1:-1]
@@ -431,9 +432,9 @@ _SEE_SECTIONS: Final = say("see the sections in {step stat}")
 
 
 def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection:
-    """Find the section `name`; None names what is before the first header.
+    """Return the section `name`; None is the text before the first header.
 
-    Of several `occurrence` (1-based) picks one. Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    `occurrence` (1-based) selects one of several. Raise SECTION_NOT_FOUND or AMBIGUOUS_HEADING.
     """
     sections = ini.sections_named(name)
     if not sections:
@@ -449,9 +450,10 @@ def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> I
 
 
 def find_ini_key(ini: IniOutline, section: str | None, key: str, occurrence: int | None) -> IniKey:
-    """Find the key `key` in the sections `section`, by the exact name or else in any case.
+    """Return `key` of `section`, matched exactly or else case-insensitively.
 
-    Of several `occurrence` (1-based) picks one. Errors: KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    `occurrence` (1-based) selects one of several. Raise KEY_NOT_FOUND, SECTION_NOT_FOUND or
+    AMBIGUOUS_HEADING.
     """
     keys = ini.keys_named(section, key)
     description = f"key {_quoted(key)}" + (f" of section {_quoted(section)}" if section is not None else "")
@@ -480,7 +482,7 @@ def _pick(
     description: str,
     candidates: Sequence[Candidate],
 ) -> _Match:
-    """Return the one of `matches` that `occurrence` picks, or the only one."""
+    """Return the match number `occurrence`, or the only match."""
     count = len(matches)
     if occurrence is None and count == 1:
         return matches[0]
@@ -505,14 +507,14 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(_quoted, names))
 
 
-# --- Reading text for the body of a section.
+# --- Reading text for the body of a section
 
 
 class IniPayload(Struct, kw_only=True):
-    """Lines without blank ones at their edges. `header` is the name of the section that they begin with.
+    """Lines without surrounding blank lines; `header` is the section name that they start with.
 
-    `last_indent` is the indentation of the last key, which deeper lines after it would continue; None if the
-    last line with text is not a key. `other_sections` are headers after the first line.
+    `last_indent` is the indentation of the last key, which deeper lines would continue; None if the last text
+    line is not a key. `other_sections` counts headers after the first line.
     """
 
     header: str | None
@@ -522,7 +524,7 @@ class IniPayload(Struct, kw_only=True):
 
 
 def read_ini_payload(text: str) -> IniPayload:
-    """Read `text` as the body of a section, which may begin with its own header."""
+    """Parse `text` as the body of a section, which may start with its own header."""
     lines = to_lf(text).split("\n")
     lines = [lines[at] for at in text_range(lines)]
     sections = read_sections(Source.from_text("\n".join(lines)))

@@ -1,7 +1,7 @@
 """Check values against a JSON Schema.
 
-Nobody vouches for a schema. Nothing is fetched: it may only refer to itself and to the drafts of JSON Schema.
-Every keyword is a step, and the steps, the time of patterns and the whole time have limits.
+Schemas are untrusted. Nothing is fetched: a schema may only refer to itself and to the drafts of JSON Schema.
+Steps (one per keyword), pattern time and total time are limited.
 """
 
 import json
@@ -24,12 +24,12 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.pattern import has_too_many_parts
 from mdplan.values import Struct
 
-# For the schema itself, and then for the values. Seconds of the processor are for what is slow in one step.
+# Limits for the schema itself, and again for the values. Processor seconds bound slow single steps.
 _MOST_STEPS: Final = 300_000
 _MOST_SECONDS: Final = 3.0
 _PATTERN_SECONDS: Final = 1.0
 _MOST_SHOWN: Final = 100
-# Of more only some are of use.
+# Only some of the violations are useful.
 _MOST_VIOLATIONS: Final = 1_000
 _TAPLO: Final = lazy_pattern(r"^#:schema[ \t]+(\S+)", re.MULTILINE)
 _MODELINE: Final = lazy_pattern(
@@ -41,9 +41,9 @@ _Errors = Iterator[ValidationError]
 
 
 class Violation(Struct):
-    """A schema violation: the value at `path` violates `rule`, a keyword of the schema.
+    """A schema violation: the value at `path` violates the keyword `rule`.
 
-    `kind` is the same in two texts for the same violation, wherever items of lists are.
+    `kind` identifies the violation across two texts, independent of list positions.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class Violation(Struct):
 
 
 def named_schema(text: str, values: object) -> str | None:
-    """Return the path or URL of the schema that a file with `text` and `values` names, if any."""
+    """Return the path or URL of the schema that a file names, if any."""
     named = values.get("$schema") if isinstance(values, dict) else None
     if isinstance(named, str):
         return named
@@ -61,7 +61,7 @@ def named_schema(text: str, values: object) -> str | None:
 
 
 def known_schema(url: str) -> object:
-    """Return the schema of the draft of JSON Schema at `url`; None for another URL."""
+    """Return the JSON Schema draft at `url`, or None."""
     resource = REGISTRY.get(url.removesuffix("#"))
     return None if resource is None else resource.contents
 
@@ -69,9 +69,9 @@ def known_schema(url: str) -> object:
 def violations(
     values: object, schema: object, clock: Callable[[], float] = lambda: 0.0
 ) -> tuple[Violation, ...]:
-    """Return the violations of `schema` by `values`. Raises `DataError` if they cannot be checked.
+    """Return the violations of `schema` in `values`. Raise `DataError` if they cannot be checked.
 
-    `clock` gives the seconds that the check has used.
+    `clock` returns the processor seconds used by the check.
     """
     if any(isinstance(each, Opaque) for each in _all_values(values)):
         raise DataError("it has aliases or tags")
@@ -105,7 +105,7 @@ _REASONS: Final = (
 
 
 def _checked(schema: dict[str, Any] | bool, clock: Callable[[], float]) -> Any:  # noqa: FBT001 (a schema may be one)
-    """Make the validator of `schema`, with the bounds of this module. Raises `SchemaError`."""
+    """Return the validator of `schema` with this module's limits. Raise `SchemaError`."""
     kind: Any = validators.validator_for(schema, default=Draft202012Validator)
     own_rules = _bounded(kind, clock)(kind.META_SCHEMA, registry=REGISTRY, format_checker=kind.FORMAT_CHECKER)
     error = best_match(islice(own_rules.iter_errors(schema), _MOST_VIOLATIONS))
@@ -115,7 +115,7 @@ def _checked(schema: dict[str, Any] | bool, clock: Callable[[], float]) -> Any: 
 
 
 def _bounded(kind: Any, clock: Callable[[], float]) -> Any:
-    """Make a class of validators like `kind`, whose instances together may take some steps."""
+    """Return a validator class like `kind` whose instances share one step limit."""
     limit = _Limit(clock)
     own = {
         "pattern": limit.pattern,
@@ -128,7 +128,7 @@ def _bounded(kind: Any, clock: Callable[[], float]) -> Any:
 
 
 def new_violations(before: Sequence[Violation], after: Sequence[Violation]) -> tuple[Violation, ...]:
-    """Return those of `after` that `before` does not have, or has less often."""
+    """Return the violations in `after` that are missing, or less frequent, in `before`."""
     old = Counter(violation.kind for violation in before)
     new: list[Violation] = []
     for violation in after:
@@ -140,24 +140,24 @@ def new_violations(before: Sequence[Violation], after: Sequence[Violation]) -> t
 
 
 class _Limit:
-    """The steps and the time that a check may still take, and the keywords that would take more."""
+    """The remaining steps and time, and the keywords that need special limits."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._left, self._clock = _MOST_STEPS, clock
         self._end = clock() + _MOST_SECONDS
 
     def counted(self, check: Any) -> Any:
-        """Wrap `check` of a keyword, to raise `TimeoutError` after too many steps or too much time."""
+        """Wrap the keyword function `check` to raise `TimeoutError` beyond the limits."""
 
         def step(validator: Any, asked: Any, instance: Any, schema: Any) -> _Errors:
-            # A list or map of the schema is gone through, and so is one that it is used on.
+            # Lists and maps of the schema are iterated, and so are the instances.
             self._take(1 + sum(len(each) >> 6 for each in (asked, instance) if isinstance(each, list | dict)))
             return check(validator, asked, instance, schema) or iter(())
 
         return step
 
     def _take(self, steps: int) -> float:
-        """Take `steps`, and return the seconds that are left."""
+        """Consume `steps`; return the remaining seconds."""
         self._left -= steps
         seconds = self._end - self._clock()
         if self._left < 0 or seconds <= 0:
@@ -171,13 +171,11 @@ class _Limit:
         return regex.search(pattern, text, timeout=seconds) is not None
 
     def pattern(self, validator: Any, pattern: str, instance: Any, schema: Any) -> _Errors:
-        """Check `pattern`."""
         del schema
         if validator.is_type(instance, "string") and not self._matches(pattern, instance):
             yield ValidationError("")
 
     def pattern_properties(self, validator: Any, patterns: Any, instance: Any, schema: Any) -> _Errors:
-        """Check `patternProperties`."""
         del schema
         for pattern, inner in patterns.items() if validator.is_type(instance, "object") else ():
             for name, value in instance.items():
@@ -187,7 +185,6 @@ class _Limit:
     def additional_properties(
         self, validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]
     ) -> _Errors:
-        """Check `additionalProperties`."""
         known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
         for name, value in instance.items() if validator.is_type(instance, "object") else ():
             if name in known or any(self._matches(pattern, name) for pattern in patterns):
@@ -198,7 +195,7 @@ class _Limit:
                 yield from validator.descend(value, allowed, path=name)
 
     def unique_items(self, validator: Any, asked: Any, instance: Any, schema: Any) -> _Errors:
-        """Check `uniqueItems`, by hashes in place of pairs."""
+        """Check `uniqueItems` with hashes instead of pairs."""
         del schema
         if asked and validator.is_type(instance, "array"):
             items = [self._hashable(item) for item in instance]
@@ -224,7 +221,7 @@ def _violation(error: ValidationError) -> Violation:
 
 
 def _rule(error: ValidationError) -> str:
-    """Return the keyword that `error` violates, with its value if that is short."""
+    """Return the violated keyword, with its value if short."""
     if error.validator is None:
         return "false"
     keyword, asked = error.validator, error.validator_value
@@ -248,5 +245,5 @@ def _all_values(value: object) -> Iterator[object]:
 
 
 def place_of(violation: Violation) -> str:
-    """Return the address of the violating value, or that it is the whole file."""
+    """Return the address of the violating value, or ``the file``."""
     return f"`{shown(violation.path)}`" if violation.path else "the file"

@@ -1,4 +1,4 @@
-"""Write values as TOML, read TOML as statements with their places, and edit it by cutting at these."""
+"""Write TOML values, parse TOML into statements with positions, and edit it in place."""
 
 import datetime as dt
 import json
@@ -17,7 +17,7 @@ _BARE_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
 
 
 class TomlText:
-    """Writes keys and values of TOML on one line."""
+    """Write TOML keys and values on one line."""
 
     sign = " = "
     comment_signs: tuple[str, ...] = ("#",)
@@ -28,7 +28,7 @@ class TomlText:
         return key_text(name)
 
     def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
-        """Write `value`; a string in the quotes of the string `like` if they can hold it."""
+        """Return `value` as TOML, in the quotes of the string `like` if possible."""
         del indent
         quotes = like.style if like is not None and isinstance(value, str) else ""
         if quotes == "'" and isinstance(value, str) and "'" not in value and value.isprintable():
@@ -37,12 +37,12 @@ class TomlText:
 
 
 def key_text(name: str) -> str:
-    """Write the key `name`, bare if it can be."""
+    """Return the key `name`, bare if possible."""
     return name if _BARE_KEY.fullmatch(name) else _string(name)
 
 
 def value_text(value: object) -> str:
-    """Write `value` on one line. Raises `DataError` for what TOML does not have."""
+    """Return `value` on one line. Raise `DataError` for types missing in TOML."""
     match value:
         case None:
             raise tree.DataError("TOML has no null")
@@ -57,7 +57,7 @@ def value_text(value: object) -> str:
 
 
 def _assignments(values: Mapping[Any, object]) -> str:
-    """Write a line for each of `values`."""
+    """Return a line for each of `values`."""
     return "".join(f"{key_text(str(name))} = {value_text(value)}\n" for name, value in values.items())
 
 
@@ -77,14 +77,14 @@ def _scalar(value: object) -> str:
 def _string(value: str) -> str:
     if any("\ud800" <= each <= "\udfff" for each in value):
         raise tree.DataError("TOML has no lone surrogates")
-    # A string of JSON is one of TOML, but for this character.
+    # A JSON string is a TOML string, except for this character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-# --- Reading TOML as statements with their places: headers, and keys with their values.
+# --- Parsing TOML into statements with positions: headers, and keys with values
 #
-# No library gives places, so this scans the lines. It only gets what `tomllib` has read before, and `tomllib`
-# reads the result of every edit again. TOML 1.0, sections "Keys", "String", "Array" and "Table".
+# No library provides positions, so this scans the lines. `tomllib` has accepted the text before, and parses
+# the result of every edit again. TOML 1.0, sections "Keys", "String", "Array" and "Table".
 
 _BLANKS: Final = lazy_pattern(r"[ \t]*")
 _COMMENT: Final = lazy_pattern(r"#[^\r\n]*")
@@ -92,9 +92,9 @@ _IN_VALUE: Final = lazy_pattern(r"[^\"'#\[\]{}\r\n]+")
 
 
 class TomlHeader(Struct):
-    """A line ``[path]`` or ``[[path]]``; `span` is the whole line, `parts` are the names in it.
+    """A line ``[path]`` or ``[[path]]``; `span` is the whole line, `parts` are its names.
 
-    In `path` the index of a table follows the name that several tables have.
+    In `path`, an index follows the name of an array of tables.
     """
 
     path: tree.Path
@@ -103,9 +103,9 @@ class TomlHeader(Struct):
 
 
 class TomlAssignment(Struct):
-    """``key = value`` below a header of the path `table`; `path` is from the outermost map.
+    """``key = value`` under the header of `table`; `path` is from the root.
 
-    `span` are the whole lines, `key` and `value` the texts in them, `parts` the names in the key.
+    `span` covers whole lines, `key` and `value` the texts in them, `parts` the names in the key.
     """
 
     path: tree.Path
@@ -120,7 +120,7 @@ Statement = TomlHeader | TomlAssignment
 
 
 def read_statements(text: str, lines: LineIndex) -> Iterator[Statement]:
-    """Yield the statements of the TOML `text` in order. Raises `DataError` for what cannot be followed."""
+    """Yield the statements of the TOML `text` in order. Raise `DataError` for unsupported syntax."""
     table: tree.Path = ()
     counts: dict[tree.Path, int] = {}
     line = 1
@@ -148,7 +148,7 @@ def read_statements(text: str, lines: LineIndex) -> Iterator[Statement]:
 
 
 def _table_path(names: tuple[str, ...], counts: dict[tree.Path, int], *, is_array: bool) -> tree.Path:
-    """Return the path of the header `names`; `counts` are the tables so far, by the path of their name."""
+    """Return the path of the header `names`; `counts` are the tables so far by path."""
     path: tree.Path = ()
     for index, name in enumerate(names):
         path = (*path, name)
@@ -160,7 +160,7 @@ def _table_path(names: tuple[str, ...], counts: dict[tree.Path, int], *, is_arra
 
 
 def _read_key(text: str, at: int) -> tuple[tuple[str, ...], tuple[Span, ...], int]:
-    """Read the dotted key at `at`: its names, their spans, and the offset after it and the spaces there."""
+    """Parse the dotted key at `at`; return its names, their spans, and the offset after trailing spaces."""
     names: list[str] = []
     parts: list[Span] = []
     while True:
@@ -178,7 +178,7 @@ def _read_key(text: str, at: int) -> tuple[tuple[str, ...], tuple[Span, ...], in
 
 
 def _value_end(text: str, at: int) -> int:
-    """Return the offset after the value that starts at `at`, without spaces or a comment after it."""
+    """Return the end of the value that starts at `at`, without trailing spaces or comment."""
     depth, end = 0, at
     while at < len(text):
         string = TOML_STRING.match(text, at)
@@ -206,10 +206,8 @@ def _skip_blanks(text: str, at: int) -> int:
     return blanks.end() if blanks else at
 
 
-# --- Editing TOML by cutting at statements.
-#
-# A new key goes after the last one of its table. A new map goes after everything, as a table of its own, but
-# inside of tables it is on one line. Deleting its last key deletes a table without a header of its own.
+# --- Editing TOML in place: a new key follows the last one of its table. A new map becomes a table at the
+# end, but inside tables it is inline. Deleting its last key deletes a table without header.
 
 
 def toml_edits(
@@ -219,9 +217,9 @@ def toml_edits(
     values: Mapping[str, Any],
     branch: tree.ChangeTree,
 ) -> list[tree.Splice]:
-    """Return splices that make the changes of `branch` in the TOML `text`, which has `values`.
+    """Return splices that make the changes of `branch` in the TOML `text` with `values`.
 
-    New lines end in LF. Raises `DataError` if cutting cannot make the changes.
+    New lines end in LF. Raise `DataError` if the edits cannot be made in place.
     """
     writer = _TomlWriter(text, lines, statements)
     writer.edit_map((), values, branch)
@@ -229,7 +227,7 @@ def toml_edits(
 
 
 class _TomlWriter:
-    """Collects the splices of one text."""
+    """Collect the splices of one text."""
 
     def __init__(self, text: str, lines: LineIndex, statements: Sequence[Statement]) -> None:
         self._text = text
@@ -241,7 +239,7 @@ class _TomlWriter:
         self._flow = FlowWriter(text, lines, TomlText(), self.splices)
 
     def edit_map(self, path: tree.Path, old: Mapping[str, Any], branch: tree.ChangeTree) -> None:
-        """Edit the keys of the table `path`, which has the values `old`."""
+        """Edit the keys of the table `path` with the values `old`."""
         for name, each in branch.inner.items():
             key = (*path, str(name))
             if each.is_removed:
@@ -286,7 +284,7 @@ class _TomlWriter:
             raise tree.DataError("a table cannot become another kind of value", self._place_of(key))
 
     def _edit_tables(self, key: tree.Path, old: list[Any], branch: tree.ChangeTree) -> None:
-        """Edit the tables of a list of tables."""
+        """Edit the items of an array of tables."""
         if not branch.is_inside:
             raise tree.DataError("a list of tables is not edited by its key", self._place_of(key))
         for name, each in branch.inner.items():
@@ -336,9 +334,9 @@ class _TomlWriter:
         return "".join(self._text[each.span.start : each.span.end].rstrip("\r\n") + "\n" for each in own)
 
     def _line_before(self, path: tree.Path, place: int, old: Mapping[str, Any]) -> int:
-        """Return the start of the line of key number `place` of the table `path`, or the end of its keys.
+        """Return the insertion offset for key number `place` of the table `path`.
 
-        Its keys are before the tables in it, so that none comes between these.
+        Keys precede subtables, so that none comes between those.
         """
         firsts = [self._first_of((*path, name)) for name in old]
         following = firsts[place] if place < len(firsts) else None
@@ -379,7 +377,7 @@ class _TomlWriter:
             self._insert(self._end(), table, branch.changes)
 
     def _place_for(self, parent: tree.Path, last: TomlAssignment | None) -> tuple[int, str, str]:
-        """Return where new keys of the table `parent` go, and what goes before and after them."""
+        """Return the offset for new keys of `parent`, and the text before and after them."""
         if last is not None:
             return last.span.end, "", ""
         if parent in self._headers:
@@ -390,7 +388,7 @@ class _TomlWriter:
         return self._before_first(parent), header, "\n"
 
     def _last_of(self, parent: tree.Path) -> TomlAssignment | None:
-        """Return the last key of the map `parent`: below its header if it has one, else dotted elsewhere."""
+        """Return the last key of the map `parent`: below its header, or dotted elsewhere."""
         keys = [each for each in self._statements if isinstance(each, TomlAssignment)]
         if not parent or parent in self._headers:
             return next((each for each in reversed(keys) if each.table == parent), None)
@@ -398,11 +396,11 @@ class _TomlWriter:
             each for each in keys if len(each.table) < len(parent) and each.path[: len(parent)] == parent
         ]
         own = (each for each in reversed(dotted) if each.path[:-1] == parent)
-        # A table made by dotted keys cannot have a header: new keys of it go after them.
+        # A table made by dotted keys cannot have a header: new keys follow them.
         return next(own, dotted[-1] if dotted else None)
 
     def _before_first(self, parent: tree.Path) -> int:
-        """Return the start of the first header inside the table `parent`, or of the comments above it."""
+        """Return the start of the first header inside `parent`, or of the comments above it."""
         first = next(
             each
             for each in self._statements
@@ -411,7 +409,7 @@ class _TomlWriter:
         return self._above(first.span.start)
 
     def _above(self, offset: int) -> int:
-        """Return the start of the line of `offset`, or of the comments right above it."""
+        """Return the start of the line of `offset`, or of the comments directly above it."""
         line = self._lines.line_at(offset)
         while line > 1 and self._lines.content(line - 1).lstrip(" \t").startswith("#"):
             line -= 1
@@ -422,7 +420,7 @@ class _TomlWriter:
             self._add(span, "", changes)
 
     def _delete_table(self, key: tree.Path, changes: list[int]) -> None:
-        """Delete a table of a list; the last of the file with the blank line before it."""
+        """Delete a table of an array; at the end of the file with the blank line before it."""
         for span in self._spans_of(key):
             line = self._lines.line_at(span.start)
             is_last = span.end == len(self._text) and line > 1
@@ -434,7 +432,7 @@ class _TomlWriter:
             self._add(Span(start, span.end), "", changes)
 
     def _spans_of(self, key: tree.Path) -> Iterator[Span]:
-        """Yield the lines of all statements of `key`; tables up to their last key and a blank line."""
+        """Yield the lines of all statements of `key`; tables include one blank line after their last key."""
         length = len(key)
         table: TomlHeader | None = None
         end = 0
@@ -455,7 +453,7 @@ class _TomlWriter:
         return Span(spans[0].start, spans[-1].end)
 
     def _with_blank(self, start: int, end: int) -> int:
-        """Return `end`, or the end of the blank line there if one is before `start` too, or nothing is."""
+        """Return `end`, or the end of the blank line there if `start` also follows one or starts the file."""
         lines = self._lines
         behind = lines.line_at(end) if end < len(self._text) else 0
         before = lines.line_at(start) - 1
@@ -465,7 +463,7 @@ class _TomlWriter:
         )
 
     def _end(self) -> int:
-        """Return the offset after the last line that is not blank."""
+        """Return the offset after the last non-blank line."""
         return self._lines.end(self._lines.last_with_text(1, self._lines.count))
 
     def _place_of(self, key: tree.Path) -> int:
@@ -490,5 +488,5 @@ def _map_of(value: object) -> dict[str, Any]:
 
 
 def _names(path: tree.Path) -> Iterator[str]:
-    """Return the names in `path`, which a header or dotted key has; indexes of tables are not written."""
+    """Return the names in `path`, without table indexes."""
     return (each for each in path if isinstance(each, str))

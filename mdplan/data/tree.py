@@ -1,4 +1,4 @@
-"""Keys and values as a tree of nodes with places, and changes of them as values."""
+"""A tree of nodes with positions for keys and values, and changes to it as values."""
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ MOST_VALUES: Final = 100_000
 
 
 class Language(StrEnum):
-    """Languages that keys and values are written in. `JSON` is also JSON with comments, and JSON5."""
+    """Data languages; `JSON` includes JSON with comments and JSON5."""
 
     YAML = "yaml"
     JSON = "json"
@@ -26,7 +26,7 @@ class Language(StrEnum):
 
 
 class DataError(ValueError):
-    """A text cannot be read or changed: at `offset` of the text, for a `reason`."""
+    """A text cannot be parsed or changed, for a `reason`, at `offset`."""
 
     def __init__(self, reason: str, offset: int | None = None) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class DataError(ValueError):
 
 
 def check_count(count: int, offset: int | None = None) -> None:
-    """Raise `DataError` if `count` values, the last one at `offset`, are more than a text may have."""
+    """Raise `DataError` if `count` values, the last at `offset`, exceed the limit."""
     if count > MOST_VALUES:
         raise DataError(f"it has more than {MOST_VALUES:,} values", offset)
 
@@ -49,7 +49,7 @@ class Kind(StrEnum):
 
 
 class Unnamed(Struct):
-    """The name of a key that no path can name: one of several equal keys, or one that is not a string."""
+    """The name of an unaddressable key: a duplicate, or not a string."""
 
     text: str
     index: int
@@ -63,7 +63,7 @@ Path = tuple[Element, ...]
 
 
 class Opaque(Struct):
-    """A value that only its own program understands: a tagged one, an alias, an odd date."""
+    """A value that only its own program understands: tagged, an alias, an unusual date."""
 
     kind: str
     value: object
@@ -72,9 +72,10 @@ class Opaque(Struct):
 class Node(msgspec.Struct):
     """A value. `span` is its text, without an anchor before it.
 
-    `style` is the quote or block sign of a scalar, `is_flow` says that a list or map is in brackets.
-    `column` is where the keys or dashes of a list or map on lines of its own are.
-    `end` is where its last character ends, also where YAML lets the node reach further.
+    - `style`: the quote or block indicator of a scalar.
+    - `is_flow`: a list or map in brackets.
+    - `column`: of the keys or dashes of a block list or map.
+    - `end`: after its last character, even if YAML extends the node further.
     """
 
     kind: Kind
@@ -89,7 +90,7 @@ class Node(msgspec.Struct):
 
     @property
     def span(self) -> Span:
-        """Return the span of its text."""
+        """The span of its text."""
         return Span(self.start, self.end)
 
     def entry(self, name: Element) -> "Entry | None":
@@ -102,11 +103,11 @@ class Node(msgspec.Struct):
 
     @property
     def by_name(self) -> "dict[str | Unnamed, Entry]":
-        """Return the entries of a map by their names."""
+        """The entries of a map by name."""
         return {each.name: each for each in self.entries if not isinstance(each.name, int)}
 
     def at(self, path: Path) -> "Entry | None":
-        """Return the entry at `path`, which is not empty; None where there is none."""
+        """Return the entry at the non-empty `path`, or None."""
         node, entry = self, None
         for name in path:
             entry = node.entry(name)
@@ -117,9 +118,9 @@ class Node(msgspec.Struct):
 
 
 class Entry(msgspec.Struct):
-    """A key with its value, or an item of a list, which has no `key`.
+    """A key with its value, or a list item, whose `key` is None.
 
-    `start` is where it begins: its key, its dash, or its value. `comma` is the offset of the comma after it.
+    `start` is the start of its key, dash or value; `comma` the offset of the comma after it.
     """
 
     name: str | int | Unnamed
@@ -130,14 +131,14 @@ class Entry(msgspec.Struct):
 
     @property
     def end(self) -> int:
-        """Return where its key and value end."""
+        """The end of its key and value."""
         return max(self.node.end, self.key.end if self.key else 0)
 
 
 def values_of(node: Node | None, text: str | None = None) -> Any:  # noqa: ANN401 (any value)
-    """Return the value of `node`: dicts and lists of scalars. Keys without a name stay as `Unnamed`.
+    """Return the value of `node`: dicts and lists of scalars; unaddressable keys are `Unnamed`.
 
-    Numbers are as they are written in `text`, if that is given.
+    Given `text`, numbers keep their spelling.
     """
     if node is None:
         return None
@@ -153,7 +154,7 @@ def values_of(node: Node | None, text: str | None = None) -> Any:  # noqa: ANN40
 
 
 def aliased(root: Node | None) -> list[tuple[str, Any]]:
-    """Return the anchors that aliases repeat, with their values."""
+    """Return the anchors that aliases refer to, with their values."""
     nodes: list[Node] = [] if root is None else [root]
     for node in nodes:
         nodes += (each for entry in node.entries for each in (entry.key, entry.node) if each is not None)
@@ -175,7 +176,7 @@ def named(entries: "list[Entry]") -> None:
 
 
 def places_of(node: Node | None, parent: Path = ()) -> Iterator[tuple[Path, Span]]:
-    """Yield the paths of all keys and items of `node`, each with the span of its key and value."""
+    """Yield the path and span of each key and item in `node`."""
     for index, each in enumerate(node.entries if node else ()):
         name = index if node is not None and node.kind is Kind.LIST else each.name
         if isinstance(name, Unnamed):
@@ -185,15 +186,14 @@ def places_of(node: Node | None, parent: Path = ()) -> Iterator[tuple[Path, Span
         yield from places_of(each.node, path)
 
 
-# --- Changes of keys and items as values, and what they make of a value.
+# --- Changes of keys and items as values, and their effect
 #
-# Keys are paths of key texts, and of indexes of list items, from the outermost map inward; `yes: 1` has the
-# key `yes`, whatever YAML makes of it. Values are those of JSON, and dates and times if a text has them. All
-# paths are of the text before any change.
+# Keys are paths of key texts and list indexes from the root; `yes: 1` has the key `yes`, whatever YAML makes
+# of it. Values are JSON values, plus dates and times. All paths refer to the text before any change.
 
 
 class KeyMarker(Enum):
-    """Markers for keys that are deleted, or stay as they are."""
+    """Markers for deleted and unchanged keys."""
 
     REMOVED = "gone"
     KEPT = "kept"
@@ -204,14 +204,14 @@ REMOVED: Final = KeyMarker.REMOVED
 
 
 class DateText(Struct):
-    """A date or time to write as `text`, which reads as `value`."""
+    """A date or time to write as `text`, which parses to `value`."""
 
     text: str
     value: object
 
 
 class SpelledFloat(float):
-    """A number that is written as `text`, where Python would write it in another way."""
+    """A number to write as `text`, where Python would write it differently."""
 
     text = ""
 
@@ -221,21 +221,21 @@ class SpelledFloat(float):
 
 
 def plain_text(value: object) -> str:
-    """Return `value`, a number, true or false, as all languages write it; other values as Python does."""
+    """Return a number or boolean as all languages write it; other values as `str` does."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Plain(str):  # noqa: SLOT000 (no subclass of a text may have slots)
-    """A text that its author wrote without quotes, and that reads as `value`: `yes`, `1.10`, `0x1F`.
+    """A text that was written without quotes and parses to `value`: `yes`, `1.10`, `0x1F`.
 
-    Inside of other texts it is as written, and compared it is its value.
+    Inside other texts it is verbatim; comparisons use its value.
     """
 
     value: bool | float
 
     @classmethod
     def of(cls, text: str, value: bool | float) -> "bool | float | Plain":  # noqa: FBT001 (a value, not a flag)
-        """Return `value` if it is written as `text` anyway."""
+        """Return `value` itself if `text` is its usual spelling."""
         if plain_text(value) == text:
             return value
         plain = cls(text)
@@ -244,19 +244,19 @@ class Plain(str):  # noqa: SLOT000 (no subclass of a text may have slots)
 
     @property
     def typed(self) -> str | bool | float:
-        """Its value, where all readers of numbers agree on it; else its text."""
+        """Its value if all parsers agree on it, else its text."""
         has_exponent = isinstance(self.value, float) and "e" in self.lower()
         is_number = has_exponent or not isinstance(spelled(str(self)), str)
         return self.value if isinstance(self.value, bool) or is_number else str(self)
 
 
 def plain_float(text: str) -> float | Plain:
-    """Read the number `text` of JSON or TOML."""
+    """Parse the JSON or TOML number `text`."""
     return Plain.of(text, float(text))
 
 
 def typed_values(value: Any) -> Any:  # noqa: ANN401 (any value)
-    """Return `value` with what plain texts in it stand for."""
+    """Return `value` with `Plain` texts replaced by their typed value."""
     match value:
         case Plain():
             return value.typed
@@ -272,7 +272,7 @@ _DECIMAL: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?")
 
 
 def spelled(text: str) -> str | int | float:
-    """Return the number that `text` is in every language, and is written as; else `text` itself."""
+    """Return the number that `text` means and is spelled as in every language; else `text`."""
     number = _DECIMAL.fullmatch(text) if len(text) < _LONGEST_NUMBER else None
     if number is None or not number["fraction"]:
         return text if number is None else int(text)
@@ -282,16 +282,16 @@ def spelled(text: str) -> str | int | float:
 
 
 class KeyChange(Struct):
-    """Set `key` to `value`: JSON, a `DateText`, or `REMOVED`. Missing maps around it are created."""
+    """Set `key` to `value`: JSON, a `DateText`, or `REMOVED`. Missing parent maps are created."""
 
     key: Path
     value: object
 
 
 class NewEntry(Struct):
-    """Insert an entry into the list or map at `key`, before its entry number `place` or at its end.
+    """Insert an entry into the list or map at `key`, before entry number `place` or at the end.
 
-    A map gets one with that `name`. With `source` it is the entry of that name or index, which moves.
+    In a map it is called `name`. Given a `source`, that entry moves.
     """
 
     key: Path
@@ -302,7 +302,7 @@ class NewEntry(Struct):
 
 
 class NewName(Struct):
-    """Rename the key at the end of the path `key` to `name`."""
+    """Rename the last name of the path `key` to `name`."""
 
     key: Path
     name: str
@@ -312,7 +312,7 @@ Change = KeyChange | NewEntry | NewName
 
 
 class NewItem(msgspec.Struct):
-    """An entry that comes before the entry number `place`."""
+    """An entry to insert before entry number `place`."""
 
     place: int
     value: object
@@ -322,9 +322,9 @@ class NewItem(msgspec.Struct):
 
 
 class ChangeTree(msgspec.Struct):
-    """Changes at one value: its own new `value`, or those inside it.
+    """Changes of one value: a new `value`, or changes inside it.
 
-    `changes` are the indexes of the changes that it was made of.
+    `changes` are the indexes of the changes that contributed.
     """
 
     changes: list[int] = field(default_factory=list)
@@ -335,17 +335,17 @@ class ChangeTree(msgspec.Struct):
 
     @property
     def is_removed(self) -> bool:
-        """Return True if the change removes the key."""
+        """True if the key is removed."""
         return self.value is REMOVED
 
     @property
     def is_inside(self) -> bool:
-        """Return True if only entries of the value change."""
+        """True if only entries of the value change."""
         return self.value is KEPT
 
     @property
     def as_value(self) -> object:
-        """Return the value of a key that did not exist before, or of which nothing stays."""
+        """The value of a new key, or of one that is replaced entirely."""
         if self.value is not KEPT:
             return self.value
         if self.inserted and self.inserted[0].name is None:
@@ -357,7 +357,7 @@ class ChangeTree(msgspec.Struct):
 
 
 def change_tree(changes: Sequence[Change]) -> ChangeTree:
-    """Combine `changes`, no key of which is inside another's, into one of the outermost value."""
+    """Combine `changes`, whose keys do not contain each other, into one for the root."""
     top = ChangeTree()
     for index, change in enumerate(changes):
         branch = top
@@ -384,13 +384,13 @@ LAST: Final = 1 << 60
 
 
 def map_changes(value: Mapping[Any, object], old: Mapping[Any, object], changes: list[int]) -> ChangeTree:
-    """Return the changes of keys that turn the map `old` into `value`."""
+    """Return the key changes that turn the map `old` into `value`."""
     gone: dict[Hashable, ChangeTree] = {key: ChangeTree(changes, REMOVED) for key in old if key not in value}
     return ChangeTree(changes, inner=gone | {key: ChangeTree(changes, each) for key, each in value.items()})
 
 
 def list_changes(value: Sequence[object], old: Sequence[object], changes: list[int]) -> ChangeTree | None:
-    """Return the changes of items that turn the list `old` into `value`; None if no item can stay."""
+    """Return the item changes that turn the list `old` into `value`; None if no item can stay."""
     kept = kept_items(old, value)
     if not kept:
         return None
@@ -461,7 +461,7 @@ def _insert(result: dict[Any, Any], value: dict[Any, Any], new: NewItem) -> None
 
 
 def as_read(value: object) -> object:
-    """Return `value` as it reads once written: with a date for each `DateText` in it."""
+    """Return `value` as it parses once written: dates for `DateText`."""
     match value:
         case DateText():
             return value.value
@@ -478,7 +478,7 @@ def as_read(value: object) -> object:
 def without_emptied(
     values: dict[Any, Any], changes: Sequence[Change], like: Mapping[Any, Any]
 ) -> dict[Any, Any]:
-    """Remove maps from `values` that lost their last key by `changes` and are not in `like`."""
+    """Remove maps from `values` whose last key `changes` removed and that are not in `like`."""
     for change in changes:
         if not isinstance(change, KeyChange) or change.value is not REMOVED:
             continue
@@ -491,7 +491,7 @@ def without_emptied(
 
 
 def value_at(values: Any, key: Path) -> Any:  # noqa: ANN401 (any value)
-    """Return the value of `key`; `REMOVED` if there is none."""
+    """Return the value at `key`, or `REMOVED`."""
     for element in key:
         is_item = isinstance(values, list) and isinstance(element, int) and 0 <= element < len(values)
         if not is_item and not (isinstance(values, dict) and element in values):
@@ -501,7 +501,7 @@ def value_at(values: Any, key: Path) -> Any:  # noqa: ANN401 (any value)
 
 
 def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield all strings in `values`, which has maps and lists, in their order, with their paths."""
+    """Yield all strings in `values` with their paths, in order."""
     if isinstance(values, str):
         yield path, values
     elif isinstance(values, dict):
@@ -514,7 +514,7 @@ def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def level_sizes(value: object) -> list[int]:
-    """Return how many values `value` has at each depth, without recursion, since it may be deep."""
+    """Return the number of values at each depth, without recursion, since it may be deep."""
     sizes, level = [], [value]
     while level:
         sizes.append(len(level))
@@ -528,9 +528,9 @@ def level_sizes(value: object) -> list[int]:
 
 
 def values_equal(left: object, right: object, *, in_order: bool = False) -> bool:
-    """Return True if two values and their types are equal: true is not 1, and 1 is not 1.0.
+    """Return True if values and types are equal: true is not 1, and 1 is not 1.0.
 
-    With `in_order` the keys of maps must have the same order, too.
+    `in_order` compares the order of keys too.
     """
     if type(left) is not type(right):
         return False
@@ -543,12 +543,12 @@ def values_equal(left: object, right: object, *, in_order: bool = False) -> bool
         )
     if isinstance(left, float) and isinstance(right, float) and math.isnan(left):
         return math.isnan(right)
-    # Python compares times across zones; here they differ, since they are written differently.
+    # Python compares times across zones; here different spellings differ.
     return left == right and getattr(left, "tzinfo", None) == getattr(right, "tzinfo", None)
 
 
 def kept_items(old: Sequence[object], new: Sequence[object]) -> tuple[int, ...]:
-    """Return the indexes of the items of `old` that `new` begins with, in order; others may be between."""
+    """Return the indexes of `old` items that occur, in order, as a subsequence of `new`."""
     kept: list[int] = []
     start = 0
     for item in new:
@@ -561,7 +561,7 @@ def kept_items(old: Sequence[object], new: Sequence[object]) -> tuple[int, ...]:
 
 
 class Splice(Struct):
-    """An `edit` of the text that is changed, and the indexes of the `changes` that it makes."""
+    """An `edit`, and the indexes of the `changes` that it makes."""
 
     edit: TextEdit
     changes: tuple[int, ...]

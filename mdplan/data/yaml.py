@@ -1,9 +1,9 @@
-"""Read untrusted YAML as nodes with their places, write values as YAML, and edit it by cutting at the nodes.
+"""Parse untrusted YAML into nodes with positions, write YAML, and edit it in place.
 
-The nodes are made from the events of the parser, so that aliases are not expanded, with which a few bytes
-could fill the memory. Front matter is read strictly: anchors, aliases, tags, merge keys, duplicate keys, and
-deep or large blocks are refused. Files may have these: an alias or tagged value has no keys that an edit
-could change, and a duplicate key has no name.
+Nodes are built from parser events, so that aliases, with which a few bytes could fill the memory, are not
+expanded. Front matter is parsed strictly: anchors, aliases, tags, merge keys, duplicate keys, and deep or
+large blocks are refused. In files, an alias or tagged value has no editable keys, and a duplicate key has no
+name.
 """
 
 import datetime as dt
@@ -33,12 +33,12 @@ _FAST_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.Node | None:
-    """Read the one value of the YAML `text`; None if it only has comments.
+    """Parse the YAML `text`; None if it only has comments.
 
-    Several documents become a list. Raises `DataError` for what cannot be read.
+    Several documents become a list. Raise `DataError`.
     """
     if is_strict and parsers_agree(text):
-        # What the parser in C refuses is read again, by the one whose words the reason is in.
+        # If the C parser refuses the text, parse it again for the Python parser's error message.
         with suppress(yaml.YAMLError, tree.DataError, UnicodeEncodeError, RecursionError):
             return next(iter(_EventReader(text, lines, _FAST_LOADER, is_strict=True).documents()), None)
     try:
@@ -60,19 +60,19 @@ def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.N
 
 
 def compose(text: str) -> yaml.Node | None:
-    """Read the one value of `text` as PyYAML does, aliases too; None if it only has comments.
+    """Parse `text` with PyYAML, including aliases; None if it only has comments.
 
-    Raises its errors, and `DataError` for too many values.
+    Raise its errors, and `DataError` for too many values.
     """
     try:
         return _Composer(text, _FAST_LOADER).get_single_node()
     except (yaml.YAMLError, UnicodeEncodeError):
-        # The parser in Python tells more about mistakes.
+        # The Python parser has better error messages.
         return _Composer(text, yaml.SafeLoader).get_single_node()
 
 
 class _Composer(yaml.composer.Composer, yaml.resolver.Resolver):
-    """Makes PyYAML's nodes of the events of a `loader`, and counts them."""
+    """Build PyYAML nodes from the events of a `loader`, and count them."""
 
     def __init__(self, text: str, loader: Any) -> None:  # noqa: ANN401 (one of two classes)
         yaml.composer.Composer.__init__(self)
@@ -83,15 +83,15 @@ class _Composer(yaml.composer.Composer, yaml.resolver.Resolver):
         self._count = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 (as above)
-        # A key is a node, too.
+        # Keys are nodes too.
         self._count += 1
         tree.check_count(self._count // 2, _start(self._parser.peek_event()))
         return super().compose_node(parent, index)
 
 
-# The parser in C is forty times as fast, has other messages, and gives events without recursion. It reads
-# tabs, line ends but LF, directives, tags, complex keys, brackets, and comments right after a block's mark
-# differently.
+# The C parser is forty times as fast, emits events without recursion, and has other messages. It differs on
+# tabs, newlines other than LF, directives, tags, complex keys, brackets, and comments right after a block
+# indicator.
 _ITEM: Final = r"""(?:\w[\w ./-]*+|"[\w ./-]*+"|'[\w ./-]*+')"""
 _SIMPLE_LIST: Final = lazy_pattern(rf"\[(?:{_ITEM}(?:, ?{_ITEM})*+)?\]")
 _READ_DIFFERENTLY: Final = lazy_pattern(
@@ -102,12 +102,12 @@ _READ_DIFFERENTLY: Final = lazy_pattern(
 
 
 def parsers_agree(text: str) -> bool:
-    """Return True if both parsers of PyYAML are known to read `text` alike, or to refuse it."""
+    """Return True if both parsers of PyYAML are known to agree on `text`, even in refusing it."""
     return _READ_DIFFERENTLY.search(_SIMPLE_LIST.sub("", text)) is None
 
 
 class _EventReader:
-    """Makes nodes of the events of a text."""
+    """Build nodes from the events of a text."""
 
     def __init__(self, text: str, lines: LineIndex, loader: Any, *, is_strict: bool) -> None:  # noqa: ANN401 (one of two classes)
         self._text = text
@@ -175,7 +175,7 @@ class _EventReader:
             raise tree.DataError("it has a tag", at)
 
     def _without_properties(self, event: Any) -> tuple[int, int]:  # noqa: ANN401 (as above)
-        """Return where a value starts after its anchor and tag, and where it starts with its tag."""
+        """Return the start of a value after its anchor and tag, and its start including the tag."""
         at: int = _start(event)
         limit = _end(event) if isinstance(event, yaml.ScalarEvent) else len(self._text)
         with_tag: int | None = None
@@ -252,9 +252,9 @@ class _EventReader:
             node.entries.append(tree.Entry(len(node.entries), None, item, start))
 
     def _dash_before(self, node: tree.Node, start: int) -> int:
-        """Return where the dash of the item is whose value starts at `start`.
+        """Return the offset of the dash of the item whose value starts at `start`.
 
-        The first dash is where the list starts, and the others are in its column.
+        The first dash is at the start of the list; the others are in the same column.
         """
         if not node.entries:
             return node.start
@@ -265,7 +265,7 @@ class _EventReader:
             if self._text[at : at + 1] == "-" and not self._text[lines.start(line) : at].strip(" "):
                 return at
             line -= 1
-        # In YAML, more characters end a line than in `LineIndex`.
+        # YAML has more line breaks than `LineIndex`.
         raise tree.DataError("the dash of an item is somewhere else", start)
 
     def _find_commas(self, node: tree.Node) -> None:
@@ -289,18 +289,18 @@ def _end(event: Any) -> int:  # noqa: ANN401 (as above)
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:
-    """Return the problem in the words of PyYAML, unless these repeat text of the file."""
+    """Return PyYAML's problem, unless it quotes the file."""
     problem = error.problem or ""
-    if "nesting depth" in problem:  # The parser in C has a limit of its own since PyYAML 6.0.4.
+    if "nesting depth" in problem:  # The C parser has a limit since PyYAML 6.0.4.
         return "it is nested too deeply"
     quotes = not problem or any(mark in problem for mark in "'\"")
     return "it is not valid YAML" if quotes else f"it is not valid YAML: {problem}"
 
 
-# --- Editing YAML by cutting at nodes: all bytes that belong to no changed key stay.
+# --- Editing YAML in place: all bytes outside changed keys stay
 #
-# A value has a head, after its colon or dash, and may have whole lines below that. Comments after a head, and
-# between keys, belong to neither.
+# A value has a head after its colon or dash, and may have lines below it. Comments after a head and between
+# keys belong to neither.
 
 _BLOCK_STYLES: Final = frozenset({"|", ">"})
 _LITERAL: Final = lazy_pattern(r"[|>][0-9+]*(?: +#.*)?$", re.MULTILINE)
@@ -311,8 +311,8 @@ def yaml_edits(
 ) -> list[tree.Splice]:
     """Return splices that make the changes of `branch` in the YAML `text` with the value `root`.
 
-    New lines end in LF. A file that loses its last key becomes `{}`; front matter, which `is_block`, becomes
-    empty. Raises `DataError` if cutting cannot make the changes.
+    New lines end in LF. A file that loses its last key becomes `{}`; front matter (`is_block`) becomes empty.
+    Raise `DataError` if the edits cannot be made in place.
     """
     writer = _BlockWriter(text, lines, root, is_block=is_block)
     if root is None:
@@ -329,21 +329,21 @@ def yaml_edits(
 
 
 class Written(Struct):
-    """A value: what is after the colon, and the whole lines below it, without newlines."""
+    """A value as text after the colon, and whole lines below it, without newlines."""
 
     head: str
     lines: tuple[str, ...] = ()
 
 
-# --- The layout of a text, by which new values are written: indentation, dashes, brackets.
+# --- The style of new values: indentation, dashes, brackets
 
 _INDENT: Final = 2
 
 
 class Layout(Struct):
-    """How a block is laid out. Columns are those of a map in a map, and of a list in a map, beyond the map's.
+    """The style of a block; columns of nested maps and lists are relative to the outer map.
 
-    `flow_lists` says that lists are in brackets, `literals` that strings may become literal blocks.
+    `flow_lists`: lists are in brackets. `literals`: strings may become literal blocks.
     """
 
     indent: int = _INDENT
@@ -353,7 +353,7 @@ class Layout(Struct):
 
     @classmethod
     def of(cls, root: tree.Node | None) -> "Layout":
-        """Take the indentation of the first map and list in `root`, and the style of most lists."""
+        """Detect the indentation of the first map and list in `root`, and the usual style of lists."""
         maps: list[int] = []
         lists: list[int] = []
         styles: Counter[bool] = Counter()
@@ -373,7 +373,7 @@ class Layout(Struct):
         )
 
     def written(self, value: object, column: int, quote: str = "", *, in_flow: bool = False) -> Written:
-        """Write `value` of a key that starts at `column`; `quote` as in `scalar_text`."""
+        """Return `value` as text for a key at `column`; `quote` as in `scalar_text`."""
         if in_flow or not isinstance(value, list | dict | str):
             return Written(flow_text(value, quote, in_flow=in_flow))
         if isinstance(value, str):
@@ -386,7 +386,7 @@ class Layout(Struct):
         return Written("", tuple(line for item in value for line in self.item_lines(item, at, quote)))
 
     def map_lines(self, value: Mapping[str, object], column: int) -> Iterator[str]:
-        """Yield the lines of a map that starts at `column`."""
+        """Yield the lines of a map at `column`."""
         for key, each in value.items():
             written = self.written(each, column)
             head = f" {written.head}" if written.head else ""
@@ -394,7 +394,7 @@ class Layout(Struct):
             yield from written.lines
 
     def item_lines(self, item: object, column: int, quote: str = "", gap: int = 1) -> Iterator[str]:
-        """Yield the lines of a list item whose dash is at `column`, `gap` spaces before its text."""
+        """Yield the lines of a list item with its dash at `column`, `gap` spaces before its text."""
         lead = " " * column + "-" + " " * gap
         if isinstance(item, dict) and item:
             first, *rest = self.map_lines(item, len(lead))
@@ -408,7 +408,7 @@ class Layout(Struct):
             yield lead + flow_text(item, quote)
 
     def _string(self, value: str, column: int, quote: str) -> Written:
-        """Write a string on one line; unquoted, several lines become a literal block at `column`."""
+        """Write a string on one line; unquoted multi-line strings become a literal block at `column`."""
         if quote or not self.literals or not can_be_literal(value):
             return Written(string_text(value, quote))
         ends = value.endswith("\n")
@@ -418,7 +418,7 @@ class Layout(Struct):
 
 
 class _BlockWriter:
-    """Collects the splices of one text."""
+    """Collect the splices of one text."""
 
     def __init__(self, text: str, lines: LineIndex, root: tree.Node | None, *, is_block: bool) -> None:
         self._is_block = is_block
@@ -431,7 +431,7 @@ class _BlockWriter:
         self._flow = FlowWriter(text, lines, FlowText(), self.splices)
 
     def write_whole(self, branch: tree.ChangeTree) -> None:
-        """Write the value of a text that has none."""
+        """Write the value of an empty text."""
         value = branch.as_value
         if not isinstance(value, dict):
             raise tree.DataError("the file is empty")
@@ -439,7 +439,7 @@ class _BlockWriter:
             self._insert_lines(self._behind_text(0), self._layout.map_lines({key: each}, 0), branch.changes)
 
     def edit_root(self, node: tree.Node, branch: tree.ChangeTree, *, is_only: bool) -> None:
-        """Edit the outermost value."""
+        """Edit the root value."""
         if not branch.is_inside:
             raise tree.DataError("the whole file is not set as a value", node.start)
         if node.is_flow:
@@ -457,11 +457,11 @@ class _BlockWriter:
                 self._insert_lines(end, [empty], branch.changes)
 
     def _behind_text(self, least: int) -> int:
-        """Return the offset after the last line that is not blank, at least `least`."""
+        """Return the offset after the last non-blank line, at least `least`."""
         return max(self._lines.end(self._lines.last_with_text(1, self._lines.count)), least)
 
     def _edit_entries(self, node: tree.Node, branch: tree.ChangeTree, end: int) -> None:
-        """Edit the keys or items of a value on lines of its own, which end at `end`."""
+        """Edit the keys or items of a block value that ends at `end`."""
         before = node.entries[0]
         moved = {each.source for each in branch.inserted}
         for index, entry in enumerate(node.entries):
@@ -482,7 +482,7 @@ class _BlockWriter:
             self._insert_lines(offset, self._entry_lines(node, each, offset), each.changes)
 
     def _insert_first(self, node: tree.Node, first: tree.Entry, new: tree.NewItem) -> None:
-        """Insert an entry before the `first` one, which may be after the dash of a list around it."""
+        """Insert an entry before the `first` one, which may follow the dash of an outer list."""
         line = self._lines.start(self._lines.line_at(first.start))
         lines = self._entry_lines(node, new, first.start)
         if self._text[line : first.start].strip(" "):
@@ -494,7 +494,7 @@ class _BlockWriter:
             self._insert_lines(line, lines, new.changes)
 
     def _entry_lines(self, node: tree.Node, new: tree.NewItem, offset: int) -> list[str]:
-        """Return the lines of a new entry in the layout of those around it."""
+        """Return the lines of a new entry in the style of its neighbours."""
         if new.source is not None:
             moved = node.entry(new.source)
             assert moved is not None, "what moves is there"
@@ -550,7 +550,7 @@ class _BlockWriter:
         self._add(key.span, string_text(branch.name, quote_of([key])), branch.changes)
 
     def _replace_item(self, node: tree.Node, entry: tree.Entry, value: object, changes: list[int]) -> None:
-        """Replace what follows the dash of a list item; its anchor, and a comment beside that, stay."""
+        """Replace the value of a list item; its anchor and a comment beside it stay."""
         quote = quote_of([entry.node]) or quote_of([each.node for each in node.entries])
         layout = self._layout_at(self._end_of(entry.node))
         dash = entry.start + 1
@@ -567,12 +567,12 @@ class _BlockWriter:
         at = self._after_anchor(entry.node, dash)
         rest = self._text[dash : self._lines.content_end(self._lines.line_at(dash))]
         if isinstance(value, dict) and value and rest.lstrip(" ")[:1] in ("&", "#"):
-            # Beside these the first key would get the anchor, or be a comment.
+            # On the same line, the first key would get the anchor or be part of the comment.
             written = Written("", tuple(layout.map_lines(value, node.column + layout.indent)))
         self._replace_parts(entry.node, at, written, changes)
 
     def _replace_value(self, node: tree.Node, entry: tree.Entry, value: object, changes: list[int]) -> None:
-        """Replace what follows the colon of a key; its anchor, and a comment beside that, stay."""
+        """Replace the value of a key; its anchor and a comment beside it stay."""
         assert entry.key is not None, "it is one of a map"
         colon = self._text.find(":", entry.key.end) + 1
         line = self._lines.start(self._lines.line_at(entry.start))
@@ -584,12 +584,12 @@ class _BlockWriter:
         self._replace_parts(entry.node, colon, written, changes)
 
     def _after_anchor(self, node: tree.Node, sign: int) -> int:
-        """Return the offset after the anchor of `node`, which is behind `sign`; `sign` where it has none."""
+        """Return the offset after the anchor of `node`, or `sign`, the offset before it."""
         anchor = -1 if node.anchor is None else self._text.find(f"&{node.anchor}", sign)
         return sign if anchor < 0 else anchor + 1 + len(node.anchor or "")
 
     def _replace_parts(self, node: tree.Node, at: int, written: Written, changes: list[int]) -> None:
-        """Replace the head of the value `node`, after the sign that ends at `at`, and the lines below it."""
+        """Replace the head of the value after offset `at`, and the lines below it."""
         head, lines = self._parts_of(node, at)
         if written.head and len(head):
             self._add(head, written.head, changes)
@@ -612,7 +612,7 @@ class _BlockWriter:
         return layout.written(value, parent.column, quote)
 
     def _layout_at(self, offset: int) -> Layout:
-        """Return the layout before `offset`: a literal block would swallow indented comments after it."""
+        """Return the layout for `offset`: a literal block would swallow indented comments after it."""
         lines = self._lines
         line = lines.line_at(offset) if offset < len(self._text) else lines.count + 1
         while line <= lines.count and not lines.content(line):
@@ -622,7 +622,7 @@ class _BlockWriter:
         return replace(self._layout, literals=not is_indented or not (behind == "" or behind[0] == "#"))
 
     def _parts_of(self, node: tree.Node, colon: int) -> tuple[Span, Span]:
-        """Return the spans of head and lines of a value; empty ones are where new ones go."""
+        """Return the spans of head and lines of a value; empty if missing."""
         below = self._lines.end(self._lines.line_at(colon))
         if _is_block_scalar(node):
             start = node.start
@@ -638,7 +638,7 @@ class _BlockWriter:
         return node.span, Span(below, below)
 
     def _above(self, entry: tree.Entry) -> int:
-        """Return the start of the line of `entry`, or of the comments right above it in its column."""
+        """Return the start of the line of `entry`, or of the aligned comments directly above it."""
         start = self._lines.start(self._lines.line_at(entry.start))
         if self._text[start : entry.start].strip(" "):
             raise tree.DataError("a key does not begin its line", entry.start)
@@ -648,7 +648,7 @@ class _BlockWriter:
         return self._lines.start(line)
 
     def _end_of(self, node: tree.Node) -> int:
-        """Return the offset after the last line of a value, without blank lines below."""
+        """Return the offset after the last non-blank line of a value."""
         leaf = node
         while _is_block_collection(leaf):
             leaf = leaf.entries[-1].node
@@ -661,7 +661,7 @@ class _BlockWriter:
         return self._lines.end(last if "+" in header else self._lines.last_with_text(first + 1, last))
 
     def _delete(self, node: tree.Node, index: int, changes: list[int], *, moves: bool) -> None:
-        """Delete the lines of an entry; of the first one of a map after a dash, all up to the next one."""
+        """Delete the lines of an entry; the first key after a dash is deleted up to the next key."""
         entry = node.entries[index]
         start = self._lines.start(self._lines.line_at(entry.start))
         if not self._text[start : entry.start].strip(" "):
@@ -677,9 +677,9 @@ class _BlockWriter:
         self._add(Span(entry.start, following.start), "", changes)
 
     def _open_header(self, node: tree.Node) -> Span | None:
-        """Return where `-` goes in the header of a block scalar whose last line has no newline at all.
+        """Return where to add `-` to the header of an unterminated final block scalar.
 
-        Without it the value would end in a newline, once one follows.
+        Without it, the value would gain a newline once text follows.
         """
         while _is_block_collection(node):
             node = node.entries[-1].node
@@ -699,7 +699,7 @@ class _BlockWriter:
     ) -> None:
         """Replace the lines of `span` by `lines`, after a newline if the line before has none.
 
-        Then the last one has none either, unless it is the end of a literal block, to whose value it belongs.
+        The last line then has none either, unless it ends a literal block, whose value would change.
         """
         text = "".join(f"{line}\n" for line in lines)
         start = span.start
@@ -725,23 +725,23 @@ def _is_block_collection(node: tree.Node) -> bool:
 
 
 class FlowText:
-    """Writes keys and values in brackets and braces."""
+    """Write keys and values in brackets and braces."""
 
     sign = ": "
     comment_signs: tuple[str, ...] = ("#",)
 
     def key(self, name: str, like: tree.Node | None) -> str:
-        """Write the key `name` in the quotes of `like`."""
+        """Return the key `name` in the quotes of `like`."""
         return string_text(name, quote_of([like]), in_flow=True)
 
     def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
-        """Write `value` on one line, in the quotes of `like`."""
+        """Return `value` on one line, in the quotes of `like`."""
         del indent
         return flow_text(value, quote_of([like]), in_flow=True)
 
 
 def flow_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
-    """Write `value` on one line; lists and maps in brackets and braces."""
+    """Return `value` on one line, lists and maps in brackets and braces."""
     if isinstance(value, dict):
         pairs = (
             f"{string_text(key, in_flow=True)}: {flow_text(each, in_flow=True)}"
@@ -754,7 +754,7 @@ def flow_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
 
 
 def quote_of(nodes: Sequence[tree.Node | None]) -> str:
-    """Return the quote of the last string among `nodes`; the empty text if it is plain, or there is none."""
+    """Return the quote of the last string in `nodes`, or an empty string if it is plain."""
     styles = [
         node.style for node in nodes if node and node.kind is tree.Kind.SCALAR and isinstance(node.value, str)
     ]
@@ -762,22 +762,22 @@ def quote_of(nodes: Sequence[tree.Node | None]) -> str:
 
 
 def _pairs(node: tree.Node | None) -> Iterator[tuple[tree.Node, tree.Node]]:
-    """Yield every map with each list or map that is the value of one of its keys."""
+    """Yield each map with each list or map among its values."""
     for entry in node.entries if node else ():
         if node is not None and node.kind is tree.Kind.MAP and entry.node.kind is not tree.Kind.SCALAR:
             yield node, entry.node
         yield from _pairs(entry.node)
 
 
-# --- Writing scalars: plain if every reader would read the same string, else quoted.
+# --- Writing scalars: plain if every reader would see the same string, else quoted
 #
-# PyYAML resolves YAML 1.1. Texts that YAML 1.2 or Go's reader would read as a number, a boolean or a date are
-# quoted, too.
+# PyYAML implements YAML 1.1. Texts that YAML 1.2 or Go's parser would read as a number, boolean or date are
+# quoted too.
 
 _INDICATORS: Final = frozenset("?:,[]{}#&*!|>'\"%@`")
 _FLOW_INDICATORS: Final = lazy_pattern(r"[,\[\]{}]")
 
-# Everything else must be escaped: controls, newlines of YAML, byte order marks, surrogates.
+# Characters that must be escaped: controls, YAML line breaks, BOMs, surrogates.
 _UNPRINTABLE: Final = lazy_pattern(
     "[^\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
 )
@@ -791,9 +791,9 @@ _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\
 
 
 def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
-    """Write `value`, which is not a list or map, on one line.
+    """Return the scalar `value` on one line.
 
-    `quote` is the quote for strings, if it can hold them: ``'``, ``"``, or none.
+    `quote` is the preferred quote for strings: ``'``, ``"``, or none.
     """
     match value:
         case str():
@@ -816,7 +816,7 @@ def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str
 
 
 def string_text(value: str, quote: str = "", *, in_flow: bool = False) -> str:
-    """Write the string `value` on one line; see `scalar_text`."""
+    """Return the string `value` on one line; see `scalar_text`."""
     if quote == "" and _is_plain(value, in_flow=in_flow):
         return value
     can_be_single = _UNPRINTABLE.search(value) is None
@@ -827,7 +827,7 @@ def string_text(value: str, quote: str = "", *, in_flow: bool = False) -> str:
 
 
 def can_be_literal(value: str) -> bool:
-    """Return True if a literal block can hold `value`: lines, the first of which shows the indentation."""
+    """Return True if a literal block can hold `value`: several lines, the first without indentation."""
     lines = value.split("\n")
     return (
         len(lines) > 1
