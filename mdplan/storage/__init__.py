@@ -1,7 +1,6 @@
 """Files, store, commits, history.
 
-What a caller's path or file gets wrong is returned as a diagnostic (`locate`, `read`, `write_refusal`).
-What stops a commit (`locked`, `stage`, `publish`) or the opening of a root is raised as
-`StorageRefused`, because locks and staged files have to be taken back on the way out. `OSError` does not
-leave this package.
+Problems with a caller's path or file are returned as diagnostics (`locate`, `read`, `write_refusal`).
+Failures of a commit (`locked`, `stage`, `publish`) or of opening a root are raised as `StorageRefused`,
+because locks and staged files must be cleaned up. `OSError` never leaves this package.
 """

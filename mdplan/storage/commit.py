@@ -1,8 +1,7 @@
-"""Write the files of a plan: all of them or none, through kills, full disks and losses of power.
+"""Commit the files of a plan atomically, through kills, full disks and power loss.
 
-`stage` writes next to the targets and `publish` makes that visible. The order of steps is the protocol: what
-has to be on the disk before what. Whatever fails before the commit point is undone, here or by the next
-recovery.
+`stage` writes next to the targets, `publish` makes the results visible. The protocol is the order of steps:
+what must be on disk before what. A failure before the commit point is undone, here or by the next recovery.
 """
 
 import errno
@@ -31,23 +30,22 @@ from mdplan.storage.store import TRANSACTION, FileEntry, NewTransaction, Record,
 from mdplan.values import Struct, replace
 from mdplan.words import say
 
-# "strong" where two files can change places in one step, from which the last-moment write of another program
-# comes out unharmed. Elsewhere the old content gets a second name first, and a write between the last look
-# and the renaming could be lost: "weak".
-# A plan larger than this is not put into the history, so it is not committed.
+# A plan with a larger note cannot be stored in the history, so it is not committed.
 _MOST_NOTE_BYTES: Final = 1 << 27
 _MOST_LEFT: Final = 8
 _MOST_FILES_LEFT: Final = 128
 
+# "strong": files are exchanged atomically, so another program's last-moment write survives. "weak": the old
+# content gets a second name first, and a write between the last check and the rename could be lost.
 SwapStrength = Literal["strong", "weak"]
 
 
 class CommitResult(Struct, kw_only=True):
     """The result of a successful commit.
 
-    `cas` is `weak` where another program's write in the microseconds before a replacement could be lost.
-    `durable` is False when syncs were not asked for, or when the file system cannot sync names. `warnings`
-    change nothing about the success.
+    - `cas`: `weak` if a concurrent write within microseconds of a replacement could be lost.
+    - `durable`: False without syncs, or if the file system cannot sync names.
+    - `warnings`: do not affect the success.
     """
 
     cas: SwapStrength
@@ -56,7 +54,7 @@ class CommitResult(Struct, kw_only=True):
 
 
 class Staged:
-    """A transaction that is written next to its targets; `publish` or `discard` uses it up."""
+    """A transaction written next to its targets; consumed by `publish` or `discard`."""
 
     def __init__(self, lock: RootLock, durability: filesystem.Durability) -> None:
         self.durability = durability
@@ -70,7 +68,7 @@ class Staged:
         self.settles = False
 
     def discard(self) -> Problems:
-        """Take everything back, and return what a person has to know of that. Does not raise."""
+        """Undo everything; return warnings. Never raises."""
         try:
             if self.record is None:
                 return ()
@@ -83,7 +81,7 @@ class Staged:
             self.state.folders.close()
 
     def _may_be_committed(self, record: Record) -> bool:
-        """Whether the system reported a failure, or the user stopped us, at the commit point itself."""
+        """Return True if the commit point itself failed or was interrupted."""
         try:
             return self.state.store.state_of(record.transaction) is State.COMMITTED
         except filesystem.StorageRefused:
@@ -91,9 +89,9 @@ class Staged:
 
 
 class LaterContent(NamedTuple):
-    """Content of `size` bytes that is made when it is written, so that many files are never held at a time.
+    """Content of `size` bytes created when written, so that many files are never held at once.
 
-    `make` raises `StorageRefused` where it cannot be made any more.
+    `make` may raise `StorageRefused`.
     """
 
     size: int
@@ -101,12 +99,11 @@ class LaterContent(NamedTuple):
 
 
 class StagedFile(Struct):
-    """One file of a commit: its name, and the hex digests of its base and of `result`.
+    """A file of a commit, with the hex digests of its base and `result`.
 
-    Without a base it is created and must not exist; without a result it is deleted. A created file gets the
-    owner, mode and attributes of the file `like`, which has a base in the same commit; or, when it
-    `restores` what was deleted, those that its result had, where the store has them. `base`
-    are the bytes of its base, if they are held.
+    Without a base it is created and must not exist; without a result it is deleted. A created file copies
+    owner, mode and attributes from `like`, a file with a base in the same commit, or, if it `restores` a
+    deleted file, from the store. `base` holds the base's bytes, if loaded.
     """
 
     name: FileName
@@ -123,19 +120,19 @@ class StagedFile(Struct):
 
     @property
     def size(self) -> int:
-        """Size of the result in bytes; 0 without a result."""
+        """Size of the result in bytes, or 0."""
         result = self.result
         return result.size if isinstance(result, LaterContent) else len(result or b"")
 
     @property
     def known_base(self) -> KnownContent | None:
-        """The content and digest of the base, if its bytes are held."""
+        """The content and digest of the base, if loaded."""
         if self.base is None or self.base_sha256 is None:
             return None
         return KnownContent(self.base, self.base_sha256)
 
     def content(self) -> bytes:
-        """Return the bytes of the result. Raises `StorageRefused` where they cannot be made any more."""
+        """Return the bytes of the result. Raise `StorageRefused` if they can no longer be created."""
         result = self.result
         return result.make() if isinstance(result, LaterContent) else result or b""
 
@@ -151,15 +148,15 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     durability: filesystem.Durability = filesystem.Durability.FULL,
     removed_folders: Sequence[str] = (),
 ) -> Staged:
-    """Verify the base of every file, then write every result next to its target; nothing is visible yet.
+    """Verify all bases, then write all results next to their targets; nothing is visible yet.
 
-    `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history, and
-    `now` is in seconds since the epoch. `max_bytes` is the limit on the size of a base. Folders that created
-    files need are made; `removed_folders`, which another commit made, are removed after the commit if they
-    are empty then.
-    Raises `StorageRefused` with the problems of all files, and leaves nothing after then: those of
-    `blocking_transactions` and `check_bases`, what `LaterContent` raises, LOCK_TIMEOUT,
-    NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    `transaction` is an ID of 8 to 32 hex digits, `note` a JSON object for the history, `now` seconds since
+    the epoch, `max_bytes` the size limit of a base. Missing folders of created files are made;
+    `removed_folders`, made by another commit, are removed after the commit if empty.
+
+    Raise `StorageRefused` with the problems of all files and leave nothing behind: as
+    `blocking_transactions`, `check_bases` and `LaterContent`, or LOCK_TIMEOUT, NO_SPACE, OWNER_CHANGE,
+    PERMISSION_DENIED, IO_ERROR.
     """
     assert TRANSACTION.fullmatch(transaction), "the ID of a transaction is 8 to 32 hex digits"
     staged = Staged(lock, durability)
@@ -179,7 +176,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
             staged.record = record
         neighbours.write_note(lock.root, record)
         if state.syncs and any(entry.base is None for entry in record.entries):
-            # By the note alone recovery knows that a created file is not somebody else's.
+            # Recovery recognises created files only by the note.
             state.folders.sync({""})
         for folder in made_folders:
             state.folders.make(folder)
@@ -204,13 +201,12 @@ def _refuse_blocked(state: RootState, files: Sequence[StagedFile], note_bytes: i
 
 
 def publish(staged: Staged) -> CommitResult:
-    """Put all staged files in place; `staged` is used up, whatever happens.
+    """Put all staged files in place; consumes `staged` in any case.
 
-    Raises `StorageRefused` after undoing what was done: STALE_BASE and FILE_EXISTS (nothing had been replaced
-    yet), CONFLICT_LATE_WRITE, FILE_EXISTS, TARGET_BUSY, PERMISSION_DENIED, NO_SPACE, IO_ERROR. Besides one of
-    them RECOVERY_REQUIRED shows that not all could be undone, and RECOVERY_CONFLICT that another program
-    changed a file concurrently. COMMIT_IN_DOUBT: the files are new, and whether they stay so through a loss
-    of power now is not known.
+    Raise `StorageRefused` after undoing everything: STALE_BASE or FILE_EXISTS (nothing was replaced yet),
+    CONFLICT_LATE_WRITE, FILE_EXISTS, TARGET_BUSY, PERMISSION_DENIED, NO_SPACE, IO_ERROR. An additional
+    RECOVERY_REQUIRED means that the undo is incomplete, RECOVERY_CONFLICT that another program changed a file
+    meanwhile. COMMIT_IN_DOUBT: the files are new, but may not survive a power loss now.
     """
     state, record = staged.state, staged.record
     assert record is not None
@@ -227,7 +223,7 @@ def publish(staged: Staged) -> CommitResult:
         staged.settles = True
         state.store.settle(record.transaction, State.COMMITTED, clean, syncs=state.syncs)
     except filesystem.StorageRefused as refused:
-        # That the files are new matters more to the caller than why the disk did not confirm it.
+        # Report first that the files are new, then why the disk did not confirm it.
         problems = sorted(refused.problems + staged.discard(), key=lambda problem: problem != _IN_DOUBT)
         raise filesystem.StorageRefused(tuple(problems)) from refused
     except BaseException as stopped:
@@ -240,14 +236,14 @@ def publish(staged: Staged) -> CommitResult:
         state.folders.close()
 
 
-# --- Checks of the files before anything is written; all problems are reported at once.
+# --- Checks before anything is written; all problems are reported at once
 
 
 class CheckedFile(NamedTuple):
-    """A checked file of a commit: its entry in the store, and its status if there is a base.
+    """A checked file: its store entry, and the status of its base, if any.
 
-    `missing` are folders that a created file needs. `problem` is why the commit cannot use the file; it is
-    None in what `check_bases` returns.
+    `missing` are folders that a created file needs. `problem` is why the commit cannot use the file, always
+    None in results of `check_bases`.
     """
 
     file: StagedFile
@@ -258,7 +254,7 @@ class CheckedFile(NamedTuple):
 
 
 class TemplateFile(NamedTuple):
-    """A file whose owner, mode and attributes another one gets: its name in an open folder, its status."""
+    """A file in an open folder whose owner, mode and attributes are copied."""
 
     folder: int
     name: str
@@ -266,10 +262,10 @@ class TemplateFile(NamedTuple):
 
 
 class StagedTarget(Struct, kw_only=True):
-    """A file of a commit where it was found. `status` is that of its base, None where there is none.
+    """A located file of a commit; `status` is that of its base, or None.
 
-    A new file is made like `template`; without one it becomes an ordinary file of the user. `exchanges` says
-    whether two files can change places there, which is tried before anything is written.
+    A new file copies `template`, or becomes an ordinary file of the user. `exchanges`: files can be exchanged
+    there, which is tried before anything is written.
     """
 
     file: StagedFile
@@ -306,7 +302,7 @@ def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tu
 def _template(
     state: RootState, base: CheckedFile, own: Mapping[str, TemplateFile]
 ) -> TemplateFile | Traits | None:
-    """Return what the new file is made like: its base, its old name, or itself before it was deleted."""
+    """Return the template of the new file: its base, its old name, or itself before deletion."""
     if base.status is not None:
         return own[base.entry.path]
     if base.file.like is not None:
@@ -317,9 +313,9 @@ def _template(
 
 
 def _finished(staged: Staged, left: Sequence[Record], cas: SwapStrength) -> CommitResult:
-    """Clean up; nothing that fails now makes the commit a failure.
+    """Clean up; failures from here on do not fail the commit.
 
-    The last record in `left` is that of this commit, and the others are of earlier ones that are not clean.
+    The last record in `left` is this commit, the others are earlier unclean ones.
     """
     state = staged.state
     _, late = recovery.clean_up(state, left[-1], [target.place for target in staged.targets])
@@ -340,12 +336,12 @@ def _finished(staged: Staged, left: Sequence[Record], cas: SwapStrength) -> Comm
 
 
 def _settle_clean_up(state: RootState, left: Sequence[Record]) -> None:
-    """Note what is cleaned up for good: no commit waits for a sync of that, unless many do or it is large.
+    """Record the clean-up durably, unless it is small: no commit waits for that sync.
 
-    A later one that syncs the same folders notes it.
+    A later commit that syncs the same folders records it.
     """
     is_small = len(left) <= _MOST_LEFT and sum(len(each.entries) for each in left) <= _MOST_FILES_LEFT
-    # A folder that someone makes anew is not the one that was to go.
+    # A removed folder that is created again later is a different one.
     if state.syncs and is_small and not left[-1].removed_folders:
         return
     if state.syncs:
@@ -367,11 +363,11 @@ _WEAK: Final = Diagnostic.warning(
 def check_bases(
     folders: Folders, files: Sequence[StagedFile], max_bytes: int, kept: NewTransaction
 ) -> tuple[list[CheckedFile], tuple[str, ...]]:
-    """Read every base once, keep its content, and check that it is as planned and may be replaced.
+    """Read every base once, store its content, and check that it matches and may be replaced.
 
-    Return the files in the order of the batch, and the folders to be made, the outer ones first.
-    Raises `StorageRefused` with the problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names
-    of one file), what `Root.read` and `Root.write_refusal` give.
+    Return the files in batch order, and the folders to make, outermost first. Raise `StorageRefused` with the
+    problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names of one file), or as `Root.read`
+    and `Root.write_refusal`.
     """
     results = [_check(folders, file, max_bytes, kept) for file in files]
     names = Counter(
@@ -395,7 +391,7 @@ def check_bases(
 
 
 def check_again(targets: Sequence[StagedTarget]) -> None:
-    """Check again, right before anything is replaced. Raises `StorageRefused`: STALE_BASE, FILE_EXISTS, …."""
+    """Check again right before replacing. Raise `StorageRefused`: STALE_BASE, FILE_EXISTS, …."""
     problems = [problem for target in targets if (problem := _changed_since(target)) is not None]
     if problems:
         raise filesystem.StorageRefused(tuple(problems))
@@ -416,7 +412,7 @@ def _check(
 def _check_created(
     folders: Folders, file: StagedFile, path: str, folder: int | Diagnostic
 ) -> CheckedFile | Diagnostic:
-    """Check that a file is missing; its folder may be missing as well."""
+    """Check that a file is missing; its folder may be missing too."""
     shown = folders.root.show(path)
     if isinstance(folder, Diagnostic):
         missing = folders.missing(folder_of(path))
@@ -435,7 +431,7 @@ def _check_created(
 def _check_based(
     folders: Folders, file: StagedFile, path: str, folder: int, max_bytes: int, kept: NewTransaction
 ) -> CheckedFile | Diagnostic:
-    """Check that a file is as the plan saw it, and may be replaced; keep its content."""
+    """Check that a file matches its plan and may be replaced; store its content."""
     root, leaf = folders.root, path.rpartition("/")[2]
     shown = root.show(path)
     content = read_regular_file(root.filesystem, folder, leaf, shown, max_bytes)
@@ -457,7 +453,7 @@ def _check_based(
 def _read_traits(
     disk: filesystem.FileSystem, folder: int, leaf: str, status: os.stat_result, *, syncs: bool = False
 ) -> Traits:
-    """The traits of a file of that `status`; with `syncs` it is on the disk then."""
+    """Return the traits of a file with `status`; with `syncs`, sync it."""
     descriptor = disk.open_file(folder, leaf)
     try:
         if syncs:
@@ -472,7 +468,7 @@ def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> FileEntry:
 
 
 def _identities(base: CheckedFile) -> list[object]:
-    """Return what no two files of a commit may share: the path, and the device and inode of a base."""
+    """Return keys that must be unique in a commit: the path, and device and inode of a base."""
     if base.status is None:
         return [base.entry.path]
     return [base.entry.path, (base.status.st_dev, base.status.st_ino)]
@@ -509,7 +505,7 @@ def _changed_since(target: StagedTarget) -> Diagnostic | None:
 
 
 def _traits(status: os.stat_result) -> tuple[int, ...]:
-    """Return what changes when another program writes a file, within the resolution of the clock."""
+    """Return fields that change when another program writes a file, within clock resolution."""
     times = status.st_mtime_ns, status.st_ctime_ns
     return status.st_dev, status.st_ino, status.st_size, status.st_mode, *times
 
@@ -524,9 +520,9 @@ def _changed_meanwhile(shown: str, now: str = "") -> Diagnostic:
     return Code.STALE_BASE.problem(f"`{shown}` is not as the plan saw it", f"plan again{now}", file=shown)
 
 
-# --- Writing of the results next to their targets.
+# --- Writing results next to their targets
 
-# So many results are written before the first of them is synced: the disk takes them together.
+# Results to write before syncing the first: the disk handles them together.
 _OPEN_AT_ONCE: Final = 32
 _ORDINARY_MODE: Final = 0o666
 
@@ -534,9 +530,9 @@ _ORDINARY_MODE: Final = 0o666
 def write_results(
     disk: filesystem.FileSystem, targets: Sequence[StagedTarget], durability: filesystem.Durability
 ) -> None:
-    """Write the result of every target to its temporary name, and sync it and its base.
+    """Write and sync every result under its temporary name, and sync its base.
 
-    Raises `StorageRefused`: NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    Raise `StorageRefused`: NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
     for target in targets:
         if target.file.result is None and durability is filesystem.Durability.FULL:
@@ -588,7 +584,7 @@ def _sync_base(disk: filesystem.FileSystem, target: StagedTarget) -> None:
 def _traits_of(
     disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability
 ) -> Traits | None:
-    """Return owner, mode and attributes that the target gets; sync its base, which an undo needs."""
+    """Return owner, mode and attributes for the target; sync its base, which an undo needs."""
     template = target.template
     if not isinstance(template, TemplateFile):
         return template
@@ -597,7 +593,7 @@ def _traits_of(
 
 
 def _make_like(disk: filesystem.FileSystem, descriptor: int, target: StagedTarget, traits: Traits) -> None:
-    """Give a new file owner, attributes and mode of its template; the mode, which says it is whole, last."""
+    """Copy owner, attributes and finally mode, which marks the file as complete, from the template."""
     made = disk.status(descriptor)
     if (made.st_uid, made.st_gid) != (traits.uid, traits.gid):
         try:
@@ -615,23 +611,23 @@ def _make_like(disk: filesystem.FileSystem, descriptor: int, target: StagedTarge
     disk.set_mode(descriptor, traits.mode)
 
 
-# --- Putting the results in place, and examining what each of them displaced.
+# --- Putting results in place, and examining what they displaced
 
 
 def swap_all(
     state: RootState, targets: Sequence[StagedTarget], durability: filesystem.Durability
 ) -> SwapStrength:
-    """Put the results of all targets in place: what is new or changed first, what is deleted last.
+    """Put all results in place: created and changed files first, deletions last.
 
-    So a renamed file is never missing. Raises `StorageRefused` at the first problem; what was done until then
-    is found by `restore`.
+    Thus a renamed file is never missing. Raise `StorageRefused` at the first problem; `restore` finds what
+    was done so far.
     """
     disk = state.root.filesystem
     changed = (target for target in targets if target.status is not None and target.file.result is not None)
     linked = [target for target in changed if not target.exchanges]
     for target in linked:
         _keep_aside(disk, target, durability)
-    # Else a loss of power could keep the renaming, and take the second name away.
+    # Otherwise a power loss could keep the rename and lose the second name.
     if linked and state.syncs:
         state.folders.sync({folder_of(target.place.entry.path) for target in linked})
     for target in targets:
@@ -653,14 +649,14 @@ def _exchange(state: RootState, target: StagedTarget) -> None:
     place = target.place
     state.root.filesystem.exchange(place.folder, place.temporary, place.leaf)
     if place.content(place.temporary) != target.file.base_sha256:
-        # At once, and not only with all the others: the other program's file is out of place until then.
+        # Do this immediately: the other program's file is out of place until then.
         if recovery.exchange_back(place, place.temporary):
             _keep_superseded(state, place)
         raise _late_write(target)
 
 
 def _keep_superseded(state: RootState, place: StagedPlace) -> None:
-    """Put an older version of the other program's file, if it wrote on, into the history."""
+    """Store an older version of the other program's file in the history, if it kept writing."""
     content = place.whole_content(place.temporary)
     if content != place.entry.result and is_digest(content):
         recovery.keep_content(state, place, place.temporary)
@@ -679,14 +675,14 @@ def _delete(disk: filesystem.FileSystem, target: StagedTarget) -> None:
     place = target.place
     disk.rename(place.folder, place.leaf, place.aside)
     if place.content(place.aside) != target.file.base_sha256:
-        # Where someone made a new file concurrently, both are kept: the way back finds a conflict.
+        # If the file was re-created concurrently, keep both: the rollback reports a conflict.
         with suppress(FileExistsError):
             disk.rename_new(place.folder, place.aside, place.folder, place.leaf)
         raise _late_write(target)
 
 
 def _keep_aside(disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability) -> None:
-    """Give the base a second name, or copy it where it can have none."""
+    """Give the base a second name, or copy it if the file system has no links."""
     place = target.place
     with filesystem.storage_errors(place.shown, "keeping the old content of"):
         try:
@@ -700,7 +696,7 @@ def _keep_aside(disk: filesystem.FileSystem, target: StagedTarget, durability: f
 
 
 def _copy_aside(disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability) -> None:
-    """Copy the base; a file system without second names has no owners and attributes to copy."""
+    """Copy the base; file systems without links have no owners or attributes to copy."""
     place = target.place
     source = disk.open_file(place.folder, place.leaf)
     try:

@@ -1,4 +1,4 @@
-"""Files below a root: their names, the globs that allow or deny them, and how one is read or refused."""
+"""Files below a root: valid names, allow and deny globs, reading, and reasons to refuse."""
 
 import errno
 import os
@@ -29,25 +29,25 @@ _KINDS: Final = (
 
 _SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 
-# The mode of a file that is being written for a commit. No file that a commit replaces has that bit, so what
-# a killed commit left half written is distinguished from what it displaced.
+# The mode of a file while a commit writes it. No replaceable file has this bit, so a half-written file of a
+# killed commit is never taken for displaced content.
 UNFINISHED_MODE: Final = 0o600 | stat.S_ISVTX if sys.platform == "linux" else 0o600
 UNFINISHED: Final = "unfinished file"
 _HASHED_AT_ONCE: Final = 1 << 20
 
-# No file of a plan is larger than this.
+# The maximum size of a file in a plan.
 MAX_IMAGE_BYTES: Final = 1 << 30
 
 
 class FileBytes(Struct):
-    """The bytes of a file, and its status just before they were read."""
+    """The bytes of a file, and its status just before reading."""
 
     data: bytes
     status: os.stat_result
 
 
 def stat_file(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.stat_result | Diagnostic:
-    """The status of the regular file `leaf` in `folder`; `shown` is its name in messages.
+    """Return the status of the regular file `leaf` in `folder`; `shown` is its name in messages.
 
     Errors: FILE_NOT_FOUND, SYMLINK_REFUSED, NOT_A_TEXT_FILE, PERMISSION_DENIED, IO_ERROR.
     """
@@ -63,12 +63,11 @@ def stat_file(filesystem: FileSystem, folder: int, leaf: str, shown: str) -> os.
 def read_regular_file(
     filesystem: FileSystem, folder: int, leaf: str, shown: str, max_bytes: int
 ) -> FileBytes | Diagnostic:
-    """Read the regular file `leaf` in `folder`, once; `shown` is its name in messages.
+    """Read the regular file `leaf` in `folder` once; `shown` is its name in messages.
 
-    Errors: those of `stat_file`, and FILE_TOO_LARGE, by its status and by the bytes that were there to read.
+    Errors: as `stat_file`, and FILE_TOO_LARGE, by status and by the bytes read.
     """
-    # Looking first keeps devices and FIFOs from being opened at all; what counts is the second look, at what
-    # was opened.
+    # The first check avoids opening devices and FIFOs; the second, on the open file, is the one that counts.
     seen = stat_file(filesystem, folder, leaf, shown)
     if isinstance(seen, Diagnostic):
         return seen
@@ -88,7 +87,7 @@ def read_regular_file(
 
 
 class KnownContent(Struct):
-    """Bytes that are held, and their SHA-256: to compare a file with them costs less than to hash it."""
+    """Loaded bytes and their SHA-256: comparing a file with them is cheaper than hashing it."""
 
     data: bytes
     sha256: str
@@ -97,11 +96,10 @@ class KnownContent(Struct):
 def content_of(
     filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
 ) -> str | None:
-    """What is at `leaf` in `folder`: the SHA-256 of a regular file, or None for nothing. Raises `OSError`.
+    """Return the SHA-256 of the regular file `leaf` in `folder`; None if nothing exists.
 
-    For what is no regular file, or larger than `at_most` bytes, it is a text that no digest is equal to; two
-    such texts are equal when nothing shows that there is something else. UNFINISHED is one of them. It may be
-    `known` what the file should hold.
+    For anything else, or beyond `at_most` bytes, return a text that is not a digest; equal texts mean no
+    visible difference. UNFINISHED is one of them. `known` is the expected content. Raise `OSError`.
     """
     try:
         status = filesystem.status_of(folder, leaf)
@@ -124,17 +122,17 @@ def content_of(
 
 
 def is_digest(content: str | None) -> TypeGuard[str]:
-    """Whether what `content_of` gave is the digest of a regular file."""
+    """Return True if `content` is the digest of a regular file."""
     return content is not None and " " not in content
 
 
 def write_refusal(
     filesystem: FileSystem, folder: int, leaf: str, shown: str, status: os.stat_result
 ) -> Diagnostic | None:
-    """Why the file `leaf` in `folder`, of that `status`, must not be replaced; None when it can be.
+    """Return why the file `leaf` in `folder` must not be replaced, or None.
 
-    Replacing makes a new file of the same name, so what cannot be given to the new file is refused.
-    Errors: HARDLINK_REFUSED, READ_ONLY, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    A replacement is a new file, so traits that it cannot be given are refused. Errors: HARDLINK_REFUSED,
+    READ_ONLY, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
     try:
         permitted = filesystem.may_write(folder, leaf)
@@ -168,7 +166,7 @@ def write_refusal(
 
 
 def _is_kept_by_its_folder(filesystem: FileSystem, folder: int, status: os.stat_result) -> bool:
-    """Whether the file is another user's in a sticky folder of another user."""
+    """Return True if the sticky bit of another user's folder protects another user's file."""
     user = os.geteuid()
     if user in (0, status.st_uid):
         return False
@@ -177,15 +175,15 @@ def _is_kept_by_its_folder(filesystem: FileSystem, folder: int, status: os.stat_
 
 
 def _temporary_name_count(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
-    """Count the names in `folder` that a killed commit gave the file."""
+    """Count the temporary names of the file in `folder`, left by a killed commit."""
     names = [entry.name for entry in filesystem.list(folder) if is_temporary_name(entry.name)]
     return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)
 
 
 def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most: int) -> bytes:
-    """Up to `at_most` bytes of an open file that is said to have `expected` ones.
+    """Read up to `at_most` bytes of an open file, expecting `expected`.
 
-    To ask for more costs a large buffer; to ask for one more shows whether it has grown.
+    A larger request allocates a large buffer; one extra byte shows if the file has grown.
     """
     size = min(expected + 1, at_most)
     data = filesystem.read(descriptor, size)
@@ -195,15 +193,15 @@ def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most:
 def _digest(
     filesystem: FileSystem, descriptor: int, expected: int, at_most: int, known: KnownContent | None
 ) -> str | None:
-    """The SHA-256 of an open file that is said to have `expected` bytes; None for more than `at_most`."""
+    """Return the SHA-256 of an open file, expecting `expected` bytes; None beyond `at_most`."""
     # Imported lazily: reading never needs it.
     import hashlib
 
     digest, size = hashlib.sha256(), 0
-    # The known content, as long as what was read equals it.
+    # The known content, as long as it equals the bytes read so far.
     unchanged = known.data if known is not None and len(known.data) == expected else None
     while size <= at_most:
-        # One byte more than is expected shows whether it has grown; a larger buffer costs more than that.
+        # One extra byte shows if the file has grown; a larger buffer costs more.
         rest = expected - size + 1 if size <= expected else _HASHED_AT_ONCE
         asked_for = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
         part = filesystem.read(descriptor, asked_for)
@@ -257,18 +255,18 @@ def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
     )
 
 
-# --- Names of files: only plain relative paths below a root pass.
+# --- File names: only plain relative paths below a root
 #
-# What could lead out of a root on some system is refused on all. What Windows only reads in another way, such
-# as `aux.md`, is a plain name elsewhere and refused there.
+# Names that could leave the root on any system are refused everywhere. Names that only Windows reads
+# differently, such as `aux.md`, are refused only there.
 
 MAX_PATH_BYTES: Final = 4096
 MAX_COMPONENT_BYTES: Final = 255
-# The note of a commit that runs, at its root; and the files next to its targets.
+# The note of a running commit at its root, and the temporary files next to its targets.
 NOTE: Final = ".mdplan-commit.json"
 _TEMPORARY: Final = r"\.mdplan-(?:[0-9a-f]{8,}-\d+\.tmp|commit\.json)"
 
-# `git~1` is the short name that Windows gives to `.git`.
+# `git~1` is the Windows short name of `.git`.
 _OWN_FOLDERS: Final = frozenset({".git", ".mdplan", "git~1"})
 _ON_WINDOWS: Final = os.name == "nt"
 
@@ -281,11 +279,11 @@ _ORDINARY: Final = lazy_pattern(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-
 
 
 class FileName(Struct, order=True):
-    """A file below a root, by names that passed the rules; `str()` of it is what a caller writes.
+    """A validated file name below a root; `str()` returns the caller's form.
 
-    `root` is the root's name, empty where the workspace has one root. `path` is relative, with `/` between
-    its components and no `.` or `..` among them, and the scope of the root has it. `Root.locate` and the
-    listing of a root check that; whoever has a `FileName` does not check it again.
+    `root` is the root's name, empty in a workspace with one root. `path` is relative, uses `/`, has no `.` or
+    `..` components, and is within the scope. `Root.locate` and root listings guarantee this, so it is not
+    checked again.
     """
 
     root: str
@@ -296,18 +294,15 @@ class FileName(Struct, order=True):
 
 
 def is_temporary_name(name: str) -> bool:
-    """Whether a commit makes files of that name next to its targets, and leaves them there when it is killed.
-
-    It is never a document.
-    """
+    """Return True for names of temporary files that commits create and may leave when killed."""
     return re.fullmatch(_TEMPORARY, name) is not None
 
 
 def canonical_path(path: str) -> str | Diagnostic:
-    """`path`, relative to a root, without its `.` components (`./a.md` is `a.md`); or why it is refused.
+    """Return `path`, relative to a root, without `.` components, or the reason to refuse it.
 
-    Refused with PATH_OUTSIDE_ROOT are absolute paths and `..` components, with PATH_INVALID what some system
-    reads as something else than a file of that name. `~`, `$` and `%` are ordinary characters.
+    Absolute paths and `..` are PATH_OUTSIDE_ROOT; names that some system reads differently are PATH_INVALID.
+    `~`, `$` and `%` are ordinary characters.
     """
     problem = _problem_of_text(path)
     if problem is not None:
@@ -332,16 +327,15 @@ def canonical_path(path: str) -> str | Diagnostic:
 
 
 def component_problem(component: str) -> str | None:
-    """Why `component` cannot be the name of a file or folder that is read or written; None when it can."""
+    """Return why `component` cannot be a file or folder name, or None."""
     devices = _DEVICES if _ON_WINDOWS else ()
-    # Most names need no closer look.
+    # Fast path for most names.
     if _ORDINARY.fullmatch(component) and component.partition(".")[0].lower() not in devices:
         return None
-    # Compatibility forms count as what they represent: some systems store names normalized, and to Windows
-    # `LPT¹` is the device `LPT1`.
+    # Normalize compatibility forms, as some systems do: to Windows `LPT¹` is the device `LPT1`.
     folded = unicodedata.normalize("NFKC", component).casefold()
     length = len(_encoded(component))
-    # To Windows, `.git.` and `.git:x` are `.git`, and a repository may be shared with it.
+    # Windows reads `.git.` and `.git:x` as `.git`, and may share the repository.
     own_folder = folded.partition(":")[0].rstrip(". ")
     is_drive = component[1:] == ":" and component[0].isalpha()
     reasons = (
@@ -380,15 +374,15 @@ def _refused(path: str, reason: str, hint: str = "", code: Code = Code.PATH_INVA
     return code.problem(f"the path `{shown}` is refused: {reason}", hint, file=shown)
 
 
-# --- The scope of a root: which files may be touched, by globs as in a `.gitignore`.
+# --- The scope of a root: globs as in a `.gitignore`
 _GLOBS_SHOWN: Final = 5
 
 
 class Scope(Struct):
-    """The globs of `--allow` and `--deny`: a file must match one that allows, if any, and none that denies.
+    """The globs of `--allow` and `--deny`: a file must match an allow glob, if any, and no deny glob.
 
-    Of several globs that match, the last decides, so `!` makes exceptions. Letters with accents match however
-    they are composed: a repository from macOS can hold `é` as two characters where the glob has one.
+    The last matching glob decides, so `!` makes exceptions. Accented letters match in any Unicode form: a
+    repository from macOS may have `é` as two characters.
     """
 
     allow: tuple[str, ...] = ()
@@ -398,11 +392,11 @@ class Scope(Struct):
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is any glob."""
+        """True if there are any globs."""
         return bool(self.allow or self.deny)
 
     def refusal(self, path: str) -> str | None:
-        """Why the canonical `path` may not be touched, naming the glob; None when it may."""
+        """Return why the canonical `path` must not be touched, naming the glob, or None."""
         path = composed(path)
         if self.denied is not None:
             decided = self.denied.check_file(path)
@@ -415,10 +409,10 @@ class Scope(Struct):
         return None
 
     def hides_folder(self, path: str) -> bool:
-        """Whether a glob denies a folder at the canonical `path`, as `drafts/` does."""
+        """Return True if a glob such as `drafts/` denies a folder at the canonical `path`."""
         return self.denied is not None and self.denied.match_file(f"{composed(path)}/")
 
 
 def composed(text: str) -> str:
-    """`text` with each letter and its accents as one character, where there is such a character."""
+    """Return `text` in NFC."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)

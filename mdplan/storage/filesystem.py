@@ -1,7 +1,7 @@
-"""The seam: every disk operation of this package goes through one `FileSystem`.
+"""All disk operations of this package, in one class `FileSystem`.
 
-It adds three things to the system's calls: names are followed from an open directory and never through
-links, failpoints can kill the process before any operation, and tests can be in for the disk.
+It resolves names from an open directory without following links, can kill the process at failpoints, and can
+be replaced in tests.
 """
 
 import errno
@@ -18,8 +18,8 @@ from mdplan.diagnostics import Code, Diagnostic, Problems, Refused
 
 FAILPOINT_VARIABLE: Final = "MDPLAN_FAILPOINT"
 
-# All are there on Linux and macOS. Where one is missing a root is refused, since names could not be followed
-# safely; importing this module still works there.
+# Available on Linux and macOS. Elsewhere roots are refused, because names could not be resolved safely; the
+# module can still be imported.
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _DIRECTORY: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _LEAF: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NO_FOLLOW
@@ -27,13 +27,13 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 
 _READ_AT_ONCE: Final = 1 << 20
 
-# What a file system says on which a file can have no second name, or no further one.
+# Errors of file systems where a file cannot have another name.
 NO_LINK: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 _HAS_ATTRIBUTES: Final = sys.platform == "linux"
 
 
 class Step(StrEnum):
-    """The disk operations, as failpoints name them."""
+    """Disk operations, as named by failpoints."""
 
     OPEN_ROOT = "open-root"
     OPEN_DIRECTORY = "open-directory"
@@ -67,7 +67,7 @@ class Step(StrEnum):
 
 
 class DirectoryEntry(NamedTuple):
-    """A name in a directory; what is neither a directory nor a regular file is `other`, links included."""
+    """A name in a directory; `other` is anything but a directory or regular file, including links."""
 
     name: str
     is_directory: bool
@@ -75,18 +75,18 @@ class DirectoryEntry(NamedTuple):
 
 
 class FileSystem:
-    """The disk. `directory` is an open directory's descriptor, `name` one component in it.
+    """The disk. `directory` is the descriptor of an open directory, `name` a component in it.
 
-    Every method raises `OSError` as the system does. `MDPLAN_FAILPOINT=<step>[:n]`, read when an instance is
-    made, kills the process before its n-th (from 1) operation of that kind. Roots that no one released are
-    closed when the instance goes. Listing all below a folder ends with an error at `most_listed`.
+    All methods raise `OSError`. `MDPLAN_FAILPOINT=<step>[:n]`, read on creation, kills the process before the
+    n-th (1-based) operation of that kind. Unreleased roots are closed with the instance. A recursive listing
+    fails beyond `most_listed`.
     """
 
     most_listed = sys.maxsize
 
     def __init__(self) -> None:
         self._roots: set[int] = set()
-        # Whether two files can change places, by device: found out by `folders.can_exchange`.
+        # Whether files can be exchanged, by device; filled by `folders.can_exchange`.
         self.exchanges_by_device: dict[int, bool] = {}
         self._failpoint: Step | None = None
         self._countdown = 0
@@ -96,8 +96,8 @@ class FileSystem:
             self._failpoint, self._countdown = Step(name), int(count or 1)
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        """An engine may be forgotten without a word, and the planner of a thread ends with that thread."""
-        # At the end of a process all names of this module may be gone, and so `close` is bound here.
+        """Close roots of a forgotten engine, or of a planner whose thread has ended."""
+        # At interpreter exit module names may be gone, so `close` is bound here.
         for descriptor in self._roots:
             try:
                 close(descriptor)
@@ -105,7 +105,7 @@ class FileSystem:
                 continue
 
     def before(self, step: Step) -> None:
-        """Called before every operation; a test overrides it to fail there."""
+        """Run before every operation; tests override it to inject failures."""
         if step is self._failpoint:
             self._countdown -= 1
             if self._countdown == 0:
@@ -114,7 +114,7 @@ class FileSystem:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def open_root(self, path: str) -> int:
-        """Open the directory `path`, whose links are followed: the user chose it."""
+        """Open the directory `path`, following links, since the user chose it."""
         self.before(Step.OPEN_ROOT)
         if os.open not in os.supports_dir_fd or os.rename not in os.supports_dir_fd:
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
@@ -123,42 +123,42 @@ class FileSystem:
         return root
 
     def status_at(self, path: str) -> os.stat_result:
-        """The status of what the absolute `path` leads to, whose links are followed."""
+        """Return the status of the absolute `path`, following links."""
         self.before(Step.STATUS)
         return os.stat(path)
 
     def is_there(self, path: str) -> bool:
-        """Whether the absolute `path`, whose links are followed, leads to anything that can be seen."""
+        """Return True if the absolute `path`, following links, exists and is visible."""
         self.before(Step.STATUS)
         return os.access(path, os.F_OK)
 
     def open_directory(self, directory: int, name: str) -> int:
-        """Open the directory `name`; a link in its place is ENOTDIR or ELOOP."""
+        """Open the directory `name`; a link fails with ENOTDIR or ELOOP."""
         self.before(Step.OPEN_DIRECTORY)
         return os.open(name, _DIRECTORY | _NO_FOLLOW, dir_fd=directory)
 
     def open_file(self, directory: int, name: str) -> int:
-        """Open `name` for reading without waiting for a FIFO's writer; a link in its place is ELOOP."""
+        """Open `name` for reading, without blocking on FIFOs; a link fails with ELOOP."""
         self.before(Step.OPEN_FILE)
         return os.open(name, _LEAF, dir_fd=directory)
 
     def status(self, descriptor: int) -> os.stat_result:
-        """The status of an open file or directory."""
+        """Return the status of an open file or directory."""
         self.before(Step.STATUS)
         return os.fstat(descriptor)
 
     def identity(self, descriptor: int) -> tuple[int, int]:
-        """The device and inode of an open file or directory. No failpoint: this cannot fail."""
+        """Return device and inode of an open file or directory. Cannot fail, so it has no failpoint."""
         status = os.fstat(descriptor)
         return status.st_dev, status.st_ino
 
     def status_of(self, directory: int, name: str) -> os.stat_result:
-        """The status of `name`, of the link itself where it is one."""
+        """Return the status of `name` without following links."""
         self.before(Step.STATUS)
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
 
     def has(self, directory: int, name: str) -> bool:
-        """Whether there is anything called `name` that can be seen."""
+        """Return True if `name` exists and is visible."""
         with suppress(OSError):
             self.status_of(directory, name)
             return True
@@ -174,12 +174,12 @@ class FileSystem:
         return b"".join(parts)
 
     def read_link(self, directory: int, name: str) -> str:
-        """Where the link `name` points to, as it is written in it."""
+        """Return the target of the link `name`, verbatim."""
         self.before(Step.READ_LINK)
         return os.readlink(name, dir_fd=directory)
 
     def list(self, directory: int) -> list[DirectoryEntry]:
-        """What the directory holds, without `.` and `..`, in no order."""
+        """Return the entries of the directory, unsorted, without `.` and `..`."""
         self.before(Step.LIST)
         with os.scandir(directory) as entries:
             return [
@@ -190,24 +190,24 @@ class FileSystem:
             ]
 
     def may_write(self, directory: int, name: str) -> bool:
-        """Whether permissions allow this process to write `name` (`.` is the directory itself)."""
+        """Return True if permissions allow writing `name` (`.` is the directory itself)."""
         self.before(Step.MAY_WRITE)
         return os.access(name, os.W_OK, dir_fd=directory, effective_ids=True, follow_symlinks=False)
 
     def make_directory(self, directory: int, name: str, mode: int = 0o700) -> None:
-        """Make the directory `name`, for its owner alone or with what the user's mask leaves of `mode`."""
+        """Make the directory `name`, private or with `mode` minus the umask."""
         self.before(Step.MAKE_DIRECTORY)
         os.mkdir(name, mode, dir_fd=directory)
 
     def make_directories(self, path: str) -> None:
-        """Make the directory `path` for its owner alone, and those above it that are missing."""
+        """Make the private directory `path` and its missing parents."""
         self.before(Step.MAKE_DIRECTORY)
         os.makedirs(path, 0o700, exist_ok=True)
 
     def create(self, directory: int, name: str, mode: int = 0o600) -> int:
         """Create `name`, which must not exist, and open it for writing.
 
-        It is for its owner alone, or has what the user's mask leaves of `mode`.
+        It is private, or has `mode` minus the umask.
         """
         self.before(Step.CREATE)
         return os.open(name, _NEW, mode, dir_fd=directory)
@@ -220,7 +220,7 @@ class FileSystem:
             rest = rest[os.write(descriptor, rest) :]
 
     def attributes(self, descriptor: int) -> dict[str, bytes]:
-        """The extended attributes, ACLs among them; none where the system has none."""
+        """Return the extended attributes, including ACLs."""
         self.before(Step.READ_ATTRIBUTES)
         if not _HAS_ATTRIBUTES:
             return {}
@@ -232,7 +232,7 @@ class FileSystem:
             raise
 
     def set_attributes(self, descriptor: int, attributes: Mapping[str, bytes]) -> None:
-        """Make `attributes` the file's extended attributes, removing what it inherited beyond them."""
+        """Set the file's extended attributes to exactly `attributes`."""
         self.before(Step.SET_ATTRIBUTES)
         present = self.attributes(descriptor)
         for name, content in attributes.items():
@@ -247,27 +247,27 @@ class FileSystem:
         os.fchown(descriptor, user, group)
 
     def set_mode(self, descriptor: int, mode: int) -> None:
-        """Set the permission bits; last of all, since a new owner or ACL changes them."""
+        """Set the permission bits; do this last, since a new owner or ACL changes them."""
         self.before(Step.SET_MODE)
         os.fchmod(descriptor, stat.S_IMODE(mode))
 
     def start_writing(self, descriptor: int) -> None:
-        """Let the disk begin with what was written, so that a later `sync` waits less; it may do nothing."""
+        """Hint the system to start writing, so that a later `sync` is faster."""
         if sys.platform == "linux":
             with suppress(OSError):
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def sync(self, descriptor: int) -> None:
-        """Wait until the file's content is on the disk.
+        """Wait until the file's content is on disk.
 
-        Never tried again after a failure: the system has then forgotten what was not written, and a second
-        call would report a success that did not happen.
+        Never retried after a failure: the system drops unwritten data, and a second call would falsely
+        succeed.
         """
         self.before(Step.SYNC)
         os.fsync(descriptor)
 
     def sync_directory(self, directory: int) -> bool:
-        """Wait until the directory's names are on the disk; False where the file system cannot do that."""
+        """Wait until the directory's names are on disk; False if the file system cannot do that."""
         self.before(Step.SYNC_DIRECTORY)
         try:
             os.fsync(directory)
@@ -278,20 +278,20 @@ class FileSystem:
         return True
 
     def link(self, directory: int, name: str, other: str) -> None:
-        """Give the file `name` the second name `other`, which must not exist, in the same directory."""
+        """Give the file `name` a second name `other`, which must not exist, in the same directory."""
         self.before(Step.LINK)
         os.link(name, other, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
 
     def rename(self, directory: int, name: str, target: str) -> None:
-        """Rename `name` to `target` in the same directory, replacing what is there."""
+        """Rename `name` to `target` in the same directory, replacing any existing file."""
         self.before(Step.RENAME)
         os.rename(name, target, src_dir_fd=directory, dst_dir_fd=directory)
 
     def rename_new(self, directory: int, name: str, target_directory: int, target: str) -> None:
-        """Rename `name` to `target` in `target_directory`, both open; EEXIST when there is something.
+        """Rename `name` to `target` in the open `target_directory`; EEXIST if it exists.
 
-        Where the system or the file system cannot do that at once, the file has both names for a moment;
-        where a file can have one name only, another program's file of that moment could be replaced.
+        Without system support, the file briefly has both names; on file systems without links, a file that
+        another program creates at that moment could be replaced.
         """
         self.before(Step.RENAME_NEW)
         try:
@@ -312,14 +312,14 @@ class FileSystem:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
             os.rename(name, target, src_dir_fd=directory, dst_dir_fd=target_directory)
         else:
-            # Until the new name is on the disk, the old one must be: a loss of power could take both.
+            # Sync the new name before removing the old one: a power loss could take both.
             self.sync_directory(target_directory)
             os.unlink(name, dir_fd=directory)
 
     def exchange(self, directory: int, name: str, other: str) -> None:
-        """Let `name` and `other`, both in the directory, change places at once.
+        """Exchange `name` and `other` in the directory atomically.
 
-        ENOSYS where the system cannot (all but Linux), EINVAL where the file system cannot.
+        Fails with ENOSYS outside Linux, with EINVAL if the file system cannot.
         """
         self.before(Step.EXCHANGE)
         rename_with(EXCHANGE, directory, name, directory, other)
@@ -330,26 +330,26 @@ class FileSystem:
         os.unlink(name, dir_fd=directory)
 
     def remove_directory(self, directory: int, name: str) -> None:
-        """Remove the directory `name`; ENOTEMPTY when it contains something."""
+        """Remove the directory `name`; ENOTEMPTY if it is not empty."""
         self.before(Step.REMOVE_DIRECTORY)
         os.rmdir(name, dir_fd=directory)
 
     def close(self, descriptor: int) -> None:
-        """Close a file that was written; it is closed even when this fails, which says that data is lost."""
+        """Close a written file; a failure means that data is lost."""
         try:
             self.before(Step.CLOSE)
         finally:
             os.close(descriptor)
 
     def release(self, descriptor: int) -> None:
-        """Close a directory or a file that was only read, of which a failure says nothing."""
-        # Before it is closed: from then on another thread may be given the same number.
+        """Close a directory or a file opened for reading, ignoring failures."""
+        # Before closing: another thread may then get the same descriptor.
         self._roots.discard(descriptor)
         with suppress(OSError):
             os.close(descriptor)
 
 
-# --- System errors as diagnostics, and the exception that carries diagnostics out of a commit.
+# --- System errors as diagnostics, and the exception that carries diagnostics out of a commit
 
 _CODES: Final = {
     errno.ENOSPC: (Code.NO_SPACE, "free some space and try again"),
@@ -370,9 +370,9 @@ _CODES: Final = {
 
 
 class StorageRefused(Refused):
-    """A commit or the opening of a root was refused; `problems` says why, errors before warnings.
+    """A commit or the opening of a root was refused; `problems` has errors before warnings.
 
-    The constructor `of` is for mdplan itself.
+    The constructor `of` is internal.
 
     >>> try:
     ...     Engine.open(["missing"])
@@ -387,7 +387,7 @@ class StorageRefused(Refused):
 
     @classmethod
     def of(cls, code: Code, message: str, hint: str, *, file: str | None = None) -> "StorageRefused":
-        """The exception with one problem."""
+        """Return the exception with a single problem."""
         return cls((code.problem(message, hint, file=file),))
 
 
@@ -395,7 +395,7 @@ AnyAnswer = TypeVar("AnyAnswer")
 
 
 def granted(answer: AnyAnswer | Diagnostic | Problems) -> AnyAnswer:
-    """Return `answer`. Raises `StorageRefused` if it is a problem, or several."""
+    """Return `answer`. Raise `StorageRefused` if it is one or several problems."""
     problems = (answer,) if isinstance(answer, Diagnostic) else answer
     if isinstance(problems, tuple) and problems and isinstance(problems[0], Diagnostic):
         raise StorageRefused(problems)
@@ -403,7 +403,7 @@ def granted(answer: AnyAnswer | Diagnostic | Problems) -> AnyAnswer:
 
 
 def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:
-    """The diagnostic for `error`, met while `doing` something (an -ing word) to the file `shown`."""
+    """Return the diagnostic for `error`, raised while `doing` something to the file `shown`."""
     code, hint = _CODES.get(error.errno or 0, (Code.IO_ERROR, "check the disk and try again"))
     reason = os.strerror(error.errno) if error.errno else type(error).__name__
     return code.problem(f"{doing} `{shown}` failed: {reason}", hint, file=shown)
@@ -411,20 +411,20 @@ def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:
 
 @contextmanager
 def storage_errors(shown: str, doing: str) -> Iterator[None]:
-    """Turn an `OSError` of the block into a `StorageRefused` about the file `shown`."""
+    """Convert `OSError` in the block to `StorageRefused` for the file `shown`."""
     try:
         yield
     except OSError as error:
         raise StorageRefused((of_error(error, shown, doing),)) from error
 
 
-# --- The system call `renameat2`, which Python does not have: rename with flags.
+# --- The system call `renameat2` (rename with flags), missing in Python
 
 NO_REPLACE: Final = 1
 EXCHANGE: Final = 2
 
-# For C libraries without the function. A 32-bit process on a 64-bit system has other numbers; the name of the
-# machine does not distinguish it, so it goes without.
+# For C libraries without the function. A 32-bit process on a 64-bit system has other numbers, but the machine
+# name does not show it, so it goes without.
 CALL_NUMBERS: Final = {
     "x86_64": 316,
     "aarch64": 276,
@@ -441,7 +441,7 @@ Call = Callable[[int, bytes, int, bytes, int], int]
 def rename_with(flags: int, directory: int, name: str, target_directory: int, target: str) -> None:
     """Rename `name` in `directory` to `target` in `target_directory` with `flags`.
 
-    Raises `OSError`, with ENOSYS where the system has no such call and EINVAL where the file system does not.
+    Raise `OSError`: ENOSYS without system support, EINVAL without file system support.
     """
     call = system_call()
     if call is None:
@@ -455,7 +455,7 @@ def rename_with(flags: int, directory: int, name: str, target_directory: int, ta
 
 @cache
 def system_call() -> Call | None:
-    """The function of the C library, else the system call by its number, else nothing."""
+    """Return the C library function, or the system call by number, or None."""
     if sys.platform != "linux":
         return None
     import ctypes
@@ -474,11 +474,11 @@ def system_call() -> Call | None:
     return lambda *given: int(library.syscall(number, *given))
 
 
-# --- How much a commit survives.
+# --- Durability
 
 
 class Durability(StrEnum):
-    """What a commit survives: the loss of power, or only the death of the process (nothing is synced).
+    """What a commit survives: power loss (`full`), or only the death of the process (nothing is synced).
 
     >>> Settings(durability=Durability.PROCESS).durability.value
     'process'

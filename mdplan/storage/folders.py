@@ -1,7 +1,6 @@
-"""The folders that a transaction works in, opened once and held until it ends.
+"""The folders of a transaction, opened once and held until it ends.
 
-Descriptors are held for folders only: whatever happens to a path concurrently, the files stay where they were
-found.
+Files are reached through folder descriptors, so they stay put whatever happens to paths meanwhile.
 """
 
 from collections.abc import Iterable
@@ -14,19 +13,19 @@ from mdplan.storage.root import Root
 
 
 class Folders:
-    """Open folders of `root`, by their paths below it (empty for the root itself)."""
+    """Open folders of `root`, by path (empty for the root itself)."""
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        # The root's own descriptor is not ours to close.
+        # The root's descriptor is not ours to close.
         self._opened: dict[str, int] = {"": root.descriptor}
 
     def open(self, path: str) -> int | Diagnostic:
-        """The folder `path`, through no link; it stays open. Errors: those of `Root.open_folder`."""
+        """Open the folder `path`, without following links; it stays open. Errors: as `Root.open_folder`."""
         if path not in self._opened:
             opened = self._below_an_open_one(path)
             if opened is None:
-                # From the root down, which also shows what is in the way.
+                # Walk from the root, which also detects obstacles.
                 walked = self.root.open_folder(path)
                 if isinstance(walked, Diagnostic):
                     return walked
@@ -35,9 +34,9 @@ class Folders:
         return self._opened[path]
 
     def missing(self, path: str) -> tuple[str, ...] | Diagnostic:
-        """What has to be made before there is a folder `path`, the outer folder first.
+        """Return the folders to make for `path`, outermost first.
 
-        Errors: those of `Root.open_folder`, but not that the folder is missing.
+        Errors: as `Root.open_folder`, except for the missing folder.
         """
         opened = self.open(path)
         if not isinstance(opened, Diagnostic):
@@ -46,7 +45,7 @@ class Folders:
         missing = self.missing(above) if opened.code is Code.FILE_NOT_FOUND else opened
         if isinstance(missing, Diagnostic) or missing:
             return missing if isinstance(missing, Diagnostic) else (*missing, path)
-        # The folder above is there. What keeps this one from being opened may be a file in its place.
+        # The parent exists. A file in place of this folder may block it.
         try:
             self.root.filesystem.status_of(self._opened[above], name)
         except FileNotFoundError:
@@ -56,9 +55,9 @@ class Folders:
         return opened
 
     def make(self, path: str) -> None:
-        """Make the folder `path`, for all whom the user's mask lets in, and open it; it may be there by now.
+        """Make and open the folder `path`, with the umask; it may exist already.
 
-        Raises `StorageRefused`.
+        Raise `StorageRefused`.
         """
         above, _, name = path.rpartition("/")
         with storage_errors(self.root.show(path), "making the folder"), suppress(FileExistsError):
@@ -67,9 +66,9 @@ class Folders:
             self._opened[path] = self.root.filesystem.open_directory(self._opened[above], name)
 
     def remove_empty(self, paths: Iterable[str]) -> None:
-        """Remove those of the folders `paths` that are empty, the inner ones first.
+        """Remove the empty ones of the folders `paths`, innermost first.
 
-        What is in the way stays: it is someone's.
+        Anything else in them belongs to someone else and stays.
         """
         for path in sorted(paths, reverse=True):
             above, _, name = path.rpartition("/")
@@ -79,9 +78,9 @@ class Folders:
                     self.root.filesystem.remove_directory(folder, name)
 
     def sync(self, paths: Iterable[str]) -> bool:
-        """Wait until the names in those of the folders `paths` that are open are on the disk.
+        """Sync the names in the open folders among `paths`.
 
-        False where one cannot be synced. Raises `StorageRefused`.
+        Return False if one cannot be synced. Raise `StorageRefused`.
         """
         synced = True
         for path in sorted(set(paths) & self._opened.keys()):
@@ -97,7 +96,7 @@ class Folders:
         self._opened = {"": self.root.descriptor}
 
     def _below_an_open_one(self, path: str) -> int | None:
-        """The folder `path`, opened in the one above it; None where that is not open, or that fails."""
+        """Open `path` in its open parent; None if the parent is not open, or on failure."""
         above, _, name = path.rpartition("/")
         if above not in self._opened or component_problem(name) is not None:
             return None
@@ -110,20 +109,20 @@ class Folders:
 
 
 def folder_of(path: str) -> str:
-    """The folder that the file or folder `path` is in."""
+    """Return the folder of the file or folder `path`."""
     return path.rpartition("/")[0]
 
 
-# --- Whether two files can change places here: tried before it is relied on.
+# --- Test if files can be exchanged here, before relying on it
 
 _CONTENTS = (b"a", b"bb")
 
 
 def can_exchange(disk: FileSystem, folder: int, names: tuple[str, str]) -> bool:
-    """Whether two files in the open `folder` can change places, found out once for each device of `disk`.
+    """Return True if files in the open `folder` can be exchanged; tested once per device.
 
-    There are file systems that take the system call and lose a file. So the first time two files called
-    `names`, which no one misses, are made in the folder for a moment. Raises `OSError`.
+    Some file systems accept the system call and lose a file, so the first use tests it with two scratch files
+    called `names`. Raise `OSError`.
     """
     device = disk.status(folder).st_dev
     if device not in disk.exchanges_by_device:
@@ -149,7 +148,7 @@ def _is_proven(disk: FileSystem, folder: int, names: tuple[str, str]) -> bool:
         disk.exchange(folder, *names)
         return between == before[::-1] and contents() == before
     except OSError:
-        # Whatever it was: there is a way without.
+        # Any failure means: use the fallback.
         return False
     finally:
         with suppress(OSError):

@@ -1,8 +1,8 @@
-"""One writer per root: a lock on the root folder itself, between threads and between processes.
+"""One writer per root: a lock on the root folder, across threads and processes.
 
-A commit holds the lock of its root alone, and shares those of the known roots above it. So of two commits in
-roots that lie in each other, one waits. Where the file system has no locks on folders, a file in the user's
-state directory is locked in place of the folder: then only commits with the same state directory wait.
+A commit locks its root exclusively and the known roots above it shared. So two commits in nested roots
+exclude each other. If the file system cannot lock folders, a file in the user's state directory is locked
+instead; then only commits with the same state directory exclude each other.
 """
 
 import errno
@@ -25,22 +25,22 @@ DEFAULT_TIMEOUT: Final = 10.0
 _LOCK_FILE: Final = "lock"
 _POLL_SECONDS: Final = 0.01
 
-# "No lock here": NFS wants a file that is open for writing, which a folder never is.
+# Errors without lock support: NFS requires a file open for writing, which a folder never is.
 _NO_LOCKS: Final = frozenset({errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 
-# By device and inode of the root folder: two roots may be one folder under two names. Threads wait here in
-# turn; between processes the lock is polled.
+# By device and inode of the root folder: two roots may be one folder under two names. Threads queue here;
+# between processes the lock is polled.
 _thread_locks: Final[dict[tuple[int, int], threading.Lock]] = {}
 _thread_locks_guard: Final = threading.Lock()
 
-# The open folders and files whose locks this process has.
+# Open folders and files whose locks this process holds.
 _locked_descriptors: Final[set[int]] = set()
 
 
 class RootLock(NamedTuple):
-    """The proof that this thread is the only one of mdplan that writes below `root`, with its `store`.
+    """Proof that this thread is the only writer of mdplan below `root`, with its `store`.
 
-    `warnings` say where the lock is weaker than that. Good inside the `with` block.
+    `warnings` name weaknesses of the lock. Valid inside the `with` block.
     """
 
     root: Root
@@ -50,9 +50,9 @@ class RootLock(NamedTuple):
 
 @contextmanager
 def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
-    """Hold the lock of `root`, and share those of the roots above it; wait up to `timeout` seconds for each.
+    """Lock `root` and, shared, the roots above it; wait up to `timeout` seconds for each.
 
-    Raises `StorageRefused`: LOCK_TIMEOUT, and what the opening of folders gives.
+    Raise `StorageRefused`: LOCK_TIMEOUT, or a failure to open a folder.
     """
     with ExitStack() as held:
         for above in _known_roots_above(root):
@@ -71,7 +71,7 @@ NO_FOLDER_LOCK: Final = Diagnostic.warning(
 
 
 def is_locked(root: Root) -> bool:
-    """Whether another process or thread is committing below `root` right now."""
+    """Return True if another process or thread is committing below `root`."""
     try:
         with _held(root, root.path, 0.0, shared=True):
             return False
@@ -80,7 +80,7 @@ def is_locked(root: Root) -> bool:
 
 
 def _known_roots_above(root: Root) -> list[str]:
-    """The paths of this user's roots that `root` lies in, the outermost first."""
+    """Return the paths of this user's roots above `root`, outermost first."""
     above, paths = os.path.dirname(root.path), []
     while above != os.path.dirname(above):
         if is_known_root(above):
@@ -91,11 +91,11 @@ def _known_roots_above(root: Root) -> list[str]:
 
 @contextmanager
 def _held(root: Root, path: str, timeout: float, *, shared: bool) -> Iterator[bool]:
-    """Hold the lock of the folder `path`: `root` or one above. Yield whether folders can be locked there."""
+    """Lock the folder `path`, `root` or above it; yield True if folders can be locked there."""
     deadline = time.monotonic() + timeout
     with ExitStack() as opened:
         with storage_errors(visible(path), "locking"):
-            # A descriptor of its own: closing one that is shared would release the lock of another.
+            # Use a separate descriptor: closing a shared one would release another lock.
             if path == root.path:
                 folder = root.filesystem.open_directory(root.descriptor, ".")
             else:
@@ -109,7 +109,7 @@ def _held(root: Root, path: str, timeout: float, *, shared: bool) -> Iterator[bo
                 holder = holder if taken is None or holder is not None else _holder(folder)
                 has_locks = taken is not None
                 if not has_locks or (holder is not None and _is_ancestor(holder)):
-                    # `flock . mdplan …`: the program that called this one has the lock, and waits for it.
+                    # `flock . mdplan …`: the parent program holds the lock and waits for us.
                     descriptor = _open_lock_file(path)
                     opened.callback(os.close, descriptor)
                     continue
@@ -127,7 +127,7 @@ def _held(root: Root, path: str, timeout: float, *, shared: bool) -> Iterator[bo
             yield has_locks
         finally:
             _locked_descriptors.discard(descriptor)
-            # Where that fails, closing it does it.
+            # If unlocking fails, closing unlocks.
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
 
@@ -145,7 +145,7 @@ def _turn_of_thread(identity: tuple[int, int], path: str, timeout: float) -> Ite
 
 
 def _try_lock(root: Root, descriptor: int, path: str, *, shared: bool) -> bool | None:
-    """Try once to take the lock; None where the file system has none."""
+    """Try once to take the lock; None if the file system has no locks."""
     with storage_errors(visible(path), "locking"):
         try:
             root.filesystem.before(Step.LOCK)
@@ -160,7 +160,7 @@ def _try_lock(root: Root, descriptor: int, path: str, *, shared: bool) -> bool |
 
 
 def _open_lock_file(path: str) -> int:
-    """Open the file that is locked in place of the folder `path`."""
+    """Open the file that is locked instead of the folder `path`."""
     folder = RootFolder(path)
     with storage_errors(visible(folder.path), "locking"):
         folder.check(makes=True)
@@ -168,7 +168,7 @@ def _open_lock_file(path: str) -> int:
 
 
 def _holder(descriptor: int) -> int | None:
-    """The process that holds the lock of an open folder or file, where the system tells."""
+    """Return the process that holds the lock of an open folder or file, if the system reports it."""
     status = os.fstat(descriptor)
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     with suppress(OSError, ValueError, IndexError), open("/proc/locks", encoding="ascii") as locks:
@@ -180,7 +180,7 @@ def _holder(descriptor: int) -> int | None:
 
 
 def _is_ancestor(process: int) -> bool:
-    """Whether `process` is this one's parent, or a parent of that."""
+    """Return True if `process` is an ancestor of this one."""
     current = os.getppid()
     while current > 1:
         if current == process:
@@ -203,7 +203,7 @@ def _timed_out(path: str, timeout: float, holder: int | None) -> StorageRefused:
 
 
 def _check_same_folder(root: Root) -> None:
-    """Whoever names the root by its path must mean the folder that was opened."""
+    """Raise IO_ERROR if the root's path now leads to another folder."""
     filesystem = root.filesystem
     with storage_errors(root.show(""), "looking at the root"):
         same = os.path.samestat(filesystem.status_at(root.path), filesystem.status(root.descriptor))
@@ -213,9 +213,9 @@ def _check_same_folder(root: Root) -> None:
 
 
 def _release_in_child() -> None:
-    """A process that is forked off has no part in the lock: it must not hold it when its parent is killed.
+    """Drop the locks in a forked child, so that they end with the parent.
 
-    It closes its descriptors and never unlocks, which would release the lock of the parent.
+    Descriptors are closed but not unlocked, which would release the parent's lock.
     """
     for descriptor in _locked_descriptors:
         with suppress(OSError):

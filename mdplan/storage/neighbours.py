@@ -1,8 +1,8 @@
-"""What lies in the tree while a commit runs: temporary files next to the targets, and a note at the root.
+"""Traces of a running commit in the tree: temporary files next to targets, and a note at the root.
 
-The user's store knows what a commit changes. The note, `.mdplan-commit.json`, says it to everybody else: to
-another user, a container without the store, a job with a home of its own. It is there while a commit runs,
-and after one that was killed, until a recovery.
+The user's store knows what a commit changes. The note, `.mdplan-commit.json`, tells everybody else: another
+user, a container without the store, a CI job with another home. It exists while a commit runs, and after a
+killed one until recovery.
 """
 
 import json
@@ -39,7 +39,7 @@ _NO_NOTE: Final = frozenset({Code.SYMLINK_REFUSED, Code.NOT_A_TEXT_FILE, Code.FI
 
 
 class FoundContents(NamedTuple):
-    """What is there under each of the three names of a place, as `files.content_of` tells it."""
+    """The content under the three names of a place, as returned by `files.content_of`."""
 
     target: str | None
     temporary: str | None
@@ -47,12 +47,12 @@ class FoundContents(NamedTuple):
 
 
 class StagedPlace(Struct, kw_only=True):
-    """A file of a transaction, in its open folder.
+    """A file of a transaction in its open folder.
 
-    `leaf` is its name and `shown` its path for messages. Besides it, `temporary` holds the result until that
-    is in place, and the old content after an exchange; `aside` holds the old content where there is no
-    exchange, and that of a deleted file. With two files called `trial` can be tried whether names there can
-    change places. `known` and `noted` are those of the transaction. `base` is its content, if it is held.
+    `leaf` is its name, `shown` its path in messages. `temporary` holds the result until it is in place, and
+    after an exchange the old content; without exchange, and for a deleted file, `aside` holds the old
+    content. `trial` names two scratch files to test exchanges. `known` and `noted` are the transaction's.
+    `base` is the base's content, if loaded.
     """
 
     entry: FileEntry
@@ -69,31 +69,31 @@ class StagedPlace(Struct, kw_only=True):
 
     @property
     def exchanges(self) -> bool:
-        """Whether two files in its folder can change places. Raises `OSError`."""
+        """True if files in its folder can be exchanged. May raise `OSError`."""
         return can_exchange(self.folders.root.filesystem, self.folder, self.trial)
 
     def content(self, name: str) -> str | None:
-        """What is there under the name `name` of this place. Raises `OSError`."""
+        """Return the content under `name`. Raise `OSError`."""
         return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most, self.base)
 
     def whole_content(self, name: str) -> str | None:
-        """What is there under `name`, hashed also if it is larger than base and result. Raises `OSError`."""
+        """Return the content under `name`, hashing it whatever its size. Raise `OSError`."""
         return content_of(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
 
     def found(self) -> FoundContents:
-        """What is there under all three names. Raises `OSError`."""
+        """Return the content under all three names. Raise `OSError`."""
         return FoundContents(self.content(self.leaf), self.content(self.temporary), self.content(self.aside))
 
 
 def temporary_names(transaction: str, index: int) -> tuple[str, str]:
-    """The names next to the `index`-th file of a transaction: for its result, and for its old content."""
+    """Return the names for result and old content of the `index`-th file of a transaction."""
     return f".mdplan-{transaction}-{2 * index}.tmp", f".mdplan-{transaction}-{2 * index + 1}.tmp"
 
 
 def place_of(folders: Folders, record: Record, index: int) -> StagedPlace | Diagnostic:
-    """The place of the `index`-th file of `record`; its folder stays open.
+    """Locate the `index`-th file of `record`; its folder stays open.
 
-    The path is checked like a caller's. Errors: those of `Root.locate` and `Root.open_folder`.
+    The path is validated like a caller's. Errors: as `Root.locate` and `Root.open_folder`.
     """
     entry, root = record.entries[index], folders.root
     name = root.locate(entry.path)
@@ -118,7 +118,7 @@ def place_of(folders: Folders, record: Record, index: int) -> StagedPlace | Diag
 
 
 def places_of(folders: Folders, record: Record) -> tuple[list[StagedPlace], list[Diagnostic]]:
-    """The places of all files whose folder is still there, and why others could not be opened."""
+    """Return the places whose folder still exists, and why others could not be opened."""
     places = [place_of(folders, record, index) for index in range(len(record.entries))]
     problems = [place for place in places if isinstance(place, Diagnostic)]
     return (
@@ -128,12 +128,12 @@ def places_of(folders: Folders, record: Record) -> tuple[list[StagedPlace], list
 
 
 def touched_folders(record: Record) -> set[str]:
-    """The folders whose names `record` changes, by path."""
+    """Return the paths of folders in which `record` changes names."""
     return {folder_of(path) for path in touched_paths(record)}
 
 
 def touched_paths(record: Record) -> Iterable[str]:
-    """The paths of all files and folders that `record` changes."""
+    """Yield the paths of all files and folders that `record` changes."""
     yield from (entry.path for entry in record.entries)
     yield from record.made_folders
     yield from record.removed_folders
@@ -143,9 +143,9 @@ def touched_paths(record: Record) -> Iterable[str]:
 
 
 def write_note(root: Root, record: Record) -> None:
-    """Say in the tree that a commit runs. Raises `StorageRefused`.
+    """Write the note of a running commit. Raise `StorageRefused`.
 
-    Its content is not synced: what has to outlive a loss of power is in the store.
+    It is not synced: what must survive a power loss is in the store.
     """
     lines = json.dumps(
         {
@@ -171,16 +171,16 @@ def write_note(root: Root, record: Record) -> None:
 
 
 def remove_note(root: Root) -> None:
-    """Remove the note. Raises `OSError`."""
+    """Remove the note. Raise `OSError`."""
     with suppress(FileNotFoundError):
         root.filesystem.unlink(root.descriptor, NOTE)
 
 
 def read_note(root: Root) -> Record | Diagnostic | None:
-    """What the note at `root` says; None where there is none.
+    """Return the record in the note at `root`, or None without note.
 
-    Anybody may have written it: its paths are checked like those of a caller, and nothing acts on it unasked.
-    Errors: RECOVERY_REQUIRED for what is no note; what the reading gives.
+    The note is untrusted: its paths are validated, and nothing acts on it unasked. Errors: RECOVERY_REQUIRED
+    for an invalid note, or a read error.
     """
     return _read_note(root, root.descriptor, root.show(NOTE))
 
@@ -217,7 +217,7 @@ def _unreadable(shown: str) -> Diagnostic:
 
 
 def _entry(path: object, base: object, base_bytes: object, result: object, result_bytes: object) -> FileEntry:
-    """One file of a note. Raises `ValueError`."""
+    """Parse an entry of a note. Raise `ValueError`."""
     sizes = [size for size in (base_bytes, result_bytes) if type(size) is int and 0 <= size <= _MAX_SIZE]
     if not isinstance(path, str) or len(sizes) < 2 or base == result:
         raise ValueError(path)
@@ -230,15 +230,15 @@ def _digest(value: object) -> str | None:
     raise ValueError(value)
 
 
-# --- Commits that this user's store does not know
+# --- Commits that are not in this user's store
 
 
 def foreign_commits(folders: Folders, store: Store, paths: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield why the files `paths` cannot be edited: a commit that another identity began touches them.
+    """Yield why the files `paths` cannot be edited: an unfinished commit of another identity touches them.
 
-    Looked at are the notes of the root, of the folders between it and the files, and of those above it, and
-    the temporary files next to the files. What this user's settled commits left is removed.
-    Errors: RECOVERY_REQUIRED. Raises `StorageRefused`.
+    Check the notes of the root, of folders between it and the files, and above it, and temporary files next
+    to the files. Remove leftovers of this user's settled commits. Errors: RECOVERY_REQUIRED. Raise
+    `StorageRefused`.
     """
     root = folders.root
     absolute = {os.path.join(root.path, path) for path in paths}
@@ -266,7 +266,7 @@ def foreign_commits(folders: Folders, store: Store, paths: Collection[str]) -> I
 def _strangers(
     root: Root, store: Store, folder: int, path: str, names: Iterable[str], noted: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Yield a problem for the folder `path` if there is something in it of which no note tells what it is.
+    """Yield a problem if the folder `path` has temporary files without note.
 
     The transactions in `noted` have one.
     """
@@ -288,14 +288,14 @@ def _strangers(
 
 
 def _listed(names: Sequence[str], count: int = 0) -> str:
-    """The first of `names`, of which there are `count` if they are not all."""
+    """Return the first of `names`; `count` is their number if the list is incomplete."""
     more = max(count, len(names)) - _NAMES_SHOWN
     shown = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN]) or "`…`"
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _note_in(root: Root, folder_path: str) -> Record | Diagnostic | None:
-    """What the note of another root, at that absolute path, says."""
+    """Return the note of another root at the absolute path."""
     disk = root.filesystem
     with storage_errors(visible(folder_path), "looking at"):
         if not disk.is_there(os.path.join(folder_path, NOTE)):
@@ -308,7 +308,7 @@ def _note_in(root: Root, folder_path: str) -> Record | Diagnostic | None:
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:
-    """All folders that one of `paths` lies in, at any depth."""
+    """Return all ancestor folders of `paths`."""
     folders: set[str] = set()
     for path in paths:
         folder = os.path.dirname(path)
@@ -319,7 +319,7 @@ def _folders_above(paths: Iterable[str]) -> set[str]:
 
 
 def interrupted_in(path: str) -> Diagnostic:
-    """The problem of a commit in the root at `path`, which has files in common with this one."""
+    """Return the problem for an interrupted commit in an overlapping root at `path`."""
     shown = visible(path)
     return Code.RECOVERY_REQUIRED.problem(
         f"a commit in the root `{shown}`, which has files in common with this one, was interrupted",
@@ -328,12 +328,12 @@ def interrupted_in(path: str) -> Diagnostic:
 
 
 def is_foreign(note: Record | Diagnostic, store: Store) -> bool:
-    """Whether `note` is none of a commit that is in this user's `store`."""
+    """Return True if `note` does not belong to a commit in this user's `store`."""
     return isinstance(note, Diagnostic) or store.state_of(note.transaction) is None
 
 
 def interrupted_elsewhere(root: Root, note: Record | Diagnostic) -> Diagnostic:
-    """The problem of a commit in `root` that is not in this user's store, by its note."""
+    """Return the problem for an interrupted commit in `root` that is not in this user's store."""
     if isinstance(note, Diagnostic):
         return note
     names = [root.show(entry.path) for entry in note.entries if root.scope.refusal(entry.path) is None]

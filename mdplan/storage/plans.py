@@ -1,8 +1,7 @@
-"""What people and clients did with plans: plans by their ID, links between them, decisions, the review page.
+"""Plans by ID, links between them, decisions, and the review page's state.
 
-All of it is in the store of a root (`mdplan.storage.store`). What is stored are bytes that the engine wrote;
-it checks them again when they are loaded. Nothing here stops a command: where nothing can be stored, that is
-what the answer says.
+All of it is in the store of a root (`mdplan.storage.store`), as bytes that the engine wrote and verifies when
+loaded. Failures never stop a command: the result says that nothing was stored.
 """
 
 import hashlib
@@ -36,14 +35,14 @@ _COLLECT_SECONDS: Final = 3600.0
 
 Loaded = TypeVar("Loaded")
 
-# Contents are stored with a plan up to this size together.
+# The maximum total size of contents stored with a plan.
 _MOST_BASES: Final = 4 << 20
 
 
 class StoredPlan(NamedTuple):
-    """A plan in the store, and when it was last saved, in seconds since the epoch.
+    """A stored plan and when it was last saved, in seconds since the epoch.
 
-    It `is_discarded` if a person did that since; `superseded_by` is a plan that was made in its place.
+    `is_discarded`: a person discarded it since. `superseded_by`: the plan made in its place.
     """
 
     plan_id: str
@@ -53,20 +52,20 @@ class StoredPlan(NamedTuple):
 
 
 class _InStore:
-    """Something in the store of the root whose real path is `root_path`."""
+    """Access to the store of the root with the real path `root_path`."""
 
     def __init__(self, root_path: str) -> None:
         self._store = Store(root_path)
 
     def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        """The rows that `query` gives; none where the store cannot be read."""
+        """Return the rows of `query`, or none if the store cannot be read."""
         with suppress(StorageRefused), self._store.read() as database:
             return database.execute(query, values).fetchall() if database is not None else []
         return []
 
 
 class PlanStore(_InStore):
-    """The plans of one root. A plan that was saved more than `kept_seconds` ago is forgotten."""
+    """The plans of a root, kept for `kept_seconds` after saving."""
 
     def __init__(self, root_path: str, kept_seconds: float = DEFAULT_KEPT_SECONDS) -> None:
         super().__init__(root_path)
@@ -81,10 +80,10 @@ class PlanStore(_InStore):
         bases: Iterable[bytes] = (),
         client: Client | None = None,
     ) -> bool:
-        """Store a plan under its full ID; False when it cannot be stored.
+        """Store a plan under its full ID; return False if it cannot be stored.
 
-        With the parts of its `document` go `bases`, the contents that a merge needs, up to some size, and the
-        `client` that made the plan: the first one that did.
+        `document` is stored in parts; with it `bases`, the contents that a merge needs, up to a size limit,
+        and the first `client` that made the plan.
         """
         if not _PLAN_ID.fullmatch(plan_id):
             return False
@@ -112,11 +111,11 @@ class PlanStore(_InStore):
         return True
 
     def load_plan(self, plan_id: str) -> bytes | None:
-        """The document of a plan, by its ID or a prefix of 12 or more hex digits that only it has."""
+        """Return the document of a plan, by ID or a unique prefix of 12 or more hex digits."""
         return self._of_one(plan_id, lambda database, found: get_parts(database, f"plan {found}"))
 
     def load_bases(self, plan_id: str) -> tuple[bytes, ...]:
-        """The contents that were stored with a plan."""
+        """Return the contents stored with a plan."""
 
         def load(database: sqlite3.Connection, found: str) -> tuple[bytes, ...]:
             query = "SELECT sha256 FROM plan_bases WHERE plan = ? ORDER BY position"
@@ -126,7 +125,7 @@ class PlanStore(_InStore):
         return self._of_one(plan_id, load) or ()
 
     def load_client(self, plan_id: str) -> Client | None:
-        """The program that made a plan, as far as it is known."""
+        """Return the program that made a plan, if known."""
 
         def load(database: sqlite3.Connection, found: str) -> Client | None:
             query = "SELECT client, client_version FROM plans WHERE id = ? AND client IS NOT NULL"
@@ -138,7 +137,7 @@ class PlanStore(_InStore):
     def _of_one(
         self, plan_id: str, load: Callable[[sqlite3.Connection, str], Loaded | None]
     ) -> Loaded | None:
-        """What `load` finds of the one plan whose ID begins with `plan_id`; None where there is not one."""
+        """Return `load` for the only plan whose ID starts with `plan_id`; None if it is not unique."""
         prefix = _PREFIX.fullmatch(plan_id)
         if prefix is None:
             return None
@@ -150,7 +149,7 @@ class PlanStore(_InStore):
         return None
 
     def list_plans(self) -> tuple[StoredPlan, ...]:
-        """All plans in the store, the newest first."""
+        """Return all stored plans, newest first."""
         rows = self._rows(
             "SELECT id, saved_at, EXISTS (SELECT 1 FROM links"
             "  WHERE plan = id AND kind = 'discarded' AND at >= saved_at),"
@@ -162,7 +161,7 @@ class PlanStore(_InStore):
 
 
 def _put_bases(database: sqlite3.Connection, plan_id: str, bases: Iterable[bytes]) -> None:
-    """Store `bases` with a plan; none where they are too large together."""
+    """Store `bases` with a plan, unless they are too large in total."""
     room, contents = _MOST_BASES, []
     for base in bases:
         room -= len(base)
@@ -176,7 +175,7 @@ def _put_bases(database: sqlite3.Connection, plan_id: str, bases: Iterable[bytes
 
 
 def _forget_plans(database: sqlite3.Connection, oldest: float) -> None:
-    """Remove the plans that were saved before `oldest`, in seconds since the epoch, with their links."""
+    """Remove plans saved before `oldest`, in seconds since the epoch, with their links."""
     old = database.execute("SELECT id FROM plans WHERE saved_at < ?", (oldest,)).fetchall()
     query = "SELECT sha256 FROM plan_bases JOIN plans ON plan = id WHERE saved_at < ?"
     digests = {row[0] for row in database.execute(query, (oldest,))}
@@ -185,21 +184,21 @@ def _forget_plans(database: sqlite3.Connection, oldest: float) -> None:
     drop_unused(database, digests)
 
 
-# A plan is derived from another one by mdplan: what people decided about that counts for both. It revises
-# another one if its author made it in place of that: a decision on one says nothing of the other. A plan that
-# a person discarded has a link to itself.
+# mdplan derives a plan from another: a decision on one counts for both. A plan revises another if its author
+# made it as a replacement: a decision on one says nothing about the other. A discarded plan has a link to
+# itself.
 LinkKind = Literal["derived", "revises", "discarded"]
 
 
 class PlanLinks(_InStore):
-    """The links of one kind between plans of the root whose real path is `root_path`."""
+    """Links of one kind between plans of a root."""
 
     def __init__(self, root_path: str, kind: LinkKind) -> None:
         super().__init__(root_path)
         self._kind = kind
 
     def add(self, plan_id: str, origin: str) -> bool:
-        """Record that the plan `plan_id` was made from `origin`; False where nothing is stored."""
+        """Record that `plan_id` was made from `origin`; return False if it cannot be stored."""
         if not (_PLAN_ID.fullmatch(plan_id) and _PLAN_ID.fullmatch(origin)):
             return False
         if plan_id == origin and self._kind != "discarded":
@@ -215,11 +214,11 @@ class PlanLinks(_InStore):
         return True
 
     def of(self, plan_id: str) -> frozenset[str]:
-        """Return the plans that `plan_id` was made from, at any distance."""
+        """Return all ancestors of `plan_id`."""
         return self._connected(plan_id, "plan", "made_from")
 
     def derived_from(self, plan_id: str) -> frozenset[str]:
-        """Return the plans that were made from `plan_id`, at any distance."""
+        """Return all descendants of `plan_id`."""
         return self._connected(plan_id, "made_from", "plan")
 
     def _connected(self, plan_id: str, start: str, end: str) -> frozenset[str]:
@@ -231,7 +230,7 @@ class PlanLinks(_InStore):
         return frozenset(row[0] for row in rows)
 
     def last_of(self, plan_id: str) -> str | None:
-        """Return the plan that `plan_id` was made from according to the newest link."""
+        """Return the origin of `plan_id` by the newest link."""
         rows = self._rows(
             "SELECT made_from FROM links WHERE plan = ? AND kind = ?"
             " ORDER BY at DESC, made_from DESC LIMIT 1",
@@ -240,20 +239,20 @@ class PlanLinks(_InStore):
         return rows[0][0] if rows else None
 
 
-# --- Decisions of people about plans: an append-only log for each plan.
+# --- Decisions about plans: an append-only log per plan
 #
-# A new event names the version of the log that its author saw. So of two decisions that saw the same version
-# one is refused. A program that runs as the same user can write the store too: against that program, approval
-# is a guard rail and a record, not a boundary.
+# A new event names the log version that its author saw, so of two concurrent decisions one is refused. A
+# program running as the same user can write the store too: against it, approval is a guard rail and a record,
+# not a boundary.
 
 
 class DecisionStore(_InStore):
-    """The decisions on plans of the root whose real path is `root_path`."""
+    """The decisions on plans of a root."""
 
     def add(self, plan_id: str, event: Event, version: str) -> AddOutcome:
-        """Add `event` to the log of a plan whose version is `version`.
+        """Append `event` to the log of a plan at `version`.
 
-        STALE where another event came first; FAILED where nothing can be stored that others cannot change.
+        Return STALE if another event came first, FAILED if the store cannot be written safely.
         """
         if not _PLAN_ID.fullmatch(plan_id):
             return AddOutcome.FAILED
@@ -274,19 +273,19 @@ class DecisionStore(_InStore):
         return AddOutcome.ADDED
 
     def history(self, plan_id: str) -> DecisionHistory:
-        """The events on the plan of that full ID that can be trusted."""
+        """Return the trusted events of a plan, given its full ID."""
         with suppress(StorageRefused), self._store.read() as database:
             return _standing(database, plan_id) if database is not None else DecisionHistory()
         return DecisionHistory()
 
     def of(self, plan_id: str) -> Decision | None:
-        """The latest decision on the plan of that full ID."""
+        """Return the latest decision on a plan, given its full ID."""
         return self.history(plan_id).decision
 
     def all(self, most: int | None = None) -> tuple[Decision, ...]:
-        """The latest decision on each plan, the newest first.
+        """Return the latest decision on each plan, newest first.
 
-        With `most` those on so many plans, the last stored.
+        `most` limits the number of plans, by last stored.
         """
         rows = self._rows(
             "SELECT plan FROM decisions GROUP BY plan ORDER BY max(stored_at) DESC LIMIT ?",
@@ -297,13 +296,13 @@ class DecisionStore(_InStore):
         return tuple(sorted(known, key=lambda decision: (-decision.decided_at, decision.plan_id)))
 
     def changed_at(self) -> str:
-        """A text that is another one whenever an event was added or forgotten."""
+        """Return a token that changes whenever an event is added or forgotten."""
         return str(self._rows("SELECT count(*), max(stored_at) FROM decisions"))
 
     def forget_older(self, oldest: float) -> None:
-        """Remove the logs whose last event was stored before `oldest`, in seconds since the epoch.
+        """Remove logs whose last event was stored before `oldest`, in seconds since the epoch.
 
-        Rejections stay, also those of a part: the same plan can be made again at any time.
+        Rejections, even partial ones, stay: the same plan can be made again at any time.
         """
         old = self._rows("SELECT plan FROM decisions GROUP BY plan HAVING max(stored_at) < ?", (oldest,))
         plans = [plan_id for (plan_id,) in old if (found := self.of(plan_id)) is None or found.approves]
@@ -315,12 +314,12 @@ class DecisionStore(_InStore):
 
 
 def _version_after(version: str, plan_id: str, number: int, kind: str, facts: str) -> str:
-    """The version of a log with one more event, whose index is `number`: it tells a copied event."""
+    """Return the version after event `number`; the chained hash detects copied events."""
     return hashlib.sha256("\0".join((version, plan_id, str(number), kind, facts)).encode()).hexdigest()
 
 
 def _standing(database: sqlite3.Connection, plan_id: str) -> DecisionHistory:
-    """The events of a plan, up to the first that cannot be read, or was not added to these."""
+    """Return the events of a plan, up to the first unreadable one or a broken chain."""
     query = "SELECT version, kind, facts FROM decisions WHERE plan = ? ORDER BY number"
     events: list[Event] = []
     version = UNDECIDED

@@ -1,7 +1,7 @@
-"""Recovery and rollback: put files back before the commit point, and clean up after it.
+"""Recovery and rollback: restore files before the commit point, clean up after it.
 
-Transactions of this user's store are recovered by the next commit, or by `mdplan recover`. A commit that
-another user or state directory began is only undone when a person asks for it, by the note that it left.
+The next commit, or `mdplan recover`, recovers transactions of this user's store. A commit by another user or
+state directory is only undone on request, based on its note.
 """
 
 import errno
@@ -27,9 +27,9 @@ from mdplan.words import say
 
 
 class RecoveryResult(Struct):
-    """The result of a recovery: the IDs of transactions that it rolled back or finished.
+    """The result of a recovery: IDs of transactions rolled back or finished.
 
-    `files` are the restored paths. Errors among the `problems` need a person; the others are information.
+    `files` are the restored paths. Errors in `problems` need a person; other problems are information.
     """
 
     rolled_back: tuple[str, ...]
@@ -39,9 +39,9 @@ class RecoveryResult(Struct):
 
 
 class RootState(NamedTuple):
-    """All that a transaction works with below a locked root: its store, and its folders.
+    """A locked root with its store and folders.
 
-    `syncs` says whether what is done has to outlive a loss of power.
+    `syncs`: the work must survive a power loss.
     """
 
     root: Root
@@ -50,19 +50,19 @@ class RootState(NamedTuple):
     syncs: bool
 
     def sync(self, *records: Record) -> bool:
-        """Wait until the names that `records` change are on the disk; whether they are."""
+        """Sync the names that `records` change; return True if synced."""
         return self.syncs and self.folders.sync(folders_of(*records))
 
 
 def folders_of(*records: Record) -> set[str]:
-    """The folders whose names `records` change, by path."""
+    """Return the paths of folders in which `records` change names."""
     return {folder for record in records for folder in neighbours.touched_folders(record)}
 
 
 def pending(root: Root) -> Problems:
-    """What a commit below `root` would have to recover first, without recovering it or taking the lock.
+    """Return what a commit below `root` would have to recover first, without recovering or locking.
 
-    A running commit of another process is not a problem. Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT.
+    A commit running in another process is not a problem. Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT.
     """
     store = Store(root.path, filesystem=root.filesystem)
     note = neighbours.read_note(root)
@@ -74,7 +74,7 @@ def pending(root: Root) -> Problems:
         with closing(Folders(root)) as folders:
             problems = _blocking(folders, interrupted, None)
     except StorageRefused as refused:
-        # Whose commit it is cannot be told, but that there is one.
+        # Only the existence of the commit is known, not its owner.
         problems, note = [*refused.problems], None if is_locked(root) else note
     if note is not None:
         problems.append(neighbours.interrupted_elsewhere(root, note))
@@ -82,9 +82,9 @@ def pending(root: Root) -> Problems:
 
 
 def blocking_transactions(state: RootState, paths: Collection[str]) -> list[Diagnostic]:
-    """What is in the way of a commit to the files `paths`.
+    """Return what blocks a commit to the files `paths`.
 
-    Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT (only for files that are concerned). Raises `StorageRefused`.
+    Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT (only for affected files). Raise `StorageRefused`.
     """
     problems = _blocking(state.folders, state.store.interrupted(), paths)
     return [*problems, *neighbours.foreign_commits(state.folders, state.store, paths)]
@@ -124,10 +124,10 @@ def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) 
     return problems
 
 
-# --- Put files back as they were before a transaction, after a failure and after a crash.
+# --- Restoring files, after a failure and after a crash
 #
-# The contents under the three names of a place show how far its file came, and so what to do. All places are
-# examined before anything is changed, and every step can be repeated: if it is stopped, it starts over.
+# The contents under the three names of a place show how far its file got, and so the action. All places are
+# examined before any change, and every step is repeatable: an interrupted recovery starts over.
 
 Keep = Literal["current", "base"]
 
@@ -142,16 +142,17 @@ class _Findings(msgspec.Struct):
 def recover(
     lock: RootLock, *, settles: bool = False, adopts: bool = False, keep: Keep | None = None
 ) -> RecoveryResult:
-    """Undo this user's transactions of the locked root that were interrupted, and clean up after the others.
+    """Undo this user's interrupted transactions of the locked root, and clean up after the others.
 
-    With `settles`, as `mdplan recover` does, nothing is left for a later commit. With `adopts`, also undo the
-    commit that another user or state directory began, or finish it where all its files are new. `keep`
-    decides what becomes of files that someone changed on top of a transaction: they stay as they are now
-    (`current`), or get their old content (`base`); what they lose is in the store. Calling it again does no
-    harm. Errors among the problems: RECOVERY_REQUIRED, RECOVERY_CONFLICT. Raises `StorageRefused` when the
-    store cannot be read, and, without `settles`, for a commit that another user or state directory began.
+    - `settles`: leave nothing for a later commit, as `mdplan recover` does.
+    - `adopts`: also undo another identity's commit, or finish it if all its files are new.
+    - `keep`: for files changed on top of a transaction, keep them (`current`) or restore the old content
+      (`base`); the other version is in the store.
+
+    Repeatable. Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT. Raise `StorageRefused` if the store cannot be
+    read and, without `settles`, for another identity's commit.
     """
-    # The cause may have been a loss of power, so this lasts whatever the commit was asked for.
+    # The cause may have been a power loss, so sync whatever the commit's durability.
     state = RootState(lock.root, lock.store, Folders(lock.root), syncs=True)
     findings = _Findings()
     try:
@@ -165,7 +166,7 @@ def recover(
             state.folders.sync(folders_of(*uncleaned) | {""})
             state.store.mark_clean(record.transaction for record in uncleaned)
         state.store.mark_conflicts()
-        # Plans made of what somebody else left half done would be refused for other reasons, or not at all.
+        # Plans based on half-finished work would be refused for other reasons, or not at all.
         foreign = () if settles else tuple(neighbours.foreign_commits(state.folders, state.store, ()))
         if foreign:
             raise StorageRefused(foreign)
@@ -179,7 +180,7 @@ def recover(
 def _settle_own(
     state: RootState, interrupted: State, record: Record, findings: _Findings, keep: Keep | None
 ) -> None:
-    """Undo a transaction of this user, unless somebody else finished it or made the same change."""
+    """Undo a transaction of this user, unless its changes are already complete."""
     note = neighbours.read_note(state.root)
     if note is None or (isinstance(note, Record) and note.transaction != record.transaction):
         record = replace(record, noted=interrupted is State.CONFLICT)
@@ -190,7 +191,7 @@ def _settle_own(
 
 
 def _undo(state: RootState, record: Record, findings: _Findings, *, keep: Keep | None) -> bool:
-    """Undo one transaction; whether that is done."""
+    """Undo a transaction; return True if done."""
     undone = roll_back(state, record, keeps=True, keep=keep)
     findings.files.extend(undone.files)
     findings.problems.extend(undone.problems)
@@ -201,7 +202,7 @@ def _undo(state: RootState, record: Record, findings: _Findings, *, keep: Keep |
 
 
 def _finish(state: RootState, record: Record, findings: _Findings) -> None:
-    """Clean up after a commit that went through."""
+    """Clean up after a committed transaction."""
     places, _ = neighbours.places_of(state.folders, record)
     is_found, warnings = clean_up(state, record, places)
     if is_found:
@@ -212,9 +213,9 @@ def _finish(state: RootState, record: Record, findings: _Findings) -> None:
 def _settle_note(
     state: RootState, findings: _Findings, *, adopts: bool, keep: Keep | None, is_own: bool
 ) -> None:
-    """Remove the note of a settled commit; with `adopts`, undo or finish somebody else's.
+    """Remove the note of a settled commit; with `adopts`, undo or finish another identity's.
 
-    A loss of power can leave half of a note. It `is_own` where a commit of this user may have left it.
+    A power loss can truncate a note. `is_own`: a commit of this user may have left it.
     """
     record = neighbours.read_note(state.root)
     if record is None:
@@ -233,7 +234,7 @@ def _settle_note(
 
 
 def _adopted(state: RootState, record: Record, findings: _Findings, keep: Keep | None) -> bool:
-    """Undo a commit that is not in this user's store, or finish it; whether that is done."""
+    """Undo or finish a commit that is not in this user's store; return True if done."""
     if not is_complete(state.folders, record):
         return _undo(state, record, findings, keep=keep)
     _finish(state, record, findings)
@@ -242,7 +243,7 @@ def _adopted(state: RootState, record: Record, findings: _Findings, keep: Keep |
 
 
 def is_complete(folders: Folders, record: Record) -> bool:
-    """Whether all files of `record` are its results, and, without a note, nothing lies next to them."""
+    """Return True if all files of `record` are its results, without leftovers unless it has a note."""
     places, problems = neighbours.places_of(folders, record)
     if problems or len(places) < len(record.entries):
         return False
@@ -254,12 +255,12 @@ def is_complete(folders: Folders, record: Record) -> bool:
     )
 
 
-# Another program that writes in a loop is followed this often; then both versions are left for a person.
+# Exchange attempts against a program that keeps writing; then both versions are left for a person.
 _MOST_EXCHANGES: Final = 50
 
 
 class RestoreAction(Enum):
-    """The action that restores a file."""
+    """How to restore a file."""
 
     NOTHING = auto()
     PUT_BACK = auto()
@@ -271,10 +272,10 @@ class RestoreAction(Enum):
 def restore(
     places: Sequence[StagedPlace], keep: Keep | None = None
 ) -> tuple[list[StagedPlace], list[StagedPlace], Problems]:
-    """Put all of `places` back, the last first; `keep` chooses for those that someone changed concurrently.
+    """Restore all of `places`, last first; `keep` decides about concurrently changed files.
 
-    Return those that were put back, those where a person has to choose, and what was not possible. Nothing is
-    thrown away: what was in place is under one of the other two names after that.
+    Return the restored places, those that need a decision, and problems. Nothing is lost: the replaced
+    content is under one of the other two names.
     """
     restored: list[StagedPlace] = []
     conflicts: list[StagedPlace] = []
@@ -302,11 +303,11 @@ def restore(
 
 
 def plan_restore(entry: FileEntry, contents: FoundContents, *, known: bool = True) -> RestoreAction:
-    """Return what restores a file whose three names have `contents`.
+    """Return how to restore a file whose three names have `contents`.
 
-    A file that someone changed on top of the transaction, so that neither that nor the old content may be
-    thrown away, is a conflict. So is one that would get other content than its base, where the transaction
-    is not `known` to be this user's: a stranger could have put that there.
+    CONFLICT if someone changed the file on top of the transaction, or if the restored content would differ
+    from the base and the transaction is not `known` as this user's, so that a stranger could have supplied
+    it.
     """
     if entry.base is None:
         return _plan_for_created(entry, contents)
@@ -319,10 +320,10 @@ def plan_restore(entry: FileEntry, contents: FoundContents, *, known: bool = Tru
 
 
 def exchange_back(place: StagedPlace, source: str) -> bool:
-    """Exchange the target, which should be the result, with what was displaced to `source`.
+    """Exchange the target, which should be the result, with the displaced file `source`.
 
-    If another program wrote the target concurrently, its newest version ends up in place; False when it never
-    stops. Raises `OSError`.
+    If another program wrote the target meanwhile, its newest version ends up in place; return False if it
+    never stops. Raise `OSError`.
     """
     disk = place.folders.root.filesystem
     expected, placed = place.entry.result, place.content(source)
@@ -340,13 +341,13 @@ def _plan_for_replaced(entry: FileEntry, contents: FoundContents) -> RestoreActi
         return RestoreAction.NOTHING
     source = _displaced(entry, contents)
     if source is None:
-        # The result waits, or was never written: the target was not replaced, and is someone's own. But a
-        # result in place whose old content is gone is no work of ours, and cannot be put back.
+        # A waiting or unwritten result means that the target was not replaced, so it is someone's own. But a
+        # result in place without old content is not our work, and cannot be restored.
         is_staged = contents.temporary is not None
         return (
             RestoreAction.NOTHING if is_staged or contents.target != entry.result else RestoreAction.CONFLICT
         )
-    # What was displaced goes back also where it is not the base: someone wrote it at the last moment.
+    # Displaced content is restored even if it is not the base: someone wrote it at the last moment.
     if contents.target == entry.result:
         return RestoreAction.PUT_BACK
     return RestoreAction.NOTHING if contents.temporary == entry.result else RestoreAction.CONFLICT
@@ -367,7 +368,7 @@ def _plan_for_deleted(contents: FoundContents) -> RestoreAction:
 
 
 def _displaced(entry: FileEntry, contents: FoundContents) -> Literal["aside", "temporary"] | None:
-    """Return the name that the old content of a replaced or deleted file has."""
+    """Return which name holds the old content of a replaced or deleted file."""
     if entry.result is None or contents.aside not in (None, entry.result):
         return "aside"
     return None if contents.temporary in (None, entry.result, UNFINISHED) else "temporary"
@@ -378,7 +379,7 @@ def _displaced_content(entry: FileEntry, contents: FoundContents) -> str | None:
 
 
 def _run_action(place: StagedPlace, contents: FoundContents, action: RestoreAction) -> bool:
-    """Put a file back; False where that turns out to be a conflict. Raises `OSError`."""
+    """Restore a file; return False on a conflict. Raise `OSError`."""
     match action:
         case RestoreAction.PUT_BACK if _displaced(place.entry, contents) == "temporary" and place.exchanges:
             return exchange_back(place, place.temporary)
@@ -394,17 +395,17 @@ def _run_action(place: StagedPlace, contents: FoundContents, action: RestoreActi
 
 
 def _rename_back(place: StagedPlace, contents: FoundContents) -> None:
-    """Put the displaced content of a replaced file back where two files cannot change places."""
+    """Restore the displaced content of a replaced file without exchange."""
     disk = place.folders.root.filesystem
     source, other = _names(place, contents)
-    # The result keeps a second name where it can have one; its plan is in the record in any case.
+    # The result gets a second name if possible; its plan is recorded in any case.
     with suppress(OSError):
         disk.link(place.folder, place.leaf, other)
     disk.rename(place.folder, source, place.leaf)
 
 
 def _restore(place: StagedPlace, source: str) -> bool:
-    """Give `source` the name of the file; False when somebody made one of that name."""
+    """Rename `source` to the file's name; return False if that exists."""
     try:
         place.folders.root.filesystem.rename_new(place.folder, source, place.folder, place.leaf)
     except FileExistsError:
@@ -420,10 +421,10 @@ def _names(place: StagedPlace, contents: FoundContents) -> tuple[str, str]:
 
 
 def _take_away(place: StagedPlace, contents: FoundContents) -> bool:
-    """Let a created file disappear to the name `temporary`; False when it was changed at the last moment."""
+    """Move a created file to `temporary`; return False if it was changed at the last moment."""
     disk = place.folders.root.filesystem
     if contents.temporary is not None:
-        # Two names mean a rename that was stopped halfway, or another file of the same content.
+        # Two names are an interrupted rename, or another file with the same content.
         names = [disk.status_of(place.folder, name) for name in (place.leaf, place.temporary)]
         if os.path.samestat(*names):
             disk.unlink(place.folder, place.leaf)
@@ -436,9 +437,9 @@ def _take_away(place: StagedPlace, contents: FoundContents) -> bool:
 
 
 def _force_back(place: StagedPlace, contents: FoundContents) -> bool:
-    """Put the base in the place of what someone wrote on top; that goes to one of the other names.
+    """Restore the base over a concurrent change, which moves to one of the other names.
 
-    False where the base is gone, or someone writes on.
+    Return False if the base is gone, or someone keeps writing.
     """
     disk = place.folders.root.filesystem
     if place.entry.base is None:
@@ -454,11 +455,11 @@ def _force_back(place: StagedPlace, contents: FoundContents) -> bool:
     return _restore(place, source)
 
 
-# --- Undo a transaction that is not committed: the same steps in the failing process and after a crash.
+# --- Undoing an uncommitted transaction: the same steps on failure and after a crash
 
 
 class RollbackResult(NamedTuple):
-    """The paths of the files that were put back, and what a person has to know or do."""
+    """The paths of restored files, and problems for a person."""
 
     files: tuple[str, ...]
     problems: Problems
@@ -467,12 +468,11 @@ class RollbackResult(NamedTuple):
 def roll_back(
     state: RootState, record: Record, *, keeps: bool, keep: Keep | None = None, visible: bool = True
 ) -> RollbackResult:
-    """Put back the files of the transaction `record`, then settle it.
+    """Restore the files of the transaction `record`, then settle it.
 
-    With `keeps` what it had written stays in the store as a transaction that was rolled back. `keep` decides
-    about files that someone changed on top of it; undecided they are RECOVERY_CONFLICT and wait. Nothing has
-    to be put back where it is certain that nothing was `visible` yet. Where something is not possible, the
-    transaction stays as it is: RECOVERY_REQUIRED. Does not raise.
+    With `keeps`, its results stay in the store as a rolled-back transaction. `keep` decides about files
+    changed on top of it; undecided ones are RECOVERY_CONFLICT. If nothing was `visible` yet, nothing needs
+    restoring. On failure the transaction stays: RECOVERY_REQUIRED. Never raises.
     """
     try:
         places, unopened = neighbours.places_of(state.folders, record)
@@ -480,7 +480,7 @@ def roll_back(
             return RollbackResult((), tuple(_required(problem) for problem in unopened))
         restored, conflicts, problems = restore(places if visible else (), keep)
         files = tuple(place.entry.path for place in restored)
-        # The old content has its name back for good before its other names go.
+        # Sync the restored name before removing the other names.
         state.sync(record)
         if problems:
             return RollbackResult(files, problems)
@@ -503,7 +503,7 @@ def roll_back(
 
 
 def conflict_of(shown: str) -> Diagnostic:
-    """The problem of a file that somebody changed on top of a transaction that was cut off."""
+    """Return the problem for a file changed on top of an interrupted transaction."""
     return Code.RECOVERY_CONFLICT.problem(
         f"`{shown}` was changed by another program after an interrupted commit had written it",
         say("look at it, then {run recover --keep-current} or {mdplan recover --restore-base}"),
@@ -520,7 +520,7 @@ def _settle(state: RootState, record: Record, *, keeps: bool, conflict: bool) ->
 
 
 def _clean_up(state: RootState, places: Collection[StagedPlace], *, keeps: bool) -> Problems:
-    """Take away what lies next to the targets; a problem for each name where that is not possible."""
+    """Remove temporary files next to the targets; return a problem for each failure."""
     problems: list[Diagnostic] = []
     for place in places:
         for name in (place.temporary, place.aside):
@@ -537,7 +537,7 @@ def _clean_up(state: RootState, places: Collection[StagedPlace], *, keeps: bool)
 
 
 def _remove_trials(places: Iterable[StagedPlace]) -> list[Diagnostic]:
-    """Remove what a trial of the exchange may have left; a warning for each file that stays."""
+    """Remove leftovers of exchange tests; return a warning for each failure."""
     problems: list[Diagnostic] = []
     tried = {(place.folder, name): place for place in places for name in place.trial}
     for (folder, name), place in tried.items():
@@ -553,10 +553,10 @@ _CLEANING: Final = "cleaning up the temporary file of"
 
 
 def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> str | None:
-    """Remove one name next to a target; return what was there, as `files.content_of` tells it.
+    """Remove a name next to a target; return its content, as `files.content_of`.
 
-    A file that is not of the transaction goes into the store first; with `keeps` any does. A folder or link
-    of somebody stays. Raises `OSError`, `StorageRefused`.
+    Foreign files, or with `keeps` all files, are stored first. Foreign folders and links stay. Raise
+    `OSError` or `StorageRefused`.
     """
     content = place.whole_content(name)
     if is_digest(content) and (keeps or content not in (place.entry.base, place.entry.result)):
@@ -567,12 +567,12 @@ def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> st
 
 
 def _is_ours(content: str | None) -> bool:
-    """Whether nothing, or a file, is there: a folder or link is not ours to throw away."""
+    """Return True if it is a file or nothing: never remove a folder or link."""
     return content is None or is_digest(content) or content == UNFINISHED
 
 
 def keep_content(state: RootState, place: StagedPlace, name: str) -> None:
-    """Put the content of the file `name` next to a target into the store. Raises `StorageRefused`."""
+    """Store the content of the file `name` next to a target. Raise `StorageRefused`."""
     import hashlib
 
     found = read_regular_file(state.root.filesystem, place.folder, name, place.shown, MAX_IMAGE_BYTES)
@@ -582,7 +582,7 @@ def keep_content(state: RootState, place: StagedPlace, name: str) -> None:
 
 
 def _kept_problem(problem: Diagnostic, name: str) -> Diagnostic:
-    """The warning for a file that could not be taken away."""
+    """Return `problem` as a warning about a file that could not be removed."""
     hint = f"look at `{name}` in its folder, then remove it"
     return replace(problem, hint=hint, severity=Severity.WARNING)
 
@@ -592,14 +592,14 @@ def _required(problem: Diagnostic) -> Diagnostic:
     return replace(problem, code=Code.RECOVERY_REQUIRED, hint=hint, severity=Severity.ERROR)
 
 
-# --- After the commit point: the displaced files go. A failure here is a warning.
+# --- After the commit point: remove displaced files. A failure here is a warning.
 
 
 def clean_up(state: RootState, record: Record, places: Collection[StagedPlace]) -> tuple[bool, Problems]:
-    """Remove the names that `record`, which is committed, left at each of `places`; again does no harm.
+    """Remove the leftovers of the committed `record` at `places`; repeatable.
 
-    Return whether there were any, and warnings. The store has the old contents since before the commit. What
-    another program wrote into a displaced file since is put there, too.
+    Return True if there were any, and warnings. The store has held the old contents since before the commit;
+    later writes to displaced files are stored too.
     """
     is_found = False
     warnings: list[Diagnostic] = []
@@ -619,7 +619,7 @@ def clean_up(state: RootState, record: Record, places: Collection[StagedPlace]) 
                 warnings.append(_changed(place, name, kept=is_digest(content)))
     warnings += _remove_trials(places)
     if record.removed_folders:
-        # A folder whose removal is on the disk before what was moved out of it would take that along.
+        # Sync moves out of a folder before its removal, or a power loss could take them along.
         try:
             state.sync(record)
             state.folders.remove_empty(record.removed_folders)
@@ -629,7 +629,7 @@ def clean_up(state: RootState, record: Record, places: Collection[StagedPlace]) 
 
 
 def _changed(place: StagedPlace, name: str, *, kept: bool) -> Diagnostic:
-    """The warning that another program wrote into the old file after it was displaced."""
+    """Return the warning that another program wrote to the displaced file."""
     where = "kept in the history" if kept else f"in `{name}` in its folder"
     return Code.CONFLICT_LATE_WRITE.problem(
         f"another program wrote into the old `{place.shown}` during the commit; that is {where}",

@@ -1,4 +1,4 @@
-"""A root: an open folder below which files are named, read and written, and how it is found."""
+"""A root: an open folder below which files are named, read and written."""
 
 import errno
 import os
@@ -25,11 +25,10 @@ LET_THROUGH: Final = say("{--allow} and {--deny} say which may be read or writte
 
 
 class Root(Struct):
-    """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
+    """An open root. `path` is absolute and resolved; `given` is the caller's path, made absolute.
 
-    A path of a caller, plan or note becomes a `FileName` by `locate`, which checks it once, so that none
-    can name a file outside. `private` is the device and inode of a folder that is never entered,
-    whatever its name: mdplan's own state directory.
+    `locate` validates a caller's path once and returns a `FileName`, which cannot leave the root. `private`
+    is the device and inode of a folder that is never entered under any name: mdplan's state directory.
     """
 
     name: str
@@ -47,9 +46,9 @@ class Root(Struct):
         scope: files.Scope | None = None,
         filesystem: FileSystem | None = None,
     ) -> "Root":
-        """Open `folder` as the root `name`, of which `scope` (if given) may be touched.
+        """Open `folder` as the root `name`, limited to `scope`.
 
-        Raises `StorageRefused` when it cannot be opened.
+        Raise `StorageRefused`.
         """
         filesystem = filesystem or FileSystem()
         given = os.path.abspath(folder)
@@ -59,17 +58,17 @@ class Root(Struct):
         return Root(name, path, given, descriptor, scope or files.Scope(), filesystem)
 
     def close(self) -> None:
-        """Close the folder; the root is not used after that."""
+        """Close the folder; do not use the root afterwards."""
         self.filesystem.release(self.descriptor)
 
     def show(self, path: str) -> str:
-        """`path` as messages name it: with the root's name, if it has one, and always valid Unicode."""
+        """Return `path` for messages: with the root's name, if any, and always valid Unicode."""
         return f"{self.name}:{visible(path)}" if self.name else visible(path)
 
     def locate(self, path: str) -> files.FileName | Diagnostic:
-        """Find the name of the file that `path`, relative to the root, means, if it may be touched.
+        """Return the file name for `path`, relative to the root, if it may be touched.
 
-        Errors: those of `canonical_path`; PATH_OUTSIDE_ROOT where `scope` leaves it out.
+        Errors: as `canonical_path`; PATH_OUTSIDE_ROOT outside `scope`.
         """
         checked = files.canonical_path(path)
         if isinstance(checked, Diagnostic):
@@ -83,11 +82,11 @@ class Root(Struct):
         )
 
     def open_folder(self, path: str, around: tuple[str, int] = ("", -1)) -> int | Diagnostic:
-        """Open the folder `path` (empty for the root itself), component by component, through no link.
+        """Open the folder `path` (empty for the root), component by component, without following links.
 
-        `around` is an open folder that it is in, with its path. The descriptor is the caller's to release.
-        Errors: those of `canonical_path`, SYMLINK_REFUSED, FILE_NOT_FOUND (also where a file is in place of a
-        folder), PERMISSION_DENIED, IO_ERROR.
+        `around` is an open ancestor and its path. The caller releases the descriptor. Errors: as
+        `canonical_path`, SYMLINK_REFUSED, FILE_NOT_FOUND (also for a file in place of a folder),
+        PERMISSION_DENIED, IO_ERROR.
         """
         checked = files.canonical_path(path) if path else path
         if isinstance(checked, Diagnostic):
@@ -96,17 +95,17 @@ class Root(Struct):
         return self._walk(below.split("/") if below else [], rest=[], start=around[1])
 
     def read(self, name: files.FileName, max_bytes: int) -> files.FileBytes | Diagnostic:
-        """Read a file, once. Errors: those of `open_folder` and `read_regular_file`."""
+        """Read a file once. Errors: as `open_folder` and `read_regular_file`."""
         return self._find(name, partial(files.read_regular_file, max_bytes=max_bytes))
 
     def status_of(self, name: files.FileName) -> os.stat_result | Diagnostic:
-        """Return the status of a regular file. Errors: those of `open_folder` and `stat_file`."""
+        """Return the status of a regular file. Errors: as `open_folder` and `stat_file`."""
         return self._find(name, files.stat_file)
 
     def write_refusal(self, name: files.FileName) -> Diagnostic | None:
-        """Why a file could not be replaced now; None when it could.
+        """Return why a file cannot be replaced now, or None.
 
-        Errors: those of `status_of` and `regular_file.write_refusal`.
+        Errors: as `status_of` and `files.write_refusal`.
         """
 
         def refusal(disk: FileSystem, folder: int, leaf: str, shown: str) -> Diagnostic | None:
@@ -120,7 +119,7 @@ class Root(Struct):
         return self._find(name, refusal)
 
     def explained(self, problem: Diagnostic, folder: int, path: str) -> Diagnostic:
-        """`problem` of the file `path`, seen in its open `folder`, with the hint that a look around gives."""
+        """Return `problem` of the file `path` in its open `folder`, with a better hint."""
         components = path.split("/")
         if problem.code is Code.SYMLINK_REFUSED:
             return replace(problem, hint=self._link_hint(folder, components, rest=[]))
@@ -129,13 +128,13 @@ class Root(Struct):
         return problem
 
     def has_note(self) -> bool:
-        """Whether a commit runs below this root, or was killed there, whoever began it."""
+        """True if a commit runs below this root, or was killed there, whoever started it."""
         return self.filesystem.has(self.descriptor, files.NOTE)
 
     def _find(
         self, name: files.FileName, find: Callable[[FileSystem, int, str, str], Found | Diagnostic]
     ) -> Found | Diagnostic:
-        """What `find` finds in the open folder of `name` under the last component of its path."""
+        """Return `find` for the last component of `name` in its open folder."""
         *folders, leaf = name.path.split("/")
         folder, shown = self._walk(folders, rest=[leaf]), self.show(name.path)
         if isinstance(folder, Diagnostic):
@@ -143,7 +142,7 @@ class Root(Struct):
         try:
             found = find(self.filesystem, folder, leaf, shown)
             if isinstance(found, Diagnostic) and self.scope.hides_folder(name.path):
-                # Whether there is a denied folder of that name does not show.
+                # Do not reveal whether a denied folder exists.
                 found = Code.FILE_NOT_FOUND.problem(f"there is no file `{shown}`", file=shown)
             return self.explained(found, folder, name.path) if isinstance(found, Diagnostic) else found
         finally:
@@ -167,7 +166,7 @@ class Root(Struct):
         return opened
 
     def is_private(self, folder: int) -> bool:
-        """Whether the open `folder` is the one that is never entered."""
+        """Return True if the open `folder` must never be entered."""
         return self.private is not None and self.filesystem.identity(folder) == self.private
 
     def _private_problem(self, folder: str, path: str) -> Diagnostic:
@@ -179,7 +178,7 @@ class Root(Struct):
         )
 
     def _folder_problem(self, error: OSError, above: int, walked: list[str], rest: list[str]) -> Diagnostic:
-        """Why the last component of `walked` could not be opened in `above`."""
+        """Return why the last component of `walked` could not be opened in `above`."""
         shown = self.show("/".join(walked)) or "."
         file = self.show("/".join(walked + rest))
         if not walked or error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
@@ -188,7 +187,7 @@ class Root(Struct):
             return Code.FILE_NOT_FOUND.problem(
                 f"the folder `{shown}` does not exist", self._similar_hint(above, walked), file=file
             )
-        # A link and a file in place of a folder are refused with one errno; checking the name shows which.
+        # A link and a file in place of a folder have the same errno; check the name.
         seen = files.stat_file(self.filesystem, above, walked[-1], shown)
         if isinstance(seen, Diagnostic) and seen.code is Code.SYMLINK_REFUSED:
             return replace(seen, hint=self._link_hint(above, walked, rest), file=file)
@@ -222,9 +221,9 @@ _NAMES_SHOWN: Final = 3
 
 
 def link_target(filesystem: FileSystem, folder: int, components: Sequence[str], root: str) -> str | None:
-    """Where the link at `components` (below `root`, its last one in `folder`) points to, relative to `root`.
+    """Return the target of the link at `components` below `root`, relative to `root`.
 
-    None when it points outside, or when no file may be named so. Nothing on the way is followed.
+    None if it is outside or not a valid name. Links on the way are not followed.
     """
     try:
         written = filesystem.read_link(folder, components[-1])
@@ -240,9 +239,9 @@ def link_target(filesystem: FileSystem, folder: int, components: Sequence[str], 
 def similar_names(
     filesystem: FileSystem, folder: int, name: str, is_shown: Callable[[str], bool]
 ) -> list[str]:
-    """Up to three names in `folder` that are most like `name`, the best first; case is not compared.
+    """Return up to three names in `folder` similar to `name`, best first, ignoring case.
 
-    Names for which `is_shown` is false are never compared.
+    Only names that pass `is_shown` are considered.
     """
     from difflib import get_close_matches
 

@@ -1,13 +1,12 @@
-"""The store of a root: a SQLite database in the user's state directory.
+"""The store of a root: an SQLite database in the user's state directory.
 
 It holds transactions with the contents that they displaced, plans, links between plans, decisions, and the
-address of the review page. `mdplan doctor` shows where the file is; the views `transaction_list` and
-`plan_list` show in the `sqlite3` shell what is in it.
+address of the review page. `mdplan doctor` prints the file; in the `sqlite3` shell, see the views
+`transaction_list` and `plan_list`.
 
-Every change is one SQLite transaction that begins IMMEDIATE, so two processes never see half of it, and waits
-for others as long as the lock of a root does. A WAL that two connections write and check at once can be
-damaged by SQLite 3.7.0 to 3.51.2: so no connection checkpoints on its own, and `checkpoint` takes the write
-lock of the database and is called under the lock of the root.
+Every change is one IMMEDIATE transaction, so it is atomic across processes, and waits as long as the lock of
+a root. SQLite 3.7.0 to 3.51.2 can damage a WAL that two connections write and checkpoint at once, so no
+connection checkpoints automatically; `checkpoint` takes the database's write lock under the lock of the root.
 """
 
 import json
@@ -37,22 +36,22 @@ TRANSACTION: Final = lazy_pattern(r"[0-9a-f]{8,32}")
 
 
 class State(StrEnum):
-    """How far a transaction is."""
+    """The state of a transaction."""
 
-    # Perhaps staged, perhaps visible, in part or whole; has to be undone, unless its process is still at it.
+    # Possibly staged or partly visible; must be undone, unless its process is still running.
     PENDING = "pending"
     COMMITTED = "committed"
-    # Undone by recovery; what it had written is kept.
+    # Undone by recovery; its results are kept.
     UNDONE = "rolled back"
-    # Undone but for files that someone changed on top of it; waits for a person.
+    # Undone, except for files that someone changed on top; waits for a person.
     CONFLICT = "conflict"
 
 
 class FileEntry(Struct):
-    """One file of a transaction, by its path below the root.
+    """A file of a transaction, by path below the root.
 
-    `base` and `result` are the SHA-256 digests of its content before and after, None where the file is not
-    there; they differ. The sizes in bytes tell another program's file apart without reading all of it.
+    `base` and `result` are the different SHA-256 digests before and after, None if absent. The sizes in bytes
+    rule out other programs' files without reading them entirely.
     """
 
     path: str
@@ -68,12 +67,12 @@ class FileEntry(Struct):
 
 
 class Record(Struct, kw_only=True):
-    """What a transaction changes. The entries are in the order of the batch.
+    """What a transaction changes, in batch order.
 
-    `made_folders` are made before the files, the outer first; `removed_folders` are removed after the commit
-    if they are empty then, the inner first. `known` means that it comes from this user's store, and not from
-    the note that a commit leaves in the tree while it runs; `noted` that this note is there. Where it is not,
-    nothing was done yet, or another user has recovered from it.
+    - `made_folders`: made before the files, outermost first.
+    - `removed_folders`: removed after the commit if empty, innermost first.
+    - `known`: from this user's store, not from a note in the tree.
+    - `noted`: the note exists. Without it, nothing was done yet, or another user has recovered.
     """
 
     transaction: str
@@ -85,9 +84,9 @@ class Record(Struct, kw_only=True):
 
 
 class Transaction(Struct, kw_only=True):
-    """A transaction that is complete, whose `record` says what it changed. `note` is the engine's.
+    """A complete transaction and the engine's `note`.
 
-    It is `undoable` when it was committed and the store has the old content of every file.
+    `undoable`: it was committed and the store has all old contents.
     """
 
     record: Record
@@ -102,7 +101,7 @@ class Transaction(Struct, kw_only=True):
 
 
 class Traits(NamedTuple):
-    """Mode, owner and extended attributes of a file that was deleted."""
+    """Mode, owner and extended attributes of a deleted file."""
 
     mode: int
     uid: int
@@ -111,7 +110,7 @@ class Traits(NamedTuple):
 
 
 class StoreSize(NamedTuple):
-    """The number of transactions, the bytes of their old contents, and the bytes of its files."""
+    """The number of transactions, the bytes of their old contents, and of the database files."""
 
     transactions: int
     content_bytes: int
@@ -119,12 +118,12 @@ class StoreSize(NamedTuple):
 
 
 class NewTransaction(Struct):
-    """A transaction that is being put into the `database`."""
+    """A transaction being stored in the `database`."""
 
     database: sqlite3.Connection
 
     def keep(self, sha256: str, data: bytes, traits: Traits | None = None) -> None:
-        """Keep a content that the transaction will displace; `traits` are those of a file that goes."""
+        """Store a content that the transaction will displace, with `traits` for a deleted file."""
         put_parts(self.database, sha256, data)
         if traits is not None:
             encoded = json.dumps({name: value.hex() for name, value in traits.attributes.items()})
@@ -134,7 +133,7 @@ class NewTransaction(Struct):
             )
 
     def record(self, record: Record, note: bytes, now: float) -> None:
-        """Add `record` as pending, with the engine's `note` about it."""
+        """Add `record` as pending, with the engine's `note`."""
         made, removed = json.dumps(record.made_folders), json.dumps(record.removed_folders)
         sequence = self.database.execute(
             "INSERT INTO transactions (id, state, began_at, made_folders, removed_folders)"
@@ -152,9 +151,9 @@ class NewTransaction(Struct):
 
 
 class Store:
-    """The database of the root whose real path is `root_path`.
+    """The database of the root with the real path `root_path`, created on first write.
 
-    The database is made at the first change. Methods raise `StorageRefused`.
+    Methods raise `StorageRefused`.
     """
 
     def __init__(self, root_path: str, filesystem: FileSystem | None = None) -> None:
@@ -166,7 +165,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection | None]:
-        """The database as it is at one moment; None where there is none yet."""
+        """Yield a consistent snapshot of the database, or None if it does not exist."""
         with self._errors("reading"):
             self._filesystem.before(Step.STORE_READ)
             connection = self._connect(makes=False)
@@ -182,12 +181,12 @@ class Store:
 
     @contextmanager
     def write(self, *, syncs: bool = True) -> Iterator[sqlite3.Connection]:
-        """The database, for one change that is durable afterwards, or only atomic without `syncs`."""
+        """Yield the database for one atomic change, durable unless `syncs` is False."""
         with self._errors("writing"):
             self._filesystem.before(Step.STORE_BEGIN)
             connection = self._connect(makes=True)
             assert connection is not None
-            # A change in a rollback journal that is not synced can damage the database; one in a WAL cannot.
+            # An unsynced change in a rollback journal can damage the database; one in a WAL cannot.
             is_wal = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if is_wal and not syncs else 'FULL'}")
             connection.execute("BEGIN IMMEDIATE")
@@ -209,7 +208,7 @@ class Store:
             if not makes:
                 return None
             identity = 0
-            # For its owner alone; SQLite gives the WAL the same mode.
+            # Private; SQLite gives the WAL the same mode.
             with suppress(FileExistsError):
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         opened: dict[str, tuple[int, sqlite3.Connection]] = _connections.__dict__
@@ -238,7 +237,7 @@ class Store:
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """Turn what the system and SQLite say into a `StorageRefused` that names the state directory."""
+        """Convert system and SQLite errors to a `StorageRefused` that names the state directory."""
         try:
             yield
         except sqlite3.Error as error:
@@ -276,26 +275,26 @@ class Store:
 
     @contextmanager
     def begin(self, *, syncs: bool) -> Iterator[NewTransaction]:
-        """Begin a transaction: what the block keeps and records is in the store at once when it ends.
+        """Yield a transaction whose contents and record are stored together at the end of the block.
 
-        From then on a crash means undo, whatever part of the rest happened. If the block raises, nothing is.
+        From then on a crash means undo. If the block raises, nothing is stored.
         """
         with self.write(syncs=syncs) as database:
             yield NewTransaction(database)
 
     def settle(self, transaction: str, state: State, clean: Iterable[str] = (), *, syncs: bool) -> None:
-        """Give a transaction another state; of those in `clean` nothing is left next to their files."""
+        """Set the state of a transaction; mark those in `clean` as cleaned up."""
         with self.write(syncs=syncs) as database:
             database.execute("UPDATE transactions SET state = ? WHERE id = ?", (state, transaction))
             _mark_clean(database, clean)
 
     def keep(self, sha256: str, data: bytes, *, syncs: bool) -> None:
-        """Keep a content that is in no plan."""
+        """Store a content that belongs to no plan."""
         with self.write(syncs=syncs) as database:
             put_parts(database, sha256, data)
 
     def forget(self, transaction: str, *, syncs: bool) -> None:
-        """Remove a transaction of which nothing is left."""
+        """Remove a transaction without leftovers."""
         with self.write(syncs=syncs) as database:
             row = database.execute(
                 "SELECT sequence FROM transactions WHERE id = ?", (transaction,)
@@ -304,30 +303,30 @@ class Store:
                 _forget(database, row[0], transaction)
 
     def interrupted(self) -> list[tuple[State, Record]]:
-        """The transactions that a recovery has to look at, the oldest first."""
+        """Return the transactions that need recovery, oldest first."""
         return [
             (State(state), record)
             for state, record, _ in self._records("state IN ('pending', 'conflict')", (), newest_first=False)
         ]
 
     def uncleaned(self) -> list[Record]:
-        """The committed transactions that may have left something next to their files, the oldest first."""
+        """Return the committed transactions that may have leftovers, oldest first."""
         rows = self._records("state = 'committed' AND is_clean = 0", (), newest_first=False)
         return [record for _, record, _ in rows]
 
     def mark_clean(self, transactions: Iterable[str]) -> None:
-        """Note that nothing of `transactions` is left next to their files; losing that does no harm."""
+        """Mark `transactions` as cleaned up; losing this is harmless."""
         with self.write(syncs=False) as database:
             _mark_clean(database, transactions)
 
     def mark_conflicts(self) -> None:
-        """Leave a mark for `user_state.has_conflict` while a transaction waits for a person."""
+        """Set or clear the mark for `user_state.has_conflict`."""
         with self._errors("writing"), suppress(FileNotFoundError):
             has_some = any(state is State.CONFLICT for state, _ in self.interrupted())
             self.folder.mark_conflict(exists=has_some)
 
     def state_of(self, transaction: str) -> State | None:
-        """The state of a transaction; None for one that is not in the store."""
+        """Return the state of a transaction, or None if unknown."""
         with self.read() as database:
             if database is None:
                 return None
@@ -335,7 +334,7 @@ class Store:
         return State(row[0]) if row else None
 
     def transactions(self, beginning: str = "") -> Iterator[Transaction]:
-        """Yield the complete transactions whose ID has that `beginning`, the newest first."""
+        """Yield complete transactions whose ID starts with `beginning`, newest first."""
         if not all(character in "0123456789abcdef" for character in beginning):
             return
         condition = "state IN ('committed', 'rolled back') AND id GLOB ?"
@@ -350,7 +349,7 @@ class Store:
             )
 
     def content(self, sha256: str) -> bytes | None:
-        """The content with that SHA-256 (64 hex digits), if the store has it whole."""
+        """Return the content with that SHA-256 (64 hex digits), if stored and intact."""
         import hashlib
 
         with self.read() as database:
@@ -358,7 +357,7 @@ class Store:
         return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
 
     def traits_of(self, sha256: str) -> Traits | None:
-        """The traits of the deleted file that had that content last."""
+        """Return the traits of the last deleted file with that content."""
         with self.read() as database:
             if database is None:
                 return None
@@ -374,7 +373,7 @@ class Store:
     def _records(
         self, condition: str, values: Sequence[str], *, newest_first: bool = True
     ) -> Iterator[tuple[str, Record, bool]]:
-        """Yield state and record of transactions, and whether all their old contents are there."""
+        """Yield state and record of transactions, and True if all their old contents are stored."""
         order = "DESC" if newest_first else "ASC"
         with self.read() as database:
             if database is None:
@@ -409,8 +408,8 @@ class Store:
     ) -> tuple[int, int]:
         """Forget the oldest complete transactions beyond a number, a size in bytes, and an age.
 
-        `oldest` is in seconds since the epoch. The last one that was committed stays. Return how many went,
-        and the bytes of what only they had; with `dry_run` they stay.
+        `oldest` is in seconds since the epoch. The last committed one stays. Return how many are removed, and
+        the bytes freed; `dry_run` removes nothing.
         """
         with self.write(syncs=False) as database:
             database.execute("SAVEPOINT whole")
@@ -434,14 +433,14 @@ class Store:
         return forgotten, before - after
 
     def collect_if_due(self, max_transactions: int, max_bytes: int, oldest: float) -> None:
-        """`collect` with every 16th transaction, since there may be many to look at."""
+        """Run `collect` on every 16th transaction, since it may scan many."""
         with self.read() as database:
             row = database.execute("SELECT max(sequence) FROM transactions").fetchone() if database else None
         if row is not None and row[0] and row[0] % _COLLECT_EVERY == 0:
             self.collect(max_transactions, max_bytes, oldest)
 
     def size(self) -> StoreSize:
-        """What is in the store, and how large its file is."""
+        """Return the size of the store."""
         with self.read() as database:
             if database is None:
                 return StoreSize(0, 0, 0)
@@ -453,7 +452,7 @@ class Store:
         return StoreSize(count, content_bytes, sum(os.path.getsize(path) for path in files))
 
     def shrink(self) -> None:
-        """Give the room of what was forgotten back to the disk."""
+        """Return freed space to the disk."""
         with self._errors("shrinking"):
             connection = self._connect(makes=False)
             if connection is not None:
@@ -461,7 +460,7 @@ class Store:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def checkpoint(self) -> None:
-        """Move what is in the WAL into the database once it is large. Call it under the lock of the root."""
+        """Checkpoint the WAL if it is large. Call it under the lock of the root."""
         with self._errors("writing"):
             try:
                 is_due = os.stat(f"{self.path}-wal").st_size > _CHECKPOINT_BYTES
@@ -472,7 +471,7 @@ class Store:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def examine(self) -> str:
-        """Write to the store, check it, and say how SQLite keeps it. Raises `StorageRefused` for damage."""
+        """Write to the store, check it, and describe SQLite's mode. Raise `StorageRefused` for damage."""
         with self.write(syncs=False) as database:
             database.execute(f"PRAGMA user_version = {_VERSION}")
         with self.read() as database:
@@ -488,7 +487,7 @@ class Store:
 
 
 def stored_content(root_path: str, sha256: str) -> bytes | None:
-    """The content with that SHA-256 (64 hex digits), if the store of that root has it and can be read."""
+    """Return the content with that SHA-256 (64 hex digits), if the store has it and is readable."""
     with suppress(StorageRefused):
         return Store(root_path).content(sha256)
     return None
@@ -499,29 +498,29 @@ _ELSEWHERE: Final = (
     f"make the state directory writable for you, or name another with {STATE_DIRECTORY_VARIABLE}"
 )
 
-# The connections of each thread, by the path of the database, with the inode of the file that they opened.
+# Connections per thread by database path, with the inode of the opened file.
 _connections = threading.local()
 
 
-# A process that works in many roots, one after the other, must not run out of descriptors.
+# A process that visits many roots must not run out of descriptors.
 _MOST_OPEN: Final = 8
 
 
 def close_idle(most: int = 0) -> None:
-    """Close the connections of this thread that do nothing, but for the `most` that were opened last."""
+    """Close this thread's idle connections, except for the `most` recently opened."""
     opened: dict[str, tuple[int, sqlite3.Connection]] = _connections.__dict__
     for path in [*opened][: max(0, len(opened) - most)]:
         if not opened[path][1].in_transaction:
             opened.pop(path)[1].close()
 
 
-# A forked process must not use, and never close, a connection of its parent.
+# A forked process must neither use nor close a connection of its parent.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=close_idle)
 
 
 def _prepare(connection: sqlite3.Connection, directory: str) -> None:
-    """Set up a connection, and the tables where there are none."""
+    """Set up a connection, creating missing tables."""
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA fullfsync = ON")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -548,7 +547,7 @@ def _prepare(connection: sqlite3.Connection, directory: str) -> None:
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Make all tables and views of an empty database."""
+    """Create all tables and views in an empty database."""
     with open(os.path.join(os.path.dirname(__file__), "store.sql"), encoding="ascii") as file:
         statements = file.read().split(";\n")
     for statement in statements:
@@ -557,7 +556,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 
 def _journal_mode(directory: str) -> str:
-    """WAL, for which processes share memory, where the directory is on a disk of this machine."""
+    """Return WAL mode, which needs shared memory, if the directory is on a local disk."""
     return "truncate" if _file_system_of(directory) in _SHARED_BY_MACHINES else "wal"
 
 
@@ -567,7 +566,7 @@ _SHARED_BY_MACHINES: Final = frozenset(
 
 
 def _file_system_of(directory: str) -> str:
-    """The type of the file system of a folder, as Linux names it; empty where that is not known."""
+    """Return the file system type of a folder on Linux, or an empty string."""
     device = os.stat(directory).st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"
     with suppress(OSError), open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
@@ -579,12 +578,12 @@ def _file_system_of(directory: str) -> str:
 
 
 def put_parts(database: sqlite3.Connection, key: str, data: bytes) -> None:
-    """Store `data` under `key`, in compressed parts of at most 1 MiB of it each, unless it is there."""
+    """Store `data` under a new `key`, compressed in parts of at most 1 MiB."""
     put_stream(database, key, (data,), len(data))
 
 
 def put_stream(database: sqlite3.Connection, key: str, data: Iterable[bytes], most_bytes: int) -> None:
-    """`put_parts` of what is made meanwhile, and never held whole. Raises `StorageRefused` for too much."""
+    """Like `put_parts` for streamed data. Raise `StorageRefused` if it is too large."""
     if database.execute("SELECT 1 FROM parts WHERE key = ? LIMIT 1", (key,)).fetchone() is not None:
         return
     waiting, part, size = bytearray(), 0, 0
@@ -607,7 +606,7 @@ def put_stream(database: sqlite3.Connection, key: str, data: Iterable[bytes], mo
 
 
 def get_parts(database: sqlite3.Connection, key: str) -> bytes | None:
-    """What is stored under `key`; None where there is nothing, or it is damaged."""
+    """Return the data under `key`; None if missing or damaged."""
     rows = database.execute("SELECT data FROM parts WHERE key = ? ORDER BY part", (key,)).fetchall()
     try:
         return b"".join(zlib.decompress(row[0]) for row in rows) if rows else None
@@ -622,7 +621,7 @@ def _mark_clean(database: sqlite3.Connection, transactions: Iterable[str]) -> No
 
 
 def _forget(database: sqlite3.Connection, sequence: int, transaction: str) -> None:
-    """Remove a transaction, and the contents that nothing else names."""
+    """Remove a transaction, and the contents that only it refers to."""
     rows = database.execute("SELECT base, result FROM files WHERE sequence = ?", (sequence,)).fetchall()
     database.execute("DELETE FROM transactions WHERE sequence = ?", (sequence,))
     database.execute("DELETE FROM parts WHERE key = ?", (f"note {transaction}",))
@@ -630,7 +629,7 @@ def _forget(database: sqlite3.Connection, sequence: int, transaction: str) -> No
 
 
 def drop_unused(database: sqlite3.Connection, digests: Iterable[str]) -> None:
-    """Delete those of the contents `digests` that no transaction and no plan names."""
+    """Delete the contents in `digests` that no transaction or plan refers to."""
     unused = (
         "NOT EXISTS (SELECT 1 FROM files WHERE base = :key) AND NOT EXISTS (SELECT 1 FROM files WHERE"
         " result = :key) AND NOT EXISTS (SELECT 1 FROM plan_bases WHERE sha256 = :key)"
@@ -641,13 +640,13 @@ def drop_unused(database: sqlite3.Connection, digests: Iterable[str]) -> None:
 
 
 def _content_bytes(database: sqlite3.Connection) -> int:
-    """The bytes of old contents and notes, as they are stored."""
+    """Return the stored bytes of old contents and notes."""
     query = "SELECT total(length(data)) FROM parts WHERE key NOT GLOB 'plan *'"
     return int(database.execute(query).fetchone()[0])
 
 
 def _decoded(note: bytes) -> dict[str, Any]:
-    """The engine's note; empty when it is not an object."""
+    """Return the engine's note, or an empty dict if it is not an object."""
     try:
         decoded = json.loads(note)
     except (ValueError, RecursionError):

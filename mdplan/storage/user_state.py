@@ -1,7 +1,7 @@
-"""The user's own state directory: where it is, which roots it knows, and a private folder for each of them.
+"""The user's state directory: its location, the known roots, and a private folder for each root.
 
-It holds one folder for each root, named by the hash of the root's path, with the database of
-`mdplan.storage.store`. Nothing in it comes with a document, and no command may edit it.
+Folders are named by the hash of the root's path and contain the database of `mdplan.storage.store`. Nothing
+in it comes from documents, and no command may edit it.
 """
 
 import errno
@@ -23,7 +23,7 @@ _CONFLICT: Final = "conflict"
 
 
 def user_state_directory() -> str:
-    """The absolute path of the directory; it may not exist yet."""
+    """Return the absolute path of the directory, which may not exist yet."""
     given = os.environ.get(STATE_DIRECTORY_VARIABLE)
     if given:
         return os.path.abspath(given)
@@ -32,8 +32,8 @@ def user_state_directory() -> str:
 
 @cache
 def _usual_directory(state_home: str | None, home: str | None) -> str:
-    """Where the platform keeps such things, which follows from these two."""
-    # Every command asks, and platformdirs takes longer to import than a short file to read.
+    """Return the platform's state directory."""
+    # Every command needs this, and importing platformdirs takes longer than reading a short file.
     if sys.platform == "linux" and not state_home and home and os.path.isabs(home):
         return os.path.join(home, ".local/state/mdplan")
     from platformdirs import user_state_path
@@ -41,13 +41,13 @@ def _usual_directory(state_home: str | None, home: str | None) -> str:
     try:
         return str(user_state_path("mdplan"))
     except RuntimeError:
-        # Neither HOME nor the system says where this user's home is. Where nothing can be made, the refusal
-        # of a commit names the variable.
+        # Neither HOME nor the system names a home directory. If nothing can be created, the refusal of a
+        # commit names the variable.
         return "/nonexistent/mdplan"
 
 
 def is_known_root(path: str) -> bool:
-    """Whether this user has committed or planned something in the root whose real path is `path`."""
+    """Return True if this user has committed or planned in the root with the real path `path`."""
     try:
         return os.stat(_folder_of(path, user_state_directory())).st_uid == os.geteuid()
     except OSError:
@@ -55,19 +55,18 @@ def is_known_root(path: str) -> bool:
 
 
 def has_conflict(root_path: str) -> bool:
-    """Whether a recovery of that root waits for a person, which a look need not open the store for."""
+    """Return True if a recovery of that root waits for a person, without opening the store."""
     return os.path.exists(os.path.join(_folder_of(root_path, user_state_directory()), _CONFLICT))
 
 
 class UnsafeFolderError(PermissionError):
-    """A folder of the state directory is another user's, or others can write into it."""
+    """A folder of the state directory belongs to, or is writable by, someone else."""
 
 
 class RootFolder:
-    """The folder of one root in the state directory, which no one else can write into.
+    """The private folder of a root in the state directory (`MDPLAN_STATE_DIR` or the default).
 
-    `root_path` is the root's real path. The state directory is that of `MDPLAN_STATE_DIR`, or the
-    user's own when not given. Methods raise `OSError`.
+    `root_path` is the root's real path. Methods raise `OSError`.
     """
 
     def __init__(self, root_path: str, filesystem: FileSystem | None = None) -> None:
@@ -77,9 +76,9 @@ class RootFolder:
         self.filesystem = filesystem or FileSystem()
 
     def check(self, *, makes: bool = False) -> None:
-        """Raise `OSError` unless the folder is there and this user's alone; with `makes`, make it first.
+        """Raise `OSError` unless the folder exists and is private; `makes` creates it.
 
-        The folder of a root that was moved, whose old path is gone, follows it.
+        The folder of a moved root, whose old path is gone, is taken over.
         """
         try:
             status = os.stat(self.path)
@@ -93,7 +92,7 @@ class RootFolder:
             raise UnsafeFolderError(errno.EACCES, os.strerror(errno.EACCES), self.path)
 
     def mark_conflict(self, *, exists: bool) -> None:
-        """Leave a mark for `has_conflict`, or take it away."""
+        """Set or clear the mark for `has_conflict`."""
         mark = os.path.join(self.path, _CONFLICT)
         if exists:
             os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -117,7 +116,7 @@ class RootFolder:
                 os.unlink(link)
             with suppress(FileExistsError):
                 os.symlink(self.path, link)
-        # A store in a folder that the next loss of power takes away undoes nothing.
+        # A store in a folder lost to a power failure could undo nothing.
         for folder in {*made, *map(os.path.dirname, made)}:
             descriptor = self.filesystem.open_root(folder)
             try:
@@ -126,7 +125,7 @@ class RootFolder:
                 self.filesystem.release(descriptor)
 
     def _follow(self) -> bool:
-        """Take over the folder of this root from its old path; False where there is none, or it still is."""
+        """Take over the folder of this root from its old path; return False if there is none."""
         link = self._link()
         if link is None:
             return False
@@ -144,14 +143,14 @@ class RootFolder:
         return True
 
     def _write_path(self) -> None:
-        """Say to people whose folder it is."""
+        """Write the root's path, for people."""
         path = os.path.join(self.path, _PATH_FILE)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(os.fsencode(self.root_path))
 
     def _link(self) -> str | None:
-        """The link to this folder whose name is the root's device and inode; None where there is no root."""
+        """Return the link to this folder, named by the root's device and inode; None without root."""
         try:
             status = os.stat(self.root_path)
         except (OSError, ValueError):
@@ -160,5 +159,5 @@ class RootFolder:
 
 
 def _folder_of(root_path: str, directory: str) -> str:
-    # A hash, so that the folder has a name whatever the path contains.
+    # Hashing yields a valid name for any path.
     return os.path.join(directory, _ROOTS, hashlib.sha256(os.fsencode(root_path)).hexdigest()[:32])
