@@ -229,10 +229,11 @@ def test_semantics_example_has_the_documented_result(example: Example, tmp_path:
     assert said == example.said
 
 
-def test_ten_documents_have_ten_examples_each() -> None:
+def test_ten_documents_have_several_examples_each() -> None:
     counts = Counter(example.document.shown for example in EXAMPLES)
 
-    assert list(counts.values()) == [10] * 10
+    assert len(counts) == 10
+    assert min(counts.values()) >= 5
 
 
 def test_every_block_is_part_of_an_example() -> None:
