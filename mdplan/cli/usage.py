@@ -243,6 +243,25 @@ class Command(click.Command):
 class Group(Command, click.Group):
     """A group with examples; its help lists the commands between examples and options."""
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that comes first; a usage error for any other word."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from mdplan.cli.suggestions import Misuse
+
+            raise Misuse(*self.unknown(ctx, name), ctx)
+        return super().resolve_command(ctx, args)
+
+    def unknown(self, ctx: click.Context, name: str) -> tuple[str, str]:
+        """Message and hint for a word that is no command: the manifest, perhaps."""
+        verbs = list(self.commands)
+        is_file = "." in name or "/" in name
+        words = ["mdplan", ctx.info_name or "", verbs[0], name if is_file else "MANIFEST"]
+        what = "the verb is missing" if is_file else f"there is no verb `{name}`"
+        return what, f"write `{shlex.join(words)}`; the verbs are {', '.join(verbs[:-1])} and {verbs[-1]}"
+
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
 

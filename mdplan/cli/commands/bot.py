@@ -12,13 +12,12 @@ from mdplan.cli import plan_output
 from mdplan.cli.options import all_options, approval_option, stale_option
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
-from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import CHOICES, shown
 from mdplan.cli.usage import Group, group
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.text.visible import counted
 from mdplan.values import replace
-from mdplan.words import Command, ShellWords, say
+from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import BotReport, Proposal, RunOptions
@@ -103,30 +102,7 @@ _sarif_option: Final = click.option(
 )
 
 
-class _BotGroup(Group):
-    """The verbs of the bot; a manifest in place of one gets a suggestion."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of the verb that comes first."""
-        name = args[0]
-        if name not in self.commands and not name.startswith("-"):
-            is_file = "." in name or "/" in name
-            what = "the verb is missing" if is_file else f"there is no verb `{name}`"
-            manifest = name if is_file else "MANIFEST"
-            raise Misuse(
-                what,
-                say(
-                    "write {}; the verbs are plan, check, apply, pr and merge",
-                    Command("bot", "plan", manifest),
-                ),
-                ctx,
-            )
-        return super().resolve_command(ctx, args)
-
-
-@group("bot", "plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]", _BotGroup)
+@group("bot", "plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]", Group)
 def bot() -> None:
     """A manifest is a YAML or JSON file that lists files, conditions and edits.
 
@@ -155,37 +131,6 @@ forge_option: Final = click.option(
     show_default=True,
     help="none: push branches alone.",
 )
-
-
-@engine_command("bot merge", group=bot)
-@click.argument("branch")
-@base_option
-@remote_option
-@author_option
-@forge_option
-def merge(session: Session, *, branch: str, base: str, remote: str, author: str | None, forge: str) -> Exit:
-    """Git merges with `mdplan merge` for Markdown and data files.
-
-    Where a person must decide, nothing is pushed. A comment on the pull request says what was merged, or what
-    needs a person. GH_TOKEN is the token of GitHub, which runs no merge drivers by itself.
-    """
-    from mdplan.bot.pulls import PullBranch, merge_base_into
-
-    wanted = PullBranch(branch=branch, base=base, remote=remote, author=author, forge=_forge(forge))
-    merged = merge_base_into(session.open_engine(), wanted)
-    report = merged.report
-    code = session.finish(report)
-    if not report.ok:
-        return code
-    if report.commit is None:
-        session.console.note(f"Nothing to merge: {shown(branch)} has all of {shown(base)} already.")
-        return Exit.DONE
-    for file in merged.files:
-        session.console.note(f"merged {shown(file)}")
-    session.console.note(f"Pushed {report.commit[:_SHORT]} to {shown(branch)}.")
-    if report.pull_request is not None:
-        session.console.note(f"Pull request: {shown(report.pull_request)}")
-    return Exit.DONE
 
 
 @engine_command("bot plan", group=bot)
@@ -371,6 +316,37 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
             session.console.note(f"{what}: {shown(report.pull_request)}")
         _print_counts(session, report)
     return code
+
+
+@engine_command("bot merge", group=bot)
+@click.argument("branch")
+@base_option
+@remote_option
+@author_option
+@forge_option
+def merge(session: Session, *, branch: str, base: str, remote: str, author: str | None, forge: str) -> Exit:
+    """Git merges with `mdplan merge` for Markdown and data files.
+
+    Where a person must decide, nothing is pushed. A comment on the pull request says what was merged, or what
+    needs a person. GH_TOKEN is the token of GitHub, which runs no merge drivers by itself.
+    """
+    from mdplan.bot.pulls import PullBranch, merge_base_into
+
+    wanted = PullBranch(branch=branch, base=base, remote=remote, author=author, forge=_forge(forge))
+    merged = merge_base_into(session.open_engine(), wanted)
+    report = merged.report
+    code = session.finish(report)
+    if not report.ok:
+        return code
+    if report.commit is None:
+        session.console.note(f"Nothing to merge: {shown(branch)} has all of {shown(base)} already.")
+        return Exit.DONE
+    for file in merged.files:
+        session.console.note(f"merged {shown(file)}")
+    session.console.note(f"Pushed {report.commit[:_SHORT]} to {shown(branch)}.")
+    if report.pull_request is not None:
+        session.console.note(f"Pull request: {shown(report.pull_request)}")
+    return Exit.DONE
 
 
 def _proposed(

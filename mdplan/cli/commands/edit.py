@@ -35,14 +35,18 @@ class OperationGroup(Group):
         name = cmd_name.replace("-", "_")
         return _command(name) if name in self.list_commands(ctx) else None
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of the operation that comes first; a usage error for any other word."""
-        name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-"):
-            raise Misuse(*_unknown(name, self.list_commands(ctx)), ctx)
-        return super().resolve_command(ctx, args)
+    def unknown(self, ctx: click.Context, name: str) -> tuple[str, str]:
+        """Message and hint for a word that is no operation: a misspelled one, or a file that came first."""
+        from mdplan.requests.spellings import meant_operations
+
+        meant = meant_operations(name, self.list_commands(ctx))
+        if Path(name).exists():
+            return "the operation comes first", say(
+                "write {}; {mdplan edit --help} lists them", Command("edit", "OP", name)
+            )
+        if meant:
+            return f"there is no operation `{name}`", f"did you mean {either(meant)}?"
+        return f"there is no operation `{name}`", say("{mdplan edit --help} lists the operations")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of operations in the help text."""
@@ -112,20 +116,6 @@ def _command(op: str) -> click.Command:
     run.params[at:at] = field_options[needed:]
     run.params[1:1] = field_options[:needed]
     return run
-
-
-def _unknown(name: str, operations: list[str]) -> tuple[str, str]:
-    """Message and hint for a word that is not an operation: a misspelled one, or a file that came first."""
-    from mdplan.requests.spellings import meant_operations
-
-    meant = meant_operations(name, operations)
-    if Path(name).exists():
-        return "the operation comes first", say(
-            "write {}; {mdplan edit --help} lists them", Command("edit", "OP", name)
-        )
-    if meant:
-        return f"there is no operation `{name}`", f"did you mean {either(meant)}?"
-    return f"there is no operation `{name}`", say("{mdplan edit --help} lists the operations")
 
 
 def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, ...], folder: str) -> None:
