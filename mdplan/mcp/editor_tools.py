@@ -138,15 +138,6 @@ class DeleteRequest(EditRequest):
 
 AnyEditorRequest = TypeVar("AnyEditorRequest", bound=Request)
 
-_NAME_OF: Final[Mapping[type[Request], str]] = {
-    GetRequest: "get_text_file_contents",
-    PatchRequest: EDITOR_PATCH,
-    CreateRequest: "create_text_file",
-    AppendRequest: "append_text_file_contents",
-    InsertRequest: "insert_text_file_contents",
-    DeleteRequest: "delete_text_file_contents",
-}
-
 _TRAILING: Final = "Blanks at line ends are ignored unless require_exact_match."
 _GET: Final = "Read text files, or lines of them: 1-based, inclusive; without ranges the whole file."
 
@@ -169,17 +160,18 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
     del read_only
     tool = partial(_tool, engine)
     return (
-        tool("Read text files", _GET, GetRequest, get),
-        tool("Patch text files", _PATCH, PatchRequest, patch),
-        tool("Create a text file", _CREATE, CreateRequest, create),
-        tool("Append to a text file", _APPEND, AppendRequest, append),
-        tool("Insert into a text file", _INSERT, InsertRequest, insert),
-        tool("Delete lines of a text file", _DELETE, DeleteRequest, delete),
+        tool("get_text_file_contents", "Read text files", _GET, GetRequest, get),
+        tool(EDITOR_PATCH, "Patch text files", _PATCH, PatchRequest, patch),
+        tool("create_text_file", "Create a text file", _CREATE, CreateRequest, create),
+        tool("append_text_file_contents", "Append to a text file", _APPEND, AppendRequest, append),
+        tool("insert_text_file_contents", "Insert into a text file", _INSERT, InsertRequest, insert),
+        tool("delete_text_file_contents", "Delete lines of a text file", _DELETE, DeleteRequest, delete),
     )
 
 
 def _tool(
     engine: Engine,
+    name: str,
     title: str,
     description: str,
     model: type[AnyEditorRequest],
@@ -195,7 +187,7 @@ def _tool(
         model,
         answer,
         lambda problems: _answer(_refusal(problems)),
-        name=_NAME_OF[model],
+        name=name,
         title=title,
         description=description,
         writes=model is not GetRequest,

@@ -226,7 +226,7 @@ class TextToolWords(OtherToolWords):
         return self.tools.get(verb)
 
 
-class LineChangePreview(Struct, kw_only=True):
+class LineChange(Struct):
     """Lines of a file that an edit put in place of others.
 
     `removed` lines from `start` on are now the `added` lines from `new_start` on; 1-based.
@@ -311,7 +311,7 @@ def _similar(code: Code, candidate: Candidate, source: Source | None) -> str:
     return f"Similar heading found: '{heading}' at line {line}"
 
 
-def write_result(before: Source, after: Source, change: LineChangePreview) -> dict[str, Any]:
+def write_result(before: Source, after: Source, change: LineChange) -> dict[str, Any]:
     """What an edit did.
 
     `affectedLines` are the lines that were replaced or deleted, by their old numbers; of an insertion, which

@@ -9,6 +9,7 @@ from mdplan.engine.engine import Engine
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.tables import NodeKind
 from mdplan.mcp import answers, text_requests
+from mdplan.mcp.text_requests import LineChange, escape_notice, failure, refusal, success, target_text
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base import LinesField
 from mdplan.reports.base import to_wire
@@ -83,7 +84,7 @@ def _tool(
     return answers.request_tool(
         model,
         partial(run, engine),
-        lambda problems: text_requests.refusal(problems).answer,
+        lambda problems: refusal(problems).answer,
         name=name,
         title=title,
         description=description,
@@ -114,7 +115,7 @@ def inspect(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
     if request.mode == "structure":
         return _structure(engine, request)
     if request.query is None:
-        raise text_requests.failure(
+        raise failure(
             f"query is required in {request.mode} mode",
             "Give what to find" if request.mode == "search" else "Give ranges of lines, such as 50-60",
         )
@@ -126,7 +127,7 @@ def _structure(engine: Engine, request: text_requests.InspectRequest) -> ToolRes
         StatRequest(file=request.file_path, encoding=request.encoding, detail="full", limit=_EVERYTHING)
     )
     if not report.ok or report.base_sha256 is None:
-        raise text_requests.refusal(report.diagnostics)
+        raise refusal(report.diagnostics)
     is_markdown = report.format == DocumentFormat.MARKDOWN
     size = report.bytes or 0
     front, lists = report.front_matter, _of_markdown(report) if is_markdown else _of_text(report)
@@ -147,9 +148,7 @@ def _structure(engine: Engine, request: text_requests.InspectRequest) -> ToolRes
             listed = {"frontmatter": {**lines, "keys": list(front.keys or ())[:most_entries]}, **listed}
         return {**facts, "structure": listed, **_truncation_notice(lists, most_entries)}
 
-    return text_requests.success(
-        answers.fit_to_size(content, _MOST_ENTRIES, engine.settings.report_characters)
-    )
+    return success(answers.fit_to_size(content, _MOST_ENTRIES, engine.settings.report_characters))
 
 
 def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
@@ -218,15 +217,15 @@ def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
     most = engine.settings.report_characters
     report = answers.search_within(engine, wanted, most, lambda made: answers.size_of(_hits(made, request)))
     if not report.ok:
-        raise text_requests.refusal(report.diagnostics)
+        raise refusal(report.diagnostics)
     content = _hits(report, request)
     source = _source(engine, request)
-    content |= text_requests.escape_notice(source, *_texts(content["matches"]))
+    content |= escape_notice(source, *_texts(content["matches"]))
     if report.warnings:
         content |= text_requests.inexact(
             text_requests.TextToolWords().text(report.warnings[0].hint), report.warnings[0].message
         )
-    return text_requests.success(content)
+    return success(content)
 
 
 def _texts(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -274,24 +273,18 @@ def _lines(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
         found = _LINES.fullmatch(part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if last < first:
-            raise text_requests.failure(
+            raise failure(
                 f"{_quoted(part.strip())} is not a range of lines", 'Write "50-60" or "1-10,100-110"'
             )
         if first > source.lines.count:
-            raise text_requests.failure(
-                f"Line {first} is not in the file", f"The file has {source.lines.count} lines"
-            )
+            raise failure(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
         clipped |= last > source.lines.count
         lines += text_requests.numbered(source.lines, first, min(last, first + _MOST_LINES))
         if len(lines) > _MOST_LINES or answers.size_of(lines) > engine.settings.report_characters:
-            raise text_requests.failure(
-                "The lines that are asked for are too many", "Ask for fewer, or use TextRead"
-            )
+            raise failure("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
     content = {"filePath": request.file_path, "query": request.query, "lines": lines}
     content |= {"suggestion": f"The file has {source.lines.count} lines"} if clipped else {}
-    return text_requests.success(
-        {**content, **text_requests.escape_notice(source, *(line["text"] for line in lines))}
-    )
+    return success({**content, **escape_notice(source, *(line["text"] for line in lines))})
 
 
 def _quoted(text: str) -> str:
@@ -302,7 +295,7 @@ def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
     """The text of one place."""
     given = text_requests.target_of(request.target)
     if given is None:
-        raise text_requests.failure("target must have exactly one field", _ONE_INSPECTED)
+        raise failure("target must have exactly one field", _ONE_INSPECTED)
     source = _source(engine, request)
     place = _place(engine, request)
     target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
@@ -311,13 +304,11 @@ def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
         engine, ReadRequest(targets=(place,)), most, lambda report: answers.size_of(to_wire(report))
     ).results
     if result.problem is not None:
-        raise text_requests.refusal(
-            (result.problem,), source, text_requests.target_text(given[0], target[given[0]])
-        )
+        raise refusal((result.problem,), source, target_text(given[0], target[given[0]]))
     first, last = result.start_line or 0, result.end_line or 0
     end = _end(engine, place) if result.truncated else last
     rest = {"totalLines": end - first + 1, "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are omitted"}
-    return text_requests.success(
+    return success(
         {
             "filePath": request.file_path,
             "target": target,
@@ -333,7 +324,7 @@ def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
 
 def _notes(request: text_requests.TextReadRequest, source: Source, shown: str) -> dict[str, Any]:
     """Notes on the text that is `shown`: it ends early, or contains escaped bytes."""
-    fields, lines = text_requests.escape_notice(source, shown), request.target.lines
+    fields, lines = escape_notice(source, shown), request.target.lines
     if lines is not None and lines.end > source.lines.count:
         early = f"The file ends at line {source.lines.count}"
         fields["note"] = f"{early}. {fields['note']}" if fields else early
@@ -371,7 +362,7 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget:
         StatRequest(file=file.file, encoding=file.encoding, detail="full", limit=_EVERYTHING)
     )
     if not report.ok:
-        raise text_requests.refusal(report.diagnostics)
+        raise refusal(report.diagnostics)
     wanted = marker.strip().removeprefix("[").removesuffix("]")
     found = [(each.name, each.start_line, each.end_line) for each in report.ini_sections or ()]
     found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
@@ -381,8 +372,8 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget:
     markers = ", ".join(
         f"[{escape_for_message(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )
-    raise text_requests.failure(
-        f"Target not found: {text_requests.target_text('section', marker)}",
+    raise failure(
+        f"Target not found: {target_text('section', marker)}",
         f"Sections of the file: {markers}" if markers else "The file has no sections by markers",
     )
 
@@ -399,14 +390,14 @@ def patch(engine: Engine, request: text_requests.TextPatchRequest) -> ToolResult
     """Replace, insert or delete at a place."""
     given = text_requests.target_of(request.target)
     if given is None:
-        raise text_requests.failure("target must have exactly one field", _ONE_EDITED)
+        raise failure("target must have exactly one field", _ONE_EDITED)
     _check_operation(request, given[0])
     source = expected_source(engine, request)
     target = request.target.model_dump(by_alias=True, exclude_none=True)
-    name = text_requests.target_text(given[0], target[given[0]])
+    name = target_text(given[0], target[given[0]])
     edits = _edits(engine, request, source, name)
     done = write(engine, request, source, edits, name, keeps_outline=request.target.lines is None)
-    return text_requests.success(
+    return success(
         {
             "status": "success",
             "operation": request.operation,
@@ -421,18 +412,18 @@ def _check_operation(request: text_requests.TextPatchRequest, target: str) -> No
     """Refuse an operation that the target, or the content, does not go with."""
     operation, content = request.operation, request.content
     if target in _INSERT_ONLY and operation != "insert":
-        raise text_requests.failure(
+        raise failure(
             f"{target} requires operation insert", "Use target heading or lines to replace or delete"
         )
     if target == "codeBlock" and operation == "insert":
-        raise text_requests.failure(
+        raise failure(
             "codeBlock requires operation replace or delete", "Use target lines to insert next to it"
         )
     if operation == "delete" and content is not None:
-        raise text_requests.failure("content does not go with delete", "Leave it out")
+        raise failure("content does not go with delete", "Leave it out")
     if operation != "delete" and not content:
         hint = "Give the text to insert" if operation == "insert" else "Use operation delete to remove text"
-        raise text_requests.failure(f"content must not be empty with operation {operation}", hint)
+        raise failure(f"content must not be empty with operation {operation}", hint)
 
 
 def _edits(
@@ -443,7 +434,7 @@ def _edits(
     if target.lines is not None:
         return [_edit_of_lines(source, target.lines, request)]
     if document_format(request.file_path, source.text) is not DocumentFormat.MARKDOWN:
-        raise text_requests.failure(
+        raise failure(
             f"Target not found: {name}: the file is not Markdown", "Use TextReplace, or target lines"
         )
     if target.code_block is not None:
@@ -457,7 +448,7 @@ def _edits(
     )
     (found,) = engine.read(ReadRequest(targets=(place_of,))).results
     if found.problem is not None:
-        raise text_requests.refusal((found.problem,), source, name)
+        raise refusal((found.problem,), source, name)
     return _edits_at_heading(request, found)
 
 
@@ -522,7 +513,7 @@ class WriteOutcome(Struct, kw_only=True):
     report: ApplyReport
     warnings: tuple[str, ...]
 
-    def to_json(self, change: text_requests.LineChangePreview) -> dict[str, Any]:
+    def to_json(self, change: LineChange) -> dict[str, Any]:
         """The fields that every answer about an edit has; `change` is where it was."""
         facts = text_requests.write_result(self.before, self.after, change)
         if not self.report.applied:
@@ -530,26 +521,22 @@ class WriteOutcome(Struct, kw_only=True):
         return {**facts, **({"warnings": list(self.warnings)} if self.warnings else {})}
 
 
-def _change(request: text_requests.TextPatchRequest, done: WriteOutcome) -> text_requests.LineChangePreview:
+def _change(request: text_requests.TextPatchRequest, done: WriteOutcome) -> LineChange:
     """The lines that the edit was about: those that were asked for, else those that are others now."""
     old, new = done.before.lines, done.after.lines
     lines, delta = request.target.lines, new.count - old.count
     if lines is not None:
         removed = 0 if request.operation == "insert" else lines.end - lines.start + 1
-        return text_requests.LineChangePreview(
-            start=lines.start, removed=removed, new_start=lines.start, added=removed + delta
-        )
+        return LineChange(lines.start, removed, lines.start, removed + delta)
     if not done.report.applied:
         places = [place for result in done.report.edit_results for place in result.ranges]
         start = min(place.start.line for place in places)
         count = max(place.end.line - (place.end.col == 1) for place in places) - start + 1
-        return text_requests.LineChangePreview(
-            start=start, removed=max(count, 0), new_start=start, added=max(count, 0)
-        )
+        return LineChange(start, max(count, 0), start, max(count, 0))
     return _without_blank_edges(_changed(done.report, old, new), new)
 
 
-def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> text_requests.LineChangePreview:
+def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> LineChange:
     """From the first line that is not as it was to the last."""
     kept = report.written[0].line_map if report.written else ()
     above = kept[0].end_line if kept and (kept[0].start_line, kept[0].shift) == (1, 0) else 0
@@ -560,21 +547,14 @@ def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> text_reques
         old, old.count - below, new, new.count - below
     ):
         below += 1
-    return text_requests.LineChangePreview(
-        start=above + 1,
-        removed=old.count - above - below,
-        new_start=above + 1,
-        added=new.count - above - below,
-    )
+    return LineChange(above + 1, old.count - above - below, above + 1, new.count - above - below)
 
 
 def _is_same(old: LineIndex, old_line: int, new: LineIndex, new_line: int) -> bool:
     return old.content(old_line) == new.content(new_line)
 
 
-def _without_blank_edges(
-    change: text_requests.LineChangePreview, new: LineIndex
-) -> text_requests.LineChangePreview:
+def _without_blank_edges(change: LineChange, new: LineIndex) -> LineChange:
     """An insertion without the blank lines that keep it apart from its neighbours."""
     first, last = change.new_start, change.new_start + change.added - 1
     if change.removed:
@@ -583,9 +563,7 @@ def _without_blank_edges(
         first += 1
     while first < last and not new.content(last).strip():
         last -= 1
-    return text_requests.LineChangePreview(
-        start=change.start, removed=0, new_start=first, added=last - first + 1
-    )
+    return LineChange(change.start, 0, first, last - first + 1)
 
 
 # --- TextReplace
@@ -615,11 +593,7 @@ def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolR
     touched = _touched(source, replaced, to_lf(request.new_text))
     start, end = touched[0][0], touched[-1][1]
     delta = done.after.lines.count - source.lines.count
-    facts = done.to_json(
-        text_requests.LineChangePreview(
-            start=start, removed=end - start + 1, new_start=start, added=end - start + 1 + delta
-        )
-    )
+    facts = done.to_json(LineChange(start, end - start + 1, start, end - start + 1 + delta))
     if done.report.applied:
         facts["linesChanged"] = sum(last - first + 1 for first, last in touched)
     # Where there are others, only one was replaced: those after it moved with the lines that it brought.
@@ -631,7 +605,7 @@ def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolR
     ]
     if others:
         facts["note"] = ". ".join([_note(others), *([facts["note"]] if "note" in facts else [])])
-    return text_requests.success(
+    return success(
         {
             "status": "success",
             "filePath": request.file_path,
@@ -654,15 +628,11 @@ def _not_found(source: Source, text: str, seconds: float) -> answers.RefusedCall
     found = _spans_of(source, text, seconds, case_sensitive=False)
     message = "Text not found: oldText is nowhere in the file"
     if source.invalid_bytes and SHOWN_BYTE.search(text):
-        return text_requests.failure(message, text_requests.ESCAPED)
+        return failure(message, text_requests.ESCAPED)
     if found:
         line = source.lines.line_at(found[0].start)
-        return text_requests.failure(
-            message, f"It is there in other case at line {line}: copy it from the file"
-        )
-    return text_requests.failure(
-        message, "Use TextInspect or TextRead to get the exact text, with blanks and line breaks"
-    )
+        return failure(message, f"It is there in other case at line {line}: copy it from the file")
+    return failure(message, "Use TextInspect or TextRead to get the exact text, with blanks and line breaks")
 
 
 def _chosen(occurrence: str, found: int) -> str:
@@ -670,9 +640,7 @@ def _chosen(occurrence: str, found: int) -> str:
     number = {"first": "1", "last": str(found), "all": "all"}.get(occurrence, occurrence)
     if number != "all" and int(number) > found:
         times = "once" if found == 1 else f"{found} times"
-        raise text_requests.failure(
-            f"Occurrence {number} is not there: oldText occurs {times} in the file", _USE
-        )
+        raise failure(f"Occurrence {number} is not there: oldText occurs {times} in the file", _USE)
     return number
 
 
@@ -719,7 +687,7 @@ def _source(engine: Engine, request: text_requests.FileRequest) -> Source:
     """The file of `request`."""
     source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Diagnostic):
-        raise text_requests.refusal((source,))
+        raise refusal((source,))
     return source
 
 
@@ -729,7 +697,7 @@ def expected_source(engine: Engine, request: EditRequest) -> Source:
     source = _source(engine, request)
     if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):
         current = source.sha256[: text_requests.HASH_DIGITS]
-        raise text_requests.failure(
+        raise failure(
             f"The file has changed: its hash is now {current}, not {expected_hash}",
             text_requests.INSPECT_AGAIN,
         )
@@ -760,11 +728,9 @@ def write(
     else:
         errors = []
     if not report.ok:
-        raise text_requests.refusal(report.diagnostics, before, target)
+        raise refusal(report.diagnostics, before, target)
     after = engine.source(request.file_path, request.encoding)
     if isinstance(after, Diagnostic):
-        raise text_requests.failure(
-            "The edit was written, but the file cannot be read any more", after.message
-        )
+        raise failure("The edit was written, but the file cannot be read any more", after.message)
     warnings = (f"{problem.code}: {problem.message}" for problem in (*report.warnings, *errors))
     return WriteOutcome(before=before, after=after, report=report, warnings=tuple(dict.fromkeys(warnings)))
