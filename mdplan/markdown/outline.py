@@ -105,7 +105,7 @@ class Outline:
         # Multi-line comments and formulas; a ``#`` line in them is not a heading.
         self.hidden: tuple[HiddenText, ...] = hidden_texts(self.tree, self.body_start) if is_markdown else ()
         headings = without_hidden(self.tree.headings, self.hidden)
-        if before is not None and (self.hidden or before[0].hidden) and not self.keeps_body:
+        if before is not None and not self.keeps_body and not _same_hidden(*before, self.hidden):
             self.changed = None
         self.html_headings: tuple[HtmlHeading, ...] = (
             html_headings(self.tree, source.text) if slugs.has_html else ()
@@ -452,6 +452,15 @@ class Task(Struct):
 
     block: Block
     done: bool
+
+
+def _same_hidden(old: Outline, edits: "EditList", hidden: tuple[HiddenText, ...]) -> bool:
+    """Return True if `edits` only move the hidden texts of `old`: then they hide no other headings."""
+    moved = (
+        (text.sign, edits.map_offset(text.span.start, after=True), edits.map_offset(text.span.end))
+        for text in old.hidden
+    )
+    return list(moved) == [(text.sign, text.span.start, text.span.end) for text in hidden]
 
 
 def find_code_blocks(outline: Outline) -> tuple[CodeBlock, ...]:
