@@ -862,12 +862,12 @@ def places_of_fragments(links: Iterable[re.Match[str]], keys: Container[str]) ->
             yield match.start(match.lastgroup or 0)
 
 
-def keys_in_html(text: str) -> Iterator[str]:
-    """Yield explicit anchors without quotes that `text` may have, as `target_key` writes them."""
+def keys_in_html(text: str) -> list[str]:
+    """Return the explicit anchors without quotes that `text` may have, as `target_key` writes them."""
     values = _attribute_values(text, ("id", "name"))
     names = [unescape(written) for match in values for written in _readings(match)]
     names += (match[match.lastgroup or 0] for match in NAME_WITHOUT_TAG.finditer(text))
-    return map(target_key, names)
+    return [target_key(name) for name in names]
 
 
 def possible_links(text: str) -> Iterator[re.Match[str]]:
