@@ -185,13 +185,11 @@ def tool_snapshots() -> dict[str, str]:
 
 
 def _listed(tool: ToolDefinition) -> dict[str, Any]:
-    """The tool as an entry of the answer to `tools/list`, for a client without MCP Apps."""
+    """The tool as an entry of the answer to `tools/list`, without schemas, for a client without MCP Apps."""
     return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
         "annotations": {
             "title": tool.title,
             "readOnlyHint": not tool.writes,

@@ -10,7 +10,6 @@ from docs.codegen import generated as codegen
 from docs.codegen.case_pages import meanings, messages_in
 from docs.codegen.cases import GoldenCases
 from mdplan.diagnostics import Code
-from mdplan.mcp.tool import INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
 from mdplan.requests.schemas import operation_reference
 
@@ -124,15 +123,6 @@ def test_messages_of_a_code_are_read_from_the_source(tmp_path: Path) -> None:
 
     assert ("no …", "again") in found["IO_ERROR"]
     assert found["WEAK_CAS"] == (("weak", ""),)
-
-
-@pytest.mark.requirement("toolsets-3")
-def test_every_tool_of_every_toolset_has_its_schemas(files: dict[str, str]) -> None:
-    for name in tool_names(list(INTRODUCTIONS)):
-        schemas = json.loads(files[f"mdplan/mcp/schemas/{name}.json"])
-
-        assert schemas["inputSchema"], name
-        assert schemas["outputSchema"], name
 
 
 def test_page_of_a_code_shows_its_golden_case(copy: Path) -> None:
