@@ -317,8 +317,11 @@ def _wrapped(outline: Outline, within: Span, pattern: Pattern) -> Iterator[Span]
         return
     view = outline.view
     words = map(re.escape, re.split(" +", pattern.text))
-    over_lines = re.compile(f"(?=({_BLANKS.join(words)}))")
+    over_lines = re.compile(_BLANKS.join(words))
     area = view.span_in_view(within)
-    for match in over_lines.finditer(view.text, area.start, area.end):
-        if "\n" in match[1]:
-            yield view.span_in_text(Span(*match.span(1)))
+    at = area.start
+    while match := over_lines.search(view.text, at, area.end):
+        if "\n" in match[0]:
+            yield view.span_in_text(Span(*match.span()))
+        # The next one may share text with this one.
+        at = match.start() + 1

@@ -53,7 +53,6 @@ from mdplan.values import Struct, replace
 from mdplan.words import either, say
 
 _LINK_OR_ATTRIBUTE: Final = lazy_pattern(rf"{ANY_LINK.pattern}|=")
-_WIKI_IN_HEADING: Final = lazy_pattern(r"(?m)^[ >\t]*#{1,6}[ \t].*\[\[|\[\[.*\n[=-]+[ \t]*\r?$")
 
 
 class LinkedDocument(Struct, kw_only=True):
@@ -511,7 +510,7 @@ def derive_link_edits(
 
 
 def _has_wiki_heading(built: BuiltFile) -> bool:
-    return _WIKI_IN_HEADING.search(built.result.source.text) is not None
+    return any("[[" in heading.content for heading in built.result.tree.headings)
 
 
 def _derived(
