@@ -1,4 +1,4 @@
-"""Merge of files of keys and values: by lines, and by keys where lines conflict or give other values."""
+"""Merge data files by lines, and by keys if lines conflict or change other values."""
 
 import json
 from collections import Counter
@@ -49,7 +49,7 @@ BY_KEYS: Final = "keys of both sides were merged"
 _UNREADABLE: Final = "lines were merged: {} cannot be read as {}"
 _TOO_LARGE: Final = "lines were merged: the file is too large to be merged by key"
 
-# How long each text may be for a merge in bounded time, and for conflicts with the paths of their keys.
+# Limits in characters for a merge in bounded time, and for conflicts that name key paths.
 _MOST_CHARACTERS: Final = {
     tree.Language.YAML: 100_000,
     tree.Language.JSON: 500_000,
@@ -71,10 +71,10 @@ _HASH: Final = lazy_pattern(r"(?:^|\s)(#.*)")
 def merge_data(
     language: tree.Language, base: str, ours: str, theirs: str, style: MarkerStyle, *, is_strict: bool = False
 ) -> Merge:
-    """Merge the texts `ours` and `theirs` in `language`, which both come from `base`.
+    """Merge the texts `ours` and `theirs` in `language`, both derived from `base`.
 
-    All three have LF line ends. Lines are merged; where they conflict, or where the result would not have the
-    values of both sides, keys are. Where it `is_strict`, keys are not merged into lines that no side has.
+    All have LF newlines. Lines are merged; if they conflict, or the result lacks values of either side, keys
+    are. `is_strict` allows no merged lines that neither side has.
     """
     texts = Texts(*(lines_of(text) for text in (base, ours, theirs)))
     pieces = merge_lines(texts, *(range(len(lines)) for lines in texts))
@@ -95,7 +95,7 @@ def merge_data(
     if not found.conflicts and not is_strict:
         merged = _by_keys(language, sides, found)
         if merged is None:
-            # What is clean with the sides swapped is clean: the changes of ours, made in theirs.
+            # The merge is symmetric: a clean result with swapped sides counts.
             base_value, own, other = values
             swapped = merge_values(base_value, other, own)
             merged = None if swapped.conflicts else _by_keys(language, (base, theirs, ours), swapped)
@@ -113,16 +113,16 @@ def merge_data(
 
 
 def _values(language: tree.Language, text: str) -> Any:  # noqa: ANN401 (any value)
-    """What `text` says. Raises `DataError`."""
+    """Return the values in `text`. Raise `DataError`."""
     if language is tree.Language.JSON:
-        # The reader that knows places takes a hundred times as long.
+        # The position-tracking parser is a hundred times slower.
         with suppress(ValueError, RecursionError):
             return json.loads(text, object_pairs_hook=unique_names)
     return read_data(language, text).values
 
 
 def merged_front_matter(base: str, ours: str, theirs: str) -> Merge | None:
-    """Merge front matter with its fences, which the base may lack; None where it cannot be read."""
+    """Merge front matter with its fences, which the base may lack; None if it cannot be parsed."""
     sides = base, ours, theirs
     blocks = [find_front_matter(text) for text in sides]
     formats = {block.format for block in blocks if block}
@@ -139,7 +139,7 @@ def merged_front_matter(base: str, ours: str, theirs: str) -> Merge | None:
 
 
 def merge_text_lines(base: str, ours: str, theirs: str, style: MarkerStyle) -> Merge:
-    """Merge texts without a structure, by lines."""
+    """Merge unstructured texts by lines."""
     texts = Texts(*(lines_of(text) for text in (base, ours, theirs)))
     pieces = merge_lines(texts, *(range(len(lines)) for lines in texts))
     return _by_lines(texts, pieces, (base, ours, theirs), style)
@@ -154,7 +154,7 @@ def _by_lines(
 
 
 class ValueConflict(Struct):
-    """A key that needs a person, and why: its path in base, ours and theirs, None in a text without it."""
+    """A key that needs a decision: its path in base, ours and theirs (None if absent), and the `reason`."""
 
     base: tree.Path | None
     ours: tree.Path | None
@@ -164,7 +164,7 @@ class ValueConflict(Struct):
 
 @dataclass(slots=True)
 class ValueMerge:
-    """The merged `value`, the `changes` that make it of ours, and the `conflicts`, in which it is ours."""
+    """The merged `value`, the `changes` from ours to it, and `conflicts`, where it keeps ours."""
 
     value: Any = None
     changes: list[tree.Change] = field(default_factory=list)
@@ -174,23 +174,23 @@ class ValueMerge:
 def _is_good(
     language: tree.Language, texts: Texts, text: str, wanted: ValueMerge, sides: Sequence[Any]
 ) -> bool:
-    """Whether `text`, merged by lines, has the values of both sides."""
+    """Return True if `text`, merged by lines, has the values of both sides."""
     try:
         values = _values(language, text)
     except tree.DataError:
         return False
-    # Lines do not see that what one side deleted was moved and changed by the other.
+    # A line merge misses values that one side deleted and the other moved and changed.
     if any(each.reason == WITH_DELETED for each in wanted.conflicts):
         return False
     if wanted.conflicts:
-        # Items of a list without names, for example, which only lines can place.
+        # For example, items of a list without names, which only lines can place.
         is_whole = next(lost_or_doubled(texts, lines_of(text)), None) is None
         return is_whole and _doubled(values) <= max(map(_doubled, sides))
     return _unordered(values) == _unordered(wanted.value)
 
 
 def _doubled(values: Any) -> int:  # noqa: ANN401 (any value)
-    """Count the keys that occur twice, and the items of a list that are equal to another one."""
+    """Count duplicate keys, and list items equal to another."""
     if isinstance(values, dict):
         return sum((not isinstance(name, str)) + _doubled(each) for name, each in values.items())
     if not isinstance(values, list):
@@ -199,7 +199,7 @@ def _doubled(values: Any) -> int:  # noqa: ANN401 (any value)
 
 
 def _unordered(values: Any) -> object:  # noqa: ANN401 (any value)
-    """`values` without the order of keys and items."""
+    """Return `values` with keys and items in canonical order."""
     if isinstance(values, dict):
         return ("map", sorted((repr(name), repr(_unordered(each))) for name, each in values.items()))
     if isinstance(values, list):
@@ -208,9 +208,9 @@ def _unordered(values: Any) -> object:  # noqa: ANN401 (any value)
 
 
 def _by_keys(language: tree.Language, sides: tuple[str, str, str], found: ValueMerge) -> str | None:
-    """The second of `sides` with the changes of the third.
+    """Apply the changes of theirs to ours, the second of `sides`.
 
-    None where they cannot be made, or a comment would be lost.
+    Return None if that is impossible or would lose a comment.
     """
     ours = read_data(language, sides[1])
     for changes in (found.changes, list(_at_the_end(found.changes))):
@@ -219,7 +219,7 @@ def _by_keys(language: tree.Language, sides: tuple[str, str, str], found: ValueM
             if isinstance(edits, Overlap):
                 continue
             text = edits.apply(ours.text)
-            # JSON that says the value to any reader needs no other proof.
+            # For JSON, equal values are sufficient proof.
             is_json = language is tree.Language.JSON
             if not is_json or not tree.values_equal(_values(language, text), found.value):
                 verify_edits(ours, edits, changes)
@@ -230,7 +230,7 @@ def _by_keys(language: tree.Language, sides: tuple[str, str, str], found: ValueM
 
 
 def _at_the_end(changes: Sequence[tree.Change]) -> Iterator[tree.Change]:
-    """`changes` with new keys at the end of their maps, for where a language takes no other place."""
+    """Yield `changes` with new keys at the end of their maps, the only place in some languages."""
     for each in changes:
         if isinstance(each, tree.NewEntry) and each.name is not None:
             yield tree.KeyChange((*each.key, each.name), each.value)
@@ -269,20 +269,20 @@ def _text_at(content: DataContent, path: tree.Path | None) -> str:
     return content.text if place is None else content.text[place.start : place.end]
 
 
-# --- The merge of values: what theirs changed, as changes of ours, and what both changed
+# --- Merging values: changes of theirs as changes of ours, and conflicts
 
 _BOTH_ADDED: Final = "both sides added it, and not the same"
 _DEEP: Final = 100
 
 
 class _Spot(Struct):
-    """One key in the three texts: its value in each, `REMOVED` for none, and its path there."""
+    """A key in the three texts: its values (`REMOVED` if absent) and paths."""
 
     values: tuple[Any, Any, Any]
     paths: tuple[tree.Path, tree.Path, tree.Path]
 
     def inner(self, values: Sequence[Any], names: Sequence[tree.Element | None]) -> "_Spot":
-        """An entry of it, by its `names` in the three texts."""
+        """Return an entry of it by its `names` in the three texts."""
         base, ours, theirs = (
             path if name is None else (*path, name) for path, name in zip(self.paths, names, strict=True)
         )
@@ -291,22 +291,22 @@ class _Spot(Struct):
 
 
 def merge_values(base: Any, ours: Any, theirs: Any) -> ValueMerge:  # noqa: ANN401 (any value)
-    """The merge of three values of a file: of maps key by key, of lists item by item."""
+    """Merge three values: maps by key, lists by item."""
     found = ValueMerge()
     found.value = _merged(_Spot((base, ours, theirs), ((), (), ())), found)
     return found
 
 
 def _merged(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
-    """The value at `spot`, or `REMOVED`; what makes it of ours goes to `found`."""
+    """Return the merged value at `spot`, or `REMOVED`; append changes and conflicts to `found`."""
     base, ours, theirs = spot.values
     origin = origin_of(base, ours, theirs, same=_equal)
     if origin is Origin.THEIRS and ours is not tree.REMOVED:
-        # The caller adds what ours does not have: it knows the place.
+        # The caller adds new entries: it knows their position.
         found.changes.append(tree.KeyChange(spot.paths[1], theirs))
     if origin is not Origin.CONFLICT:
         return theirs if origin is Origin.THEIRS else ours
-    # What both add to nothing, they add to an empty map or list.
+    # If both sides create it, merge into an empty map or list.
     kinds = {type(ours), type(theirs), type(ours if base is tree.REMOVED or base is None else base)}
     if kinds == {dict}:
         return _map(spot, found)
@@ -345,7 +345,7 @@ def _list(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
         return _conflict(spot, found, MOVED if items else CHANGED)
     kept = [items[1][name] for name in result if name in items[1]]
     if kept != sorted(kept):
-        # Theirs moved items: one change of the whole list in place of those inside it.
+        # Theirs moved items: replace changes inside the list by one change of the list.
         depth = len(spot.paths[1])
         found.changes = [each for each in found.changes if each.key[:depth] != spot.paths[1]]
         found.changes.append(tree.KeyChange(spot.paths[1], list(result.values())))
@@ -358,9 +358,9 @@ def _list(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
 def _entries(
     spot: _Spot, entries: Sequence[Mapping[Any, tree.Element]], found: ValueMerge
 ) -> dict[Any, Any] | None:
-    """The merged entries of the map or list at `spot`, in order; None where both sides moved them.
+    """Return the merged entries of the map or list at `spot`, in order; None if both sides moved them.
 
-    `entries` has for each text the keys or indexes by the name that an entry has in all three.
+    `entries` maps, for each text, shared entry names to keys or indexes.
     """
     order = merged_order(*(list(each) for each in entries))
     result: dict[Any, Any] = {}
@@ -388,7 +388,7 @@ def _entries(
 
 
 def _new(result: Iterable[Any], ours: Mapping[Any, tree.Element]) -> Iterator[tuple[Any, int | None]]:
-    """Names of `result` that ours does not have, each with the place of the next one that it has."""
+    """Yield names in `result` missing in ours, each with the position of the next name in ours."""
     places = {name: place for place, name in enumerate(ours)}
     following: int | None = None
     found: list[tuple[Any, int | None]] = []
@@ -406,11 +406,11 @@ def _equal(left: object, right: object) -> bool:
     return left == right if isinstance(left, tree.Opaque) else tree.values_equal(left, right)
 
 
-# --- Which items of lists are the same: by a key that names all of them, or else by what they say
+# --- Matching list items: by a naming key, or by content
 
 
 class _Item(NamedTuple):
-    """An item of a list by its `name`: what it says, or where `has_key` what it has under a key of all."""
+    """A list item, its `name`, and `has_key` if it has a naming key."""
 
     name: str
     value: Any
@@ -418,9 +418,9 @@ class _Item(NamedTuple):
 
 
 def _items(lists: Sequence[Sequence[Any]]) -> list[dict[FirstPlace, int]] | None:
-    """The indexes of the items of each of `lists`, by the name that an item has in all.
+    """Return the indexes of items by names shared across `lists`.
 
-    None where two items of one list are the same.
+    Return None if a list has duplicate items.
     """
     key = _naming_key(lists)
     has_key = key is not None
@@ -434,7 +434,7 @@ def _items(lists: Sequence[Sequence[Any]]) -> list[dict[FirstPlace, int]] | None
 
 
 def _naming_key(lists: Sequence[Sequence[Any]]) -> object:
-    """The first key that all items have, each with another text or number; None where there is none."""
+    """Return the first key that all items have, with unique texts or numbers; else None."""
     items = [item for values in lists for item in values]
     if not all(isinstance(item, dict) for item in items):
         return None
@@ -455,7 +455,7 @@ def _same_items(old: Sequence[_Item], new: Sequence[_Item]) -> dict[int, int]:
 
 
 def _same_new_items(ours: Sequence[_Item], theirs: Sequence[_Item]) -> dict[int, int]:
-    """New items that are the same: by name, or maps of several keys with the same first value."""
+    """Match new items by name, or multi-key maps by their first value."""
     places = {name: index for index, item in enumerate(theirs) for name in _names_of(item)}
     found: dict[int, int] = {}
     for index, item in enumerate(ours):
@@ -472,7 +472,7 @@ def _names_of(item: _Item) -> Iterator[Hashable]:
 
 
 def _alike_items(old: Sequence[_Item], new: Sequence[_Item], where: range, new_where: range) -> Pairs:
-    """Pairs of changed items in a gap: maps or lists of which each is the one that is most like the other."""
+    """Yield pairs of changed items in a gap that are each other's unique best match."""
     if old[where.start].has_key:
         return
     after = [Counter(_leaves(new[at].value)) for at in new_where]
@@ -489,14 +489,14 @@ def _alike_items(old: Sequence[_Item], new: Sequence[_Item], where: range, new_w
 
 
 def _likeness(old: Counter[Hashable], new: Counter[Hashable]) -> int:
-    """How many values two items share; 0 for less than half of the smaller one, if the first is another."""
+    """Return how many scalars two items share; 0 below half of the smaller if the first differs."""
     shared = (old & new).total()
     is_alike = shared and next(iter(old)) == next(iter(new))
     return shared if is_alike or 2 * shared >= min(old.total(), new.total()) else 0
 
 
 def _leaves(value: Any, path: tuple[object, ...] = ()) -> Iterator[Hashable]:  # noqa: ANN401 (any value)
-    """The scalars inside a map or list, each with the keys above it."""
+    """Yield the scalars in a map or list, each with its keys."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _leaves(inner, (*path, name))

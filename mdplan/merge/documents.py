@@ -1,4 +1,4 @@
-"""Merge of three documents: lines first, then parts where lines conflict, then checks of the result."""
+"""Merge three documents: lines first, structured parts where lines conflict, then checks."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -63,11 +63,11 @@ _STRICT: Final = "only a merge that is not strict decides this: {}"
 def merge_documents(
     base: str, ours: str, theirs: str, style: MarkerStyle | None = None, *, is_strict: bool = False
 ) -> Merge:
-    """Merge the Markdown texts `ours` and `theirs`, which both come from `base`.
+    """Merge the Markdown texts `ours` and `theirs`, both derived from `base`.
 
-    All three have LF line ends. Where lines do not conflict, the result has the lines of both sides; where
-    they do, items, table rows, definitions, new sections and sentences are merged. What a guard refuses is a
-    conflict. Where it `is_strict`, lines that no side has are conflicts as well.
+    All have LF newlines. Without line conflicts the result has the lines of both sides; otherwise items,
+    table rows, definitions, new sections and sentences are merged. A failed check is a conflict. `is_strict`
+    also makes conflicts of lines that neither side has.
     """
     if origin_of(base, ours, theirs) is not Origin.CONFLICT:
         return Merge(changed_version(base, ours, theirs), ())
@@ -76,7 +76,7 @@ def merge_documents(
     documents = [DocumentTree(lines) for lines in texts]
     pieces = _merged(texts, documents, is_strict=is_strict)
     if any(is_conflict(piece) for piece in pieces):
-        # What is clean with the sides swapped is clean: whichever side is ours.
+        # The merge is symmetric: a clean result with swapped sides counts.
         reversed_texts = Texts(texts.base, texts.theirs, texts.ours)
         other = _merged(reversed_texts, [documents[at] for at in (0, 2, 1)], is_strict=is_strict)
         if not any(is_conflict(piece) for piece in other):
@@ -103,7 +103,7 @@ def merge_documents(
 
 
 def _merged(texts: Texts, documents: Sequence[DocumentTree], *, is_strict: bool) -> list[Piece]:
-    """The pieces of the result: by lines first if that is clean, else what has the fewest marked lines."""
+    """Return the merged pieces: by lines if that is clean, else the merge with the fewest conflict lines."""
     sides = _sides(documents)
     merged: list[list[Piece]] = []
     for lines_first in (True, False):
@@ -117,7 +117,7 @@ def _merged(texts: Texts, documents: Sequence[DocumentTree], *, is_strict: bool)
 
 
 def first_flaw(base: str, ours: str, theirs: str, result: str) -> str:
-    """Why `result`, a merge of the others without conflicts, must not be used; empty if nothing is wrong."""
+    """Return why the conflict-free merge `result` must not be used, or an empty string."""
     texts = Texts(*[lines_of(text) for text in (base, ours, theirs)])
     found = lines_of(result)
     own, other = ({new: old for old, new in kept_lines(side, found)} for side in (texts.ours, texts.theirs))
@@ -126,24 +126,23 @@ def first_flaw(base: str, ours: str, theirs: str, result: str) -> str:
     return next((flaw.reason for flaw in wrong), "")
 
 
-# What a section is in all three texts: its path and how often it occurred before, in the base if it is there.
+# Identifies a section across texts: its path and number of earlier occurrences, in the base if present.
 Identity = tuple[object, ...]
 
 
 class MatchedSide:
-    """One side with its sections as those of the base."""
+    """A side with its sections matched to the base."""
 
     def __init__(self, base: DocumentTree, side: DocumentTree) -> None:
-        """Match the sections of `side` with those of `base`."""
         self.units = side
         self.identities = _identities(base, side)
 
     def identity(self, section: Section) -> Identity:
-        """What `section` is in all three texts."""
+        """Return the identity of `section` across texts."""
         return self.identities[section.index]
 
     def parent(self, section: Section) -> Identity:
-        """The identity of the section around `section`."""
+        """Return the identity of the parent of `section`."""
         return self.identities[section.parent or 0]
 
     @cached_property
@@ -160,7 +159,7 @@ def _sides(documents: Sequence[DocumentTree]) -> tuple[DocumentTree, MatchedSide
 def _guarded(
     texts: Texts, sides: tuple[DocumentTree, MatchedSide, MatchedSide], pieces: list[Piece]
 ) -> list[Piece]:
-    """`pieces` with a conflict wherever a guard refuses what would be merged."""
+    """Return `pieces` with a conflict for each failed check."""
     for _ in range(_ROUNDS):
         lines = list(result_lines(texts, pieces))
         refused: dict[int, str] = {}
@@ -182,7 +181,7 @@ def _guarded(
 
 
 def _declared(texts: Texts, pieces: Sequence[Piece]) -> frozenset[str] | None:
-    """The lines that a merged piece has or replaces; None where conflicts keep lines from being counted."""
+    """Return the lines that merged pieces contain or replace; None if conflicts prevent counting lines."""
     if any(is_conflict(piece) for piece in pieces):
         return None
     merged = [piece for piece in pieces if piece.origin is Origin.MERGED]
@@ -192,7 +191,7 @@ def _declared(texts: Texts, pieces: Sequence[Piece]) -> frozenset[str] | None:
 
 
 def _blamed(texts: Texts, pieces: Sequence[Piece]) -> Callable[[int, str], int | None]:
-    """Which piece that a side changed has a lost line, or else is nearest to a piece, by its number."""
+    """Return a function that finds the changed piece with a lost line, or the nearest one, by index."""
     changed = [
         number
         for number, piece in enumerate(pieces)
@@ -207,7 +206,7 @@ def _blamed(texts: Texts, pieces: Sequence[Piece]) -> Callable[[int, str], int |
 
     def blamed(number: int, lost: str) -> int | None:
         if pieces[number].origin is Origin.BOTH and not lost and has_conflict:
-            # The conflict explains it: the text is not whole without it.
+            # The conflict explains it: without a decision the text is incomplete.
             return None
         above = bisect_right(changed, number)
         nearest = changed[max(above - 1, 0)] if changed else None
@@ -220,7 +219,7 @@ def _path(ours: DocumentTree, line: int) -> tuple[str, ...]:
     return ours.section_at(min(line, len(ours.lines) - 1)).path if ours.lines else ()
 
 
-# --- The merge of three texts of one format, with their line ends.
+# --- Merging texts of any format, with their newlines
 
 _MARKERS: Final = ("<<<<<<< ", ">>>>>>> ")
 
@@ -233,10 +232,10 @@ def merge_texts(
     is_strict: bool = False,
     by_git: Callable[[], GitResult] | None = None,
 ) -> Merge | None:
-    """The merge of base, ours and theirs, `texts` without byte order marks; None for what only git merges.
+    """Merge base, ours and theirs, the BOM-less `texts`; None for texts that only git can merge.
 
-    That is mixed line ends and conflict markers. `by_git` gives git's result, which is used where nothing
-    speaks against it. The line ends are those of the side that changed them.
+    Those have mixed newlines or conflict markers. `by_git` supplies git's result, used unless a check fails.
+    The newlines are those of the side that changed them.
     """
     style = style or MarkerStyle()
     if not all(_can_be_merged(text, style) for text in texts):
@@ -247,7 +246,7 @@ def merge_texts(
         found = merge_documents(base, ours, theirs, style, is_strict=is_strict)
         why_not = partial(first_flaw, base, ours, theirs)
     else:
-        # Most files are Markdown: readers of other formats are loaded where one is merged.
+        # Most files are Markdown; load other formats on demand.
         from mdplan.merge.data import merge_data, merge_text_lines
 
         if file_format is DocumentFormat.TEXT:
@@ -262,7 +261,7 @@ def merge_texts(
 
 
 def _why_not(found: Merge, _: str) -> str:
-    """Why git's result of a file of keys is not used: its lines merged in the same way gave other values."""
+    """Return why git's result for a data file is not used: a similar line merge gave other values."""
     if not found.is_clean:
         return found.conflicts[0].reason
     return "the keys would not have the values of both sides" if found.decisions else ""
@@ -284,9 +283,9 @@ def _with_ends(found: Merge, has_crlf: Sequence[bool]) -> Merge:
     return replace(found, text=found.text.replace("\n", "\r\n")) if has_ends else found
 
 
-# --- Checks of a merged text: what a line merge gets wrong without a conflict.
+# --- Checks of a merged text: errors of a line merge without conflict
 #
-# Each check gives the lines of the result that must not be merged without a person.
+# Each check yields lines of the result that need a decision.
 
 _UNRELEASED: Final = lazy_pattern(
     r"\W*(?:unreleased|master|main|trunk|head|next|dev(?:elop(?:ment)?)?|upcoming|in progress)\b",
@@ -295,14 +294,14 @@ _UNRELEASED: Final = lazy_pattern(
 
 _VERSION: Final = lazy_pattern(r"\d")
 
-# An item that says that the list has none.
+# An item that says that the list is empty.
 _NOTHING: Final = lazy_pattern(r"[\s>]*[-+*]\s+\W*(?:none|nothing|n/a|no changes)\b\W*$", re.IGNORECASE)
 
 
 class Flaw(Struct):
-    """The 0-based `line` of a result that a check refuses, and the `reason`.
+    """The 0-based `line` of a result that a check rejects, and the `reason`.
 
-    With a `lost` line it is that one that is missing or doubled, wherever it was.
+    `lost` is a missing or duplicated line, which may have been anywhere.
     """
 
     line: int
@@ -316,9 +315,9 @@ def flaws(
     lines: Sequence[ResultLine],
     declared: frozenset[str] | None = frozenset(),
 ) -> Iterator[Flaw]:
-    """What is wrong with the result `lines`, as far as one can see.
+    """Yield the detectable errors in the result `lines`.
 
-    Lines with the texts `declared` may be lost or new; None where lines cannot be counted.
+    Lines in `declared` may be lost or new; None disables counting.
     """
     base, ours, theirs = sides
     result = DocumentTree([line.text for line in lines])
@@ -364,9 +363,9 @@ def _identities(base: DocumentTree, side: DocumentTree) -> list[Identity]:
 def _kept_headings(
     base: DocumentTree, side: DocumentTree, pairs: Sequence[tuple[int, int]]
 ) -> dict[int, Identity]:
-    """By the index of a section of `side` the one of `base` with the same heading line and path.
+    """Map section indexes of `side` to base sections with the same heading line and path.
 
-    That another section with this path came or went before it changes nothing.
+    Additions or removals of other sections with this path do not matter.
     """
     old = {each.heading_line - 1: each for each in base.outline.sections[1:]}
     new = {each.heading_line - 1: each for each in side.outline.sections[1:]}
@@ -390,7 +389,7 @@ def _own_lines(units: DocumentTree, index: int) -> range:
 def _lines_from(
     base: DocumentTree, side: DocumentTree, pairs: Sequence[tuple[int, int]]
 ) -> dict[int, Counter[int]]:
-    """By the index of a section of `side`, from which sections of `base` its lines come."""
+    """Count, by section index of `side`, the base sections from which its lines come."""
     found: dict[int, Counter[int]] = {}
     for line, new_line in pairs:
         if base.lines[line].strip():
@@ -406,7 +405,7 @@ def _misplaced(
     result: DocumentTree,
     lines: Sequence[ResultLine],
 ) -> Iterator[Flaw]:
-    """Lines under another heading than their author saw, and sections with another parent."""
+    """Yield lines under another heading than their author saw, and sections with another parent."""
     of_base = {_name(each): _parent_name(base, each) for each in base.outline.sections}
     identities: list[Identity] = [()]
     for section in result.outline.sections[1:]:
@@ -429,7 +428,7 @@ def _misplaced(
         if section.parent and identities[section.parent] not in parents:
             yield Flaw(section.heading_line - 1, "it would be under another heading")
     identities[0] = ours.identities[0]
-    # Definitions are those of the whole document, wherever they are.
+    # Definitions apply to the whole document, wherever they are.
     defined = {line for node in _definitions(result) for line in node.lines}
     for number, line in enumerate(lines):
         if not line.text.strip() or number in defined:
@@ -450,7 +449,7 @@ def _misplaced(
 
 
 def _is_released(before: Section, section: Section) -> bool:
-    """Whether text of `before`, which is not released, would be in a version: `section` or around it."""
+    """Return True if unreleased text of `before` would move into a released version."""
     return (
         any(_UNRELEASED.match(title) for title in before.path)
         and not any(_UNRELEASED.match(title) for title in section.path)
@@ -463,7 +462,7 @@ def _parent_name(units: DocumentTree, section: Section) -> Identity:
 
 
 def _shapes(units: DocumentTree) -> list[tuple[str, ...]]:
-    """For each line the kinds of the blocks around it, and whether a block begins there."""
+    """Return, for each line, the kinds of blocks around it, marking the first line of a block."""
     found: list[tuple[str, ...]] = [()] * len(units.lines)
     around: list[str] = []
     for block in units.outline.blocks:
@@ -478,14 +477,14 @@ def _shapes(units: DocumentTree) -> list[tuple[str, ...]]:
     return found
 
 
-# Blocks that differ by their surroundings only.
+# Kinds that differ only by context.
 _LOOSE: Final = {BlockKind.INDENTED_CODE: BlockKind.FENCE}
 
 
 def _reshaped(
     ours: MatchedSide, theirs: MatchedSide, result: DocumentTree, lines: Sequence[ResultLine]
 ) -> Iterator[Flaw]:
-    """Lines that are in another kind of block than where they come from."""
+    """Yield lines that change to another kind of block."""
     shapes, own, other = _shapes(result), _shapes(ours.units), _shapes(theirs.units)
     for number, line in enumerate(lines):
         if not line.text.strip():
@@ -500,7 +499,7 @@ def _reshaped(
 def _repeated(
     base: DocumentTree, ours: MatchedSide, theirs: MatchedSide, result: DocumentTree
 ) -> Iterator[Flaw]:
-    """Headings, labels, and items and rows of a section, that are repeated more often than in a side."""
+    """Yield headings, labels, items and rows that occur more often than in either side."""
     most = Counter(each.canonical_path for each in ours.units.outline.sections)
     most |= Counter(each.canonical_path for each in theirs.units.outline.sections)
     for section in reversed(result.outline.sections[1:]):
@@ -525,7 +524,7 @@ def _repeated(
 
 
 def _entries(node: MergeNode, path: tuple[str, ...] = ()) -> Iterator[tuple[Hashable, int]]:
-    """The items and rows below `node` with what is around them, and their lines."""
+    """Yield the items and rows below `node` with their context, and their lines."""
     for child in node.children:
         if child.kind in MEMBERS and child.kind is not MergeNodeKind.DEFINITION:
             yield (path, child.text), child.lines.start
@@ -538,12 +537,12 @@ def _definitions(document: DocumentTree) -> Iterator[MergeNode]:
 
 
 def unpadded(line: str) -> str:
-    """`line`; a row of a table without its padding."""
+    """Return `line`, without padding if it is a table row."""
     return row_text(line) + "\n" if line.lstrip().startswith("|") else line
 
 
 def _broken(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> Iterator[Flaw]:
-    """Links into the document that are good in each side that has them, and broken in the result."""
+    """Yield local links that are broken in the result but not in the sides that have them."""
     bad = [each for each in local_links(result.outline) if not each.resolves]
     if not bad:
         return
@@ -561,7 +560,7 @@ def _broken(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> Ite
 def _contradicted(
     ours: MatchedSide, theirs: MatchedSide, result: DocumentTree, lines: Sequence[ResultLine]
 ) -> Iterator[Flaw]:
-    """Items such as "None." that would get other items next to them."""
+    """Yield items such as "None." that would get neighbours."""
     for number, line in enumerate(lines):
         if not _NOTHING.match(line.text) or _is_only_item(result, number):
             continue
@@ -573,24 +572,23 @@ def _contradicted(
 
 
 def _is_only_item(document: DocumentTree, line: int) -> bool:
-    """Whether no other item is in the text of the section around `line`."""
+    """Return True if the section of `line` has no other item."""
     around = _own_lines(document, document.section_at(line).index)
     first, last = (bisect_left(document.item_starts, at) for at in (around.start, around.stop))
     return last - first == 1
 
 
-# --- Three texts without what no side changed: a merge takes as long as the changed sections
+# --- Shortening: cut unchanged sections, so that the time depends only on changed ones
 
-# Links into the document, which a changed heading may break, and definitions.
+# Local links, which a changed heading may break, and definitions.
 _LOCAL: Final = lazy_pattern(r"\(<?#|\[\^|\[\[|\]:|href", re.IGNORECASE)
 _MARK: Final = "mdplan-left-out-"
 
 
 class Shortened(Struct):
-    """`texts` in which one line stands for what all three have unchanged: whole sections, or their bodies.
+    """`texts` with unchanged sections or bodies replaced by placeholder lines.
 
-    `left_out` has the lines for each such line; `ours` the lines of the whole text of ours, by those of the
-    short one.
+    `left_out` maps placeholders to their text; `ours` maps short line numbers to those of the whole text.
     """
 
     texts: Texts
@@ -598,16 +596,16 @@ class Shortened(Struct):
     ours: Sequence[int]
 
     def whole(self, text: str) -> str:
-        """`text` with all that was left out."""
+        """Return `text` with placeholders expanded."""
         if not self.left_out:
             return text
         return "".join(self.left_out.get(line, line) for line in text.splitlines(keepends=True))
 
 
 class _Part(Struct):
-    """A heading of the base with its own text, up to the next heading at the line `stop`.
+    """A heading of the base with its own text, up to line `stop`.
 
-    `shifts` says how far it moved in each text, without a change; None where there is one.
+    `shifts` is its displacement in each text, or None if it changed.
     """
 
     level: int
@@ -617,7 +615,7 @@ class _Part(Struct):
 
 
 def shortened(texts: Texts) -> Shortened:
-    """`texts` without sections and bodies that no side changed and that have no links into the document."""
+    """Return `texts` without sections and bodies that no side changed and that have no local links."""
     short: list[list[str]] = [[], [], []]
     ours: list[int] = []
     left_out: dict[str, str] = {}
@@ -636,7 +634,7 @@ def shortened(texts: Texts) -> Shortened:
 
 
 def _cuts(texts: Texts) -> Iterator[tuple[range, tuple[int, ...], int]]:
-    """Lines of the base to leave out, how far they are shifted in each text, and the level of a heading."""
+    """Yield line ranges of the base to cut, their shifts in each text, and a heading level."""
     parts = _unchanged_parts(texts)
     index = 0
     while index < len(parts):
@@ -652,14 +650,14 @@ def _cuts(texts: Texts) -> Iterator[tuple[range, tuple[int, ...], int]]:
             index = stop
             continue
         body = _written(texts.base, range(part.start + 1, part.stop))
-        # The line below may be that of a setext heading.
+        # The line below may be the underline of a setext heading.
         if part.shifts is not None and len(body) > 1 and not texts.base[part.start + 1].strip():
             yield body, part.shifts, 0
         index += 1
 
 
 def _behind(parts: Sequence[_Part], index: int) -> int | None:
-    """The index after the section at `index` with all below it; None where something in it changed."""
+    """Return the index after the section at `index` with its subsections; None if any of it changed."""
     level, shifts = parts[index].level, parts[index].shifts
     while shifts is not None and parts[index].shifts == shifts:
         index += 1
@@ -669,7 +667,7 @@ def _behind(parts: Sequence[_Part], index: int) -> int | None:
 
 
 def _unchanged_parts(texts: Texts) -> list[_Part]:
-    """The headings of the base; the last is never without a change."""
+    """Return the headings of the base; the last one counts as changed."""
     kept = [{line: line for line in range(len(texts.base))}]
     kept += [dict(kept_lines(texts.base, side)) for side in texts[1:]]
     headings = [_headings(lines) for lines in texts]
@@ -682,12 +680,12 @@ def _unchanged_parts(texts: Texts) -> list[_Part]:
         ) and not any(_LOCAL.search(texts.base[line]) for line in range(start, stop))
         numbers = tuple(shift or 0 for shift in shifts) if is_same else None
         found.append(_Part(headings[0][start], start, stop, numbers))
-    # After the last heading may be definitions of the whole document.
+    # Definitions for the whole document may follow the last heading.
     return [*found, *(_Part(level, line, line, None) for line, level in [*headings[0].items()][-1:])]
 
 
 def _headings(lines: Sequence[str]) -> dict[int, int]:
-    """The levels of the headings that begin sections, by line."""
+    """Return the levels of top-level headings by line."""
     text = "".join(lines)
     front_matter = find_front_matter(text)
     start = front_matter.span.end if front_matter else 0
@@ -696,27 +694,27 @@ def _headings(lines: Sequence[str]) -> dict[int, int]:
 
 
 def _written(lines: Sequence[str], where: range) -> range:
-    """`where` without the blank lines at both ends."""
+    """Return `where` without surrounding blank lines."""
     text = text_range(lines[where.start : where.stop])
     return range(where.start + text.start, where.start + text.stop) if text else range(0)
 
 
 def _shift(where: range, kept: dict[int, int]) -> int | None:
-    """How far the lines `where` moved together; None where one is gone or others came between them."""
+    """Return the common shift of the lines `where`; None if one is gone or others were inserted."""
     new = [kept.get(line) for line in where]
     first = new[0]
     return None if first is None or new != [*range(first, first + len(new))] else first - where.start
 
 
-# --- Conflicts of a merged text, and the text that has what a person chose for each.
+# --- Conflicts in a merged text, and their resolution
 
-# Characters that end a line to Python alone are text.
+# Other line separators of Python are text.
 _LINE: Final = lazy_pattern(r"[^\n]*\n|[^\n]+\Z")
 _RUN: Final = lazy_pattern(r"^(?:<+|=+|>+)", re.MULTILINE)
 
 
 class Choice(StrEnum):
-    """The resolution of a conflict: the text of one side, or that of ours and then that of theirs."""
+    """The resolution of a conflict: one side, or ours followed by theirs."""
 
     OURS = "ours"
     THEIRS = "theirs"
@@ -724,14 +722,14 @@ class Choice(StrEnum):
 
 
 class ConflictPlace(Struct):
-    """The lines of both sides at a conflict, and what the merge says of it; None where that is not known."""
+    """The lines of both sides at a conflict; `known` is its description, if available."""
 
     ours: str
     theirs: str
     known: Conflict | None = None
 
     def chosen(self, choice: Choice) -> str:
-        """The text that `choice` asks for."""
+        """Return the text for `choice`."""
         match choice:
             case Choice.OURS:
                 return self.ours
@@ -742,15 +740,15 @@ class ConflictPlace(Struct):
 
 
 def marker_style(texts: Sequence[str]) -> MarkerStyle:
-    """Markers that no line of `texts` looks like."""
+    """Return a marker size that does not occur in `texts`."""
     longest = max((len(run) for text in texts for run in _RUN.findall(text)), default=0)
     return MarkerStyle(max(longest + 1, MarkerStyle().size))
 
 
 def places(found: Merge, style: MarkerStyle) -> tuple[ConflictPlace, ...]:
-    """The conflicts that `found` marks in its text, in order."""
+    """Return the conflicts marked in `found`, in order."""
     marked = [each for each in _lines_and_conflicts(found.text, style) if isinstance(each, ConflictPlace)]
-    # Of a file of keys the conflicts are told by key, and marked by line.
+    # Conflicts of data files are listed by key but marked by line.
     known = found.conflicts if len(marked) == len(found.conflicts) else ()
     return tuple(
         ConflictPlace(each.ours, each.theirs, conflict)
@@ -760,7 +758,7 @@ def places(found: Merge, style: MarkerStyle) -> tuple[ConflictPlace, ...]:
 
 
 def resolved(found: Merge, style: MarkerStyle, choices: Sequence[Choice]) -> str:
-    """The text of `found` with what `choices`, one for each of its places, ask for."""
+    """Return the text of `found` with `choices` applied, one per place."""
     waiting = iter(choices)
     return "".join(
         each.chosen(next(waiting)) if isinstance(each, ConflictPlace) else each
@@ -769,7 +767,7 @@ def resolved(found: Merge, style: MarkerStyle, choices: Sequence[Choice]) -> str
 
 
 def _lines_and_conflicts(text: str, style: MarkerStyle) -> Iterator[str | ConflictPlace]:
-    """The lines of `text`, and the conflicts between them."""
+    """Yield the lines of `text` and the conflicts between them."""
     start, middle, end = (sign * style.size for sign in "<=>")
     sides: list[list[str]] | None = None
     for line in _LINE.findall(text):

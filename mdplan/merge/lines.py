@@ -1,4 +1,4 @@
-"""Merge of three texts by lines, as diff3 does it: what both sides changed at one place is a conflict."""
+"""Line-based three-way merge, like diff3: overlapping changes of both sides are a conflict."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,12 +10,12 @@ from mdplan.text import diff
 from mdplan.text.diff import ChangedLines, LineComparison
 from mdplan.values import Struct, replace
 
-# Pairs of lines that one comparison of two texts may look at beyond lines that occur once.
+# The limit of line pairs for one comparison, beyond unique lines.
 _COMPARISONS: Final = 400_000
 
 
 class Origin(StrEnum):
-    """Where the lines of a piece come from."""
+    """The source of the lines of a piece."""
 
     BOTH = "both"
     OURS = "ours"
@@ -30,7 +30,7 @@ Version = TypeVar("Version")
 def origin_of(
     base: Version, ours: Version, theirs: Version, *, same: Callable[[Any, Any], bool] = eq
 ) -> Origin:
-    """Where the result comes from: the side that changed `base`, or a conflict if both did, not alike."""
+    """Return which side changed `base`, or CONFLICT if both changed it differently."""
     if same(ours, theirs):
         return Origin.BOTH
     if same(ours, base):
@@ -39,15 +39,14 @@ def origin_of(
 
 
 def changed_version(base: Version, ours: Version, theirs: Version) -> Version:
-    """Of three versions the one of the side that changed `base`; ours if both did."""
+    """Return the version of the side that changed `base`; ours if both did."""
     return theirs if origin_of(base, ours, theirs) is Origin.THEIRS else ours
 
 
 class Piece(Struct, kw_only=True):
-    """Half-open ranges of 0-based lines of `base`, `ours` and `theirs`, and which of them the result has.
+    """0-based half-open line ranges of a part of the merge, and the `origin` of its result.
 
-    A merged piece has lines of its own, `merged`. A conflict has a `reason` in words. A `note` says in words
-    what the merge decided by itself.
+    A merged piece has its own `merged` lines. `reason` explains a conflict, `note` an automatic decision.
     """
 
     origin: Origin
@@ -81,7 +80,7 @@ class Texts(NamedTuple):
 
 
 def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[Piece]:
-    """The pieces of the merge of these lines of `texts`, in order; changes that touch each other conflict."""
+    """Return the merged pieces of these line ranges, in order; adjacent changes conflict."""
     old, *sides = texts.parts(base, ours, theirs)
     own_changes, other_changes = (_changes(old, side) for side in sides)
     pieces: list[Piece] = []
@@ -105,7 +104,7 @@ def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[P
 
 
 def _changes(old: list[str], new: list[str]) -> list[ChangedLines]:
-    """The blocks that differ; lines that were added or deleted among equal ones are as far down as can be.
+    """Return the changed blocks, shifted down as far as possible among equal lines.
 
     So two sides that add the same lines add them at the same place.
     """
@@ -124,7 +123,7 @@ def _changes(old: list[str], new: list[str]) -> list[ChangedLines]:
 
 
 def kept_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The lines of `old` that `new` kept, each with its place in `new`."""
+    """Yield the kept lines of `old` with their position in `new`."""
     changes = LineComparison().differing(list(old), list(new))
     for kept in diff.kept_lines(changes, len(old), start=0):
         yield from ((line, line + kept.shift) for line in range(kept.start, kept.end))
@@ -142,7 +141,7 @@ def _kept(base: range, ours: int, theirs: int) -> Piece:
 def _groups(
     ours: Sequence[ChangedLines], theirs: Sequence[ChangedLines]
 ) -> Iterator[tuple[list[ChangedLines], list[ChangedLines]]]:
-    """Changes of both sides that touch each other in the base."""
+    """Yield groups of changes that touch each other in the base."""
     group: tuple[list[ChangedLines], list[ChangedLines]] = ([], [])
     end = -1
     for block, side in sorted([*((each, 0) for each in ours), *((each, 1) for each in theirs)]):
@@ -162,14 +161,14 @@ def _changed(texts: Texts, base: range, ours: range, theirs: range) -> Piece:
 
 
 def split_conflict(texts: Texts, piece: Piece) -> Iterator[Piece]:
-    """A conflict without the lines that both sides have, as git shows it; other pieces as they are."""
+    """Split off equal lines from a conflict, as git does; other pieces stay whole."""
     if piece.origin is not Origin.CONFLICT or not piece.ours or not piece.theirs:
         yield piece
         return
     _, own, other = texts.parts(*piece.ranges)
     at, other_at = piece.ours.start, piece.theirs.start
     base, nothing = piece.base, range(piece.base.stop, piece.base.stop)
-    # Compared in one order, so that swapped sides conflict in the same lines.
+    # Compare in a fixed order, so that swapped sides conflict in the same lines.
     is_swapped = other < own
     pair = (other, own) if is_swapped else (own, other)
     for block in LineComparison(_COMPARISONS).differing(*pair):
@@ -197,12 +196,12 @@ def _common(base: range, ours: range, theirs: range) -> Piece:
 
 # --- The result of a merge, piece by piece
 
-# The reason of a conflict that no rule for Markdown asked for.
+# The reason of a conflict without a Markdown rule.
 BOTH_CHANGED: Final = "both sides changed these lines"
 
 
 class ResultLine(NamedTuple):
-    """A line of the result, its piece, and its lines in the sides; None where a side does not have it."""
+    """A line of the result, its piece, and its line in each side, or None."""
 
     text: str
     piece: int
@@ -211,7 +210,7 @@ class ResultLine(NamedTuple):
 
 
 def result_lines(texts: Texts, pieces: Iterable[Piece]) -> Iterator[ResultLine]:
-    """The lines of a result; of a conflict none."""
+    """Yield the lines of a result, except conflicts."""
     for number, piece in enumerate(pieces):
         if piece.origin is Origin.BOTH:
             for ours, theirs in zip(piece.ours, piece.theirs, strict=True):
@@ -230,12 +229,12 @@ def _nth(where: range, index: int) -> int | None:
 
 
 def is_conflict(piece: Piece) -> bool:
-    """Whether a person must decide."""
+    """Return True if `piece` needs a decision."""
     return piece.origin is Origin.CONFLICT
 
 
 def marked_lines(pieces: Iterable[Piece]) -> int:
-    """Lines of both sides in conflicts."""
+    """Count the lines of both sides in conflicts."""
     return sum(len(piece.ours) + len(piece.theirs) for piece in pieces if is_conflict(piece))
 
 
@@ -248,13 +247,13 @@ _SWAPPED: Final = {Origin.OURS: Origin.THEIRS, Origin.THEIRS: Origin.OURS}
 
 
 def swapped(piece: Piece) -> Piece:
-    """`piece` of a merge in which ours and theirs change places."""
+    """Return `piece` with ours and theirs swapped."""
     origin = _SWAPPED.get(piece.origin, piece.origin)
     return replace(piece, origin=origin, ours=piece.theirs, theirs=piece.ours)
 
 
 def lost_or_doubled(texts: Iterable[Iterable[str]], result: Iterable[str]) -> Iterator[str]:
-    """Lines that `result` has more or less often than the changes of both sides in the three `texts` say."""
+    """Yield lines whose count in `result` differs from what the changes of both sides add up to."""
     base, ours, theirs = map(Counter, texts)
     counts = Counter(result)
     for text in {*base, *ours, *theirs, *counts}:
@@ -268,12 +267,12 @@ def lost_or_doubled(texts: Iterable[Iterable[str]], result: Iterable[str]) -> It
 
 # --- The result as text, with conflict markers
 
-# The path of the section, or of the key, around a 0-based line of ours.
+# Returns the path of the section or key around a 0-based line of ours.
 PathAt = Callable[[int], tuple[str, ...]]
 
 
 class Conflict(Struct):
-    """A place that needs a person: the section by its path, why, and the text of each side.
+    """A conflict: the path of its section, the reason, and the text of each side.
 
     `line` is the 1-based line of ours.
     """
@@ -287,7 +286,7 @@ class Conflict(Struct):
 
 
 class MergedText(Struct):
-    """Lines that the merge wrote and no side has: `what` it did, in which section, and the new lines."""
+    """Lines that neither side has: `what` the merge did, in which section, and the new text."""
 
     path: tuple[str, ...]
     what: str
@@ -295,9 +294,9 @@ class MergedText(Struct):
 
 
 class Merge(Struct):
-    """A merge: `text` has markers where there are `conflicts`; `note` says why it is git's, if it is.
+    """A merged `text`, with markers for `conflicts`; `note` says why git's result is used, if so.
 
-    `decisions` are the lines that no side has.
+    `decisions` are the lines that neither side has.
     """
 
     text: str
@@ -307,12 +306,12 @@ class Merge(Struct):
 
     @property
     def is_clean(self) -> bool:
-        """Whether no conflict is left."""
+        """True without conflicts."""
         return not self.conflicts
 
 
 class MarkerStyle(Struct):
-    """Style of conflict markers: their length, and the names of the sides."""
+    """The length of conflict markers, and the names of the sides."""
 
     size: int = 7
     ours: str = "ours"
@@ -320,19 +319,19 @@ class MarkerStyle(Struct):
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines of `text`, each with LF, the last one too."""
+    """Return the lines of `text`, each with LF, including the last."""
     return [line + "\n" for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def final_end(base: str, ours: str, theirs: str) -> bool:
-    """Whether the result ends with a line end: by the side that changed that."""
+    """Return whether the result ends with a newline, following the side that changed this."""
     return changed_version(*(text.endswith("\n") or not text for text in (base, ours, theirs)))
 
 
 def rendered(
     texts: Texts, pieces: Sequence[Piece], path_at: PathAt, style: MarkerStyle, *, has_final_end: bool
 ) -> Merge:
-    """`pieces` of `texts` as one text, with the conflicts and decisions in it."""
+    """Return `pieces` as one text with conflict markers."""
     parts: list[str] = []
     conflicts: list[Conflict] = []
     decisions: list[MergedText] = []
@@ -364,7 +363,7 @@ def _marked(place: Conflict, style: MarkerStyle) -> Iterator[str]:
     yield f"{'>' * style.size} {style.theirs}{where}\n"
 
 
-# --- When git's own merge of the same texts is used instead
+# --- Using git's merge of the same texts instead
 
 GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
 GIT_IS_WRONG: Final = "git's result is not used: {}"
@@ -372,13 +371,13 @@ GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
 
 
 class GitResult(Struct):
-    """The result of `git merge-file`, and whether it has no conflicts."""
+    """The result of `git merge-file`; `is_clean` without conflicts."""
 
     text: str
     is_clean: bool
 
     def marked_lines(self, marker_size: int) -> int:
-        """Lines of both sides between the markers; those of the base do not count."""
+        """Count the lines of both sides between the markers, excluding the base."""
         count, is_inside = 0, False
         starts, ends = (f"{mark * marker_size} " for mark in "<>")
         base, sides = "|" * marker_size, "=" * marker_size
@@ -393,10 +392,10 @@ class GitResult(Struct):
 
 
 def compared_with_git(own: Merge, git: GitResult, why_not: Callable[[str], str], marker_size: int) -> Merge:
-    """`own` or, where nothing speaks against it, the result of git for the same texts.
+    """Return `own`, or git's result for the same texts if it is acceptable and better.
 
-    `why_not` says what is wrong with a clean result of git. Where both conflict, git's markers are used if
-    they mark fewer lines; `conflicts` stay those of `own`.
+    `why_not` checks a clean result of git. If both conflict, git's markers are used if they mark fewer lines,
+    but with the `conflicts` of `own`.
     """
     if git.text == own.text:
         return own

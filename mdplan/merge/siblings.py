@@ -1,4 +1,4 @@
-"""Siblings in three versions: which are the same, their order in the result, and where a person decides."""
+"""Match siblings in three versions, order them in the result, and find conflicts."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -10,26 +10,25 @@ from mdplan.values import Struct
 Name = TypeVar("Name", bound=Hashable)
 Sibling = TypeVar("Sibling")
 
-# A sibling by where it is first: the text, 0 to 2, and its index there.
+# A sibling's first occurrence: the text (0 to 2) and its index there.
 FirstPlace = tuple[int, int]
 
-# Indexes of siblings in one version, each with that of the same one in another.
+# Pairs of matching indexes in two versions.
 Pairs = Iterable[tuple[int, int]]
 
-# So many pairs of siblings are compared by their likeness; more are different.
+# The limit of sibling pairs compared by similarity; beyond it they differ.
 MOST_PAIRS: Final = 2_500
 
-# Why a person must decide.
+# Reasons for a conflict.
 CHANGED: Final = "both sides changed it"
 WITH_DELETED: Final = "deleted and changed"
 MOVED: Final = "both sides moved it"
 
 
 class SiblingPlace(Struct, Generic[Name]):
-    """One known sibling, None for the place before the first, and what each side adds after it.
+    """A known sibling (None for the start), and what each side adds after it.
 
-    Where siblings of the base are `gone`, `ours` and `theirs` are what the sides have in their place, and a
-    person decides.
+    If siblings of the base are `gone`, `ours` and `theirs` are their replacements, which conflict.
     """
 
     known: Name | None
@@ -39,21 +38,21 @@ class SiblingPlace(Struct, Generic[Name]):
 
     @property
     def reason(self) -> str:
-        """Why a person decides, in words."""
+        """The reason of the conflict."""
         return CHANGED if self.ours and self.theirs else WITH_DELETED
 
 
-# --- The order of the siblings: what one side moved, where each side adds, and what both replaced
+# --- The order of siblings: moves, additions and replacements
 
 
 def merged_order(
     base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Name]
 ) -> list[SiblingPlace[Name]] | None:
-    """The places of the result, in order; None where both sides moved the same names to different places.
+    """Return the places of the result, in order; None if both sides moved the same names differently.
 
-    Every name of the base is known, also what a side deleted. What both sides add is known if they add it at
-    one place in one order; otherwise it is where ours has it. What is gone on both sides must have the same
-    in its place on both: else one side changed what the other side changed, or deleted.
+    Every base name is known, even if deleted. Names that both sides add at the same place in the same order
+    are known too; otherwise the position in ours counts. Names gone on both sides must have equal
+    replacements; else one side changed what the other changed or deleted.
     """
     of_base = set(base)
     shared = _shared(_added(ours, of_base), _added(theirs, of_base))
@@ -75,7 +74,7 @@ def merged_order(
 
 
 def _replaced(base: Sequence[Name], side: Sequence[Name]) -> dict[Name, object]:
-    """For each name of the base that is gone: the new ones after the name above it, and before that below."""
+    """Return the replacement of each deleted base name: the additions next to it."""
     of_base, of_side = set(base), set(side)
     found: dict[Name, list[list[Name]]] = {name: [] for name in base if name not in of_side}
     for names, new in ((base, side), (base[::-1], side[::-1])):
@@ -91,9 +90,9 @@ def _replaced(base: Sequence[Name], side: Sequence[Name]) -> dict[Name, object]:
 def _with_disputes(
     places: Sequence[SiblingPlace[Name]], sides: Sequence[Sequence[Name]], disputed: set[Name]
 ) -> list[SiblingPlace[Name]] | None:
-    """`places` with one place for all between two names that all versions have, where a name is disputed.
+    """Merge places between common names into one place if a name there is disputed.
 
-    None where what a side has in its place was moved to another.
+    Return None if a replacement was moved elsewhere.
     """
     base, ours, theirs = ({name: index for index, name in enumerate(side)} for side in sides)
     groups: list[list[SiblingPlace[Name]]] = []
@@ -121,7 +120,7 @@ def _with_disputes(
 def _shared(
     ours: dict[Name | None, list[Name]], theirs: dict[Name | None, list[Name]]
 ) -> dict[Name | None, list[Name]]:
-    """What both sides add at one place in one order, by the known name before it."""
+    """Return what both sides add at the same place in the same order, by the known name before it."""
     found: dict[Name | None, list[Name]] = {}
     for anchor, own in ours.items():
         other = theirs.get(anchor, [])
@@ -132,7 +131,7 @@ def _shared(
 
 
 def _added(side: Sequence[Name], known: set[Name]) -> dict[Name | None, list[Name]]:
-    """What `side` adds, by the known name before it."""
+    """Return what `side` adds, by the known name before it."""
     added: dict[Name | None, list[Name]] = {}
     last: Name | None = None
     for name in side:
@@ -150,7 +149,7 @@ def _known_order(base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Na
     if has_moved and other_has_moved and _kept(theirs, own) != _kept(ours, other):
         return None
     order = other if other_has_moved and not has_moved else own
-    # What that side deleted goes back after what was before it.
+    # Names that this side deleted go after their predecessor.
     behind = _added(base, set(order))
     return [
         name for anchor in (None, *order) for name in (anchor, *behind.get(anchor, ())) if name is not None
@@ -158,12 +157,12 @@ def _known_order(base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Na
 
 
 def _kept(names: Sequence[Name], of: Sequence[Name]) -> list[Name]:
-    """Those `of` the names that are in `names`, in their order."""
+    """Return the names in `of` that are in `names`, in order."""
     wanted = set(names)
     return [name for name in of if name in wanted]
 
 
-# --- Which siblings of two or three versions are the same
+# --- Matching siblings of two or three versions
 
 
 def named_siblings(
@@ -171,9 +170,9 @@ def named_siblings(
     same: Callable[[Sequence[Sibling], Sequence[Sibling]], dict[int, int]],
     same_new: Callable[[Sequence[Sibling], Sequence[Sibling]], dict[int, int]],
 ) -> list[dict[FirstPlace, Sibling]]:
-    """The siblings of base, ours and theirs in order, with the same name where they are the same.
+    """Return the siblings of base, ours and theirs, with shared names for matches.
 
-    `same` pairs siblings of the base with those of a side, and `same_new` those that each side added.
+    `same` matches siblings of the base with a side, `same_new` the additions of both sides.
     """
     base, ours, theirs = versions
     own, other = ({new: (0, old) for old, new in same(base, side).items()} for side in (ours, theirs))
@@ -193,10 +192,9 @@ def named_siblings(
 def same_siblings(
     old: Sequence[Hashable], new: Sequence[Hashable], alike: Callable[[range, range], Pairs]
 ) -> dict[int, int]:
-    """Which of the `new` siblings each of the `old` ones became, by their indexes; both are given by name.
+    """Match the names `old` to `new`, by index.
 
-    Equal names are the same sibling, at its place or, where no other has that name, at another one. Where
-    the names differ, `alike` pairs siblings.
+    Equal names match in place or, if unique, elsewhere. `alike` matches the remaining ones in each gap.
     """
     found: dict[int, int] = {}
     at = new_at = 0
@@ -215,7 +213,7 @@ def same_siblings(
 def _moved(
     old: Sequence[Hashable], new: Sequence[Hashable], found: dict[int, int]
 ) -> Iterator[tuple[int, int]]:
-    """Pairs at other places, of siblings whose name no other has on either side."""
+    """Yield moved siblings with a name that is unique on both sides."""
     taken = set(found.values())
     once, new_once = ({name for name, count in Counter(names).items() if count == 1} for names in (old, new))
     places = {name: index for index, name in enumerate(new) if name in new_once and index not in taken}

@@ -1,4 +1,4 @@
-"""Merge of three trees: siblings by what they are, moved or not, and what both sides changed part by part."""
+"""Merge three document trees: match siblings, follow moves, and merge conflicting nodes by parts."""
 
 import re
 from collections import Counter, defaultdict, deque
@@ -45,11 +45,11 @@ _NOTHING: Final = range(0)
 _ADDED_HERE: Final = "both sides added text at this place"
 
 
-# --- Nodes of the tree that a merge looks at.
+# --- Nodes of the merge tree
 
 
 class MergeNodeKind(StrEnum):
-    """The kind of a node; `LEAF` is any block that is merged by its lines."""
+    """The kind of a node; a `LEAF` is merged by lines."""
 
     ROOT = "root"
     SECTION = "section"
@@ -64,12 +64,12 @@ class MergeNodeKind(StrEnum):
 
 
 class MergeNode(Struct):
-    """A run of 0-based lines: `head`, then those of `children`, up to `stop`; blank lines after it excluded.
+    """0-based lines: `head`, then `children`, up to `stop`, without trailing blank lines.
 
-    `style` must be the same for two nodes to be the same: the kind of block, or the markers of a list.
-    `label` names it among its siblings: the title of a section, the link of an item.
-    `text` is what two nodes that are the same share: a row has it without padding, a numbered item without
-    its number. `level` is that of the heading of a section.
+    - `style`: must be equal for nodes to match: the block kind or list marker.
+    - `label`: its name among siblings: a section title, the link of an item.
+    - `text`: equal for matching nodes: rows without padding, numbered items without number.
+    - `level`: of a section's heading.
     """
 
     kind: MergeNodeKind
@@ -83,18 +83,18 @@ class MergeNode(Struct):
 
     @property
     def lines(self) -> range:
-        """Its own lines and those of its children."""
+        """The lines of the node and its children."""
         return range(self.head.start, self.stop)
 
     def walk(self) -> Iterator["MergeNode"]:
-        """Itself and all below it, in order."""
+        """Yield it and its descendants, in order."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
 class Three(NamedTuple):
-    """One node in base, ours and theirs; None where a text does not have it."""
+    """A node in base, ours and theirs; None if absent."""
 
     base: MergeNode | None
     ours: MergeNode | None
@@ -102,16 +102,15 @@ class Three(NamedTuple):
 
 
 class DocumentTree:
-    """One text: its `lines`, each with its LF, its `outline`, and the `root` of its tree."""
+    """A text: its `lines` with LF, `outline`, and the `root` of its tree."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        """Parse the text with these `lines`."""
         self.lines = lines
         self.outline = Outline(Source.from_text("".join(lines)))
 
     @cached_property
     def root(self) -> MergeNode:
-        """The whole document; its definitions after the last section are the last child."""
+        """The root; trailing definitions are its last child."""
         blocks, lines = self.outline.blocks, self.outline.source.lines
         start = 0
         children: list[MergeNode] = []
@@ -132,13 +131,13 @@ class DocumentTree:
 
     @cached_property
     def item_starts(self) -> Sequence[int]:
-        """Lines in which an item begins, in order."""
+        """The first lines of items, in order."""
         items = (each for each in self.outline.blocks if each.kind is BlockKind.LIST_ITEM)
         return sorted({each.first_line - 1 for each in items})
 
     @cached_property
     def item_gap(self) -> int:
-        """How many blank lines are between the items of most lists, nested ones aside."""
+        """The usual number of blank lines between items of unnested lists."""
         around = (
             each for each in self.root.walk() if each.kind in {MergeNodeKind.ROOT, MergeNodeKind.SECTION}
         )
@@ -149,7 +148,7 @@ class DocumentTree:
         return next((count for count, _ in gaps.most_common(1)), 0)
 
     def section_at(self, line: int) -> Section:
-        """The section around the 0-based `line`."""
+        """Return the section around the 0-based `line`."""
         return self.outline.section_at(self.outline.source.lines.start(line + 1))
 
     def _sections(self, blocks: Sequence[list[Block]]) -> list[MergeNode]:
@@ -162,7 +161,7 @@ class DocumentTree:
             if section is None:
                 open_sections[-1][2].append(group)
                 continue
-            # The anchor lines above a heading are blocks of their own, and belong to it.
+            # Anchor lines above a heading are separate blocks, but belong to it.
             loose = open_sections[-1][2]
             while loose and loose[-1][0].first_line >= section.first_line:
                 loose.pop()
@@ -193,7 +192,7 @@ class DocumentTree:
         open_sections[-1][3].append(replace(node, level=section.level))
 
     def _runs(self, blocks: Sequence[list[Block]]) -> Iterator[MergeNode]:
-        """Nodes for `blocks`; definitions that follow each other are one node."""
+        """Yield nodes for `blocks`, joining successive definitions."""
         run: list[MergeNode] = []
         for group in blocks:
             node = self._block(group)
@@ -270,16 +269,16 @@ class TreeMerge:
     """The merge of three documents, node by node."""
 
     def __init__(self, texts: Texts, documents: Sequence[DocumentTree], *, lines_first: bool) -> None:
-        """Merge `documents`, which have the `texts`.
+        """Merge `documents` with the lines `texts`.
 
-        With `lines_first`, siblings that merge line by line are not looked at one by one.
+        `lines_first`: do not compare siblings individually if they merge by lines.
         """
         self.texts = texts
         self.roots = Three(*(each.root for each in documents))
         self.lines_first = lines_first
 
     def pieces(self) -> list[Piece]:
-        """The pieces of the result, without the blank lines between nodes."""
+        """Return the merged pieces, without the blank lines between nodes."""
         children = [each.children if each else () for each in self.roots]
         first = [
             each[0] if each and each[0].kind is MergeNodeKind.FRONT_MATTER else None for each in children
@@ -321,7 +320,7 @@ class TreeMerge:
         return pieces
 
     def _disputed(self, versions: Sequence[Sequence[MergeNode]], reason: str) -> list[Piece]:
-        """Siblings that a person must place, as a conflict in the lines that both changed."""
+        """Return siblings that need a decision, as a conflict on the lines that both changed."""
         ranges = [_lines(each) for each in versions]
         by_lines = merge_lines(self.texts, *ranges)
         if any(map(is_conflict, by_lines)):
@@ -336,7 +335,7 @@ class TreeMerge:
         before: Three | None,
         after: Three | None,
     ) -> Iterator[Piece]:
-        """What the sides add at one place."""
+        """Yield what the sides add at one place."""
         ours, theirs = ([nodes[name] for name in names] for names in (place.ours, place.theirs))
         sections = [
             [each for each in side if _kind(each) is MergeNodeKind.SECTION] for side in (ours, theirs)
@@ -348,17 +347,17 @@ class TreeMerge:
             yield from self._both_added(blocks[0], blocks[1], before, after)
         else:
             yield from (piece for each in (*blocks[0], *blocks[1]) for piece in self._node(each))
-        # The deeper ones first, which would else be below those of the other side; the levels of siblings
-        # never rise, so this is the one order in which none is, if there is one, whichever side is ours.
+        # Deeper sections first, which would otherwise end up below those of the other side. Levels of
+        # siblings never increase, so this is the only valid order, and it is symmetric.
         sections.sort(key=_deepest_and_highest, reverse=True)
         yield from (piece for each in (*sections[0], *sections[1]) for piece in self._node(each))
 
     def _both_added(
         self, ours: Sequence[Three], theirs: Sequence[Three], before: Three | None, after: Three | None
     ) -> Iterator[Piece]:
-        """Blocks that both sides add at one place: members of one set are all added, others conflict.
+        """Merge blocks that both sides add at one place: set members are all added, others conflict.
 
-        Members are sorted if each side sorted its own among their neighbours; else theirs are first.
+        Members are sorted if each side kept its neighbours sorted; otherwise theirs come first.
         """
         kinds = {_kind(each) for each in (*ours, *theirs)}
         if len(kinds) == 1 and kinds <= MEMBERS:
@@ -397,8 +396,8 @@ class TreeMerge:
         return pieces
 
     def _front_matter(self, three: Three) -> list[Piece]:
-        """Front matter that both sides changed: by lines, or else by what its keys say."""
-        # It reads YAML, which takes longer to load than most merges.
+        """Merge front matter that both sides changed: by lines, else by keys."""
+        # This needs YAML, which loads more slowly than most merges run.
         from mdplan.merge.data import merged_front_matter
 
         whole = _piece(Origin.MERGED, three)
@@ -416,7 +415,7 @@ class TreeMerge:
         return [replace(whole, merged=tuple(lines_of(found.text)), note=note)]
 
     def _deleted(self, three: Three) -> list[Piece]:
-        """What one side deleted and the other changed: the changed parts are conflicts."""
+        """Merge a node that one side deleted and the other changed: changed parts conflict."""
         base, ours, theirs = three
         kept = ours or theirs
         if base is None or kept is None:
@@ -438,7 +437,7 @@ class TreeMerge:
 
 
 def _are_sorted(members: Sequence[Three | None]) -> bool:
-    """Whether at least three members are in the order of their texts, and so not by chance."""
+    """Return True if at least three members are sorted, so that it is not by chance."""
     keys = [_sort_key(each) for each in members if each]
     return len(keys) > 2 and all(left <= right for left, right in pairwise(keys))
 
@@ -468,7 +467,7 @@ def _lines(nodes: Sequence[MergeNode]) -> range:
 
 
 def _heads(three: Three) -> Three:
-    """Return `three` without what is below them."""
+    """Return `three` without descendants."""
     return Three(*(replace(each, stop=each.head.stop, children=()) if each else None for each in three))
 
 
@@ -477,14 +476,14 @@ def _piece(origin: Origin, three: Three, reason: str = BOTH_CHANGED) -> Piece:
     return Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=reason)
 
 
-# Members of a set: both sides may add some at one place.
+# Set members: both sides may add some at the same place.
 MEMBERS: Final = frozenset({MergeNodeKind.ITEM, MergeNodeKind.ROW, MergeNodeKind.DEFINITION})
 
-# Nodes that are nothing but their children.
+# Nodes that consist only of children.
 SETS: Final = frozenset({MergeNodeKind.LIST, MergeNodeKind.TABLE, MergeNodeKind.DEFINITIONS})
 
 
-# --- A document as a tree: sections, lists with their items, tables with their rows, and other blocks.
+# --- A document as a tree: sections, lists with items, tables with rows, and other blocks
 
 _LINK: Final = lazy_pattern(r"[*_~`]*\[!?\[?[^\]]*\]+(?:\(([^)\s]*)|\[([^\]]*)\])")
 _MARKER: Final = lazy_pattern(rf"\s*(?:[-+*]|\d+[.)])\s+(?:{BOX}\s+)?")
@@ -494,17 +493,17 @@ _DEFINITIONS: Final = frozenset({BlockKind.DEFINITION, BlockKind.FOOTNOTE})
 
 
 def cells_of(row: str) -> list[str]:
-    """The texts of the cells of the table row `row`."""
+    """Return the cell texts of a table row."""
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip().removeprefix("|").removesuffix("|"))]
 
 
 def row_text(row: str) -> str:
-    """What two rows share that differ in padding only: the texts of their cells."""
+    """Return a row without padding, for comparison."""
     return "|".join(re.sub("-+", "-", cell) if set(cell) <= set(":-") else cell for cell in cells_of(row))
 
 
 def _nested(blocks: Sequence[Block], depth: int) -> list[list[Block]]:
-    """The blocks at `depth`, each with those in it after it."""
+    """Group blocks by those at `depth`."""
     groups: list[list[Block]] = []
     for block in blocks:
         if block.depth == depth or not groups:
@@ -514,18 +513,18 @@ def _nested(blocks: Sequence[Block], depth: int) -> list[list[Block]]:
     return groups
 
 
-# --- Merge of one block that both sides changed: by lines, cells, sentences, or the box of a task.
+# --- Merging one block that both sides changed: by lines, cells, sentences, or task box
 
 _LIST_ITEM: Final = lazy_pattern(rf"(\s*(?:[-+*]|\d+[.)])\s+)({BOX}(?=\s))?(.*)", re.DOTALL)
 _SENTENCE: Final = lazy_pattern(r"(?<=[.!?])(?=[ ]+\S)")
 
-# Lines of which a sentence cannot be told from its neighbours.
+# Lines without separable sentences.
 _NO_PROSE: Final = ("|", "#", "<", "[")
 _BOTH_NEW: Final = "both sides added nearly the same"
 
 
 def merge_leaf(texts: Texts, three: Three) -> list[Piece]:
-    """The pieces of a block, or of the first lines of an item or section, that both sides changed."""
+    """Merge a block, or the first lines of an item or section, that both sides changed."""
     base, ours, theirs = three
     if ours is None or theirs is None:
         return []
@@ -537,13 +536,13 @@ def merge_leaf(texts: Texts, three: Three) -> list[Piece]:
         return [_piece(Origin.CONFLICT, three, _BOTH_NEW)]
     origin = origin_of(base.text, ours.text, theirs.text)
     if origin in {Origin.OURS, Origin.THEIRS}:
-        # One side changed nothing but padding or the number.
+        # One side changed only padding or the number.
         return [_piece(origin, three)]
     return [_by_parts(texts, ours.kind, piece) for piece in merge_lines(texts, *ranges)]
 
 
 def _by_parts(texts: Texts, kind: MergeNodeKind, piece: Piece) -> Piece:
-    """A conflict about one line as the line that has the changes of both sides, if they are independent."""
+    """Merge a one-line conflict by its parts, if the changes are independent."""
     if not is_conflict(piece) or not len(piece.base) == len(piece.ours) == len(piece.theirs) == 1:
         return piece
     merge, note = _PARTS.get(kind, (None, ""))
@@ -575,7 +574,7 @@ def _each(
     theirs: Sequence[str],
     within: Callable[[str, str, str], str | None] | None = None,
 ) -> str | None:
-    """The parts of a line, each from the side that changed it; None where both did."""
+    """Merge the parts of a line; None if both sides changed the same one."""
     if not len(base) == len(ours) == len(theirs):
         return None
     parts: list[str] = []
@@ -592,7 +591,7 @@ def _each(
 
 
 def _sentences(base: str, ours: str, theirs: str) -> str | None:
-    """A long line both sides changed, if an unchanged sentence is between their changes; else None."""
+    """Merge a long line by sentences, if an unchanged one separates the changes; else None."""
     if any(line.lstrip().startswith(_NO_PROSE) for line in (base, ours, theirs)):
         return None
     texts = Texts(*(_SENTENCE.split(line) for line in (base, ours, theirs)))
@@ -604,7 +603,7 @@ def _sentences(base: str, ours: str, theirs: str) -> str | None:
     return "".join(line.text for line in result_lines(texts, pieces))
 
 
-# How one line of a kind is merged, and what the merge says of it.
+# How to merge one line of a kind, and the note about it.
 _PARTS: Final[dict[MergeNodeKind, tuple[Callable[[str, str, str], str | None], str]]] = {
     MergeNodeKind.ROW: (_cells, "a row has the cells of both sides"),
     MergeNodeKind.ITEM: (_item, "an item has the box, the text or the sentences of both sides"),
@@ -612,28 +611,28 @@ _PARTS: Final[dict[MergeNodeKind, tuple[Callable[[str, str, str], str | None], s
 }
 
 
-# --- Which nodes of two or three versions are the same.
+# --- Matching nodes of two or three versions
 
-# Percent of the characters in the same order that make two texts the same one, and two new ones too alike.
+# The minimum similarity in per cent for a match, or for two new texts to be too similar.
 _SAME: Final = 60
 _ALIKE: Final = 85
 
-# The longest texts that are compared, by the product of their lengths.
+# The size limit for comparisons: the product of both lengths.
 _MOST_CHARACTERS: Final = 16_000_000
 
-# Nodes that are others if their labels are, however alike.
+# Nodes that differ if their labels do, however similar.
 _NAMED: Final = frozenset({MergeNodeKind.SECTION, MergeNodeKind.DEFINITION, MergeNodeKind.ROW})
 
 
 def matches(old: Sequence[MergeNode], new: Sequence[MergeNode]) -> dict[int, int]:
-    """Which of the siblings `new` each of the siblings `old` became, by their indexes."""
+    """Match the siblings `old` to `new`, by index."""
     return same_siblings(
         [_name(each) for each in old], [_name(each) for each in new], partial(_alike_in, old, new)
     )
 
 
 def new_in_both(ours: Sequence[MergeNode], theirs: Sequence[MergeNode]) -> dict[int, int]:
-    """Which of the new siblings `theirs` is the same as one of the new siblings `ours`, or too alike."""
+    """Match new siblings of both sides that are equal or too similar."""
     found: dict[int, int] = {}
     by_name: dict[Hashable, deque[int]] = defaultdict(deque)
     for index, node in enumerate(theirs):
@@ -659,7 +658,7 @@ def new_in_both(ours: Sequence[MergeNode], theirs: Sequence[MergeNode]) -> dict[
 
 
 def _name(node: MergeNode) -> Hashable:
-    """What two siblings share that are surely the same."""
+    """Return a key that is equal for siblings that certainly match."""
     return _label(node) if node.kind is MergeNodeKind.SECTION else (node.kind, node.style, node.text)
 
 
@@ -670,7 +669,7 @@ def _label(node: MergeNode) -> Hashable:
 def _alike_in(
     old: Sequence[MergeNode], new: Sequence[MergeNode], where: range, new_where: range
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of nodes in a gap that are the same: by label or likeness, or as all that was rewritten there."""
+    """Yield matching nodes in a gap: by label or similarity, or as the only rewritten ones."""
     first = new_where.start
     left = list(where)
     new_left = list(new_where)
@@ -690,7 +689,7 @@ def _alike_in(
 
 
 def _can_be_rewritten(old: MergeNode, new: MergeNode) -> bool:
-    """Whether `new` may be `old` with no word left: what has a name of its own is another one."""
+    """Return True if `new` may be a complete rewrite of `old`: nodes with a name may not."""
     has_name = old.kind is MergeNodeKind.SECTION or old.label or new.label
     return not has_name and (old.kind, old.style) == (new.kind, new.style)
 
@@ -706,7 +705,7 @@ def _is_same(old: MergeNode, new: MergeNode) -> bool:
 
 
 def _shared_lines(old: MergeNode, new: MergeNode) -> bool:
-    """Whether at least half of the lines of one are in the other, headings aside."""
+    """Return True if the nodes share at least half of their lines, without headings."""
     own, other = (
         Counter(line for child in node.children for line in child.text.split("\n") if line.strip())
         for node in (old, new)
@@ -721,7 +720,7 @@ def _is_alike(left: MergeNode, right: MergeNode) -> bool:
 
 
 def _likeness(left: MergeNode, right: MergeNode) -> float:
-    """Percent of the characters that two nodes share; 0 below `_SAME`, and for texts too long to compare."""
+    """Return the similarity in per cent; 0 below `_SAME` and for long texts."""
     texts = left.text, right.text
     if left.kind is MergeNodeKind.ITEM:
         texts = _MARKER.sub("", left.text, count=1), _MARKER.sub("", right.text, count=1)
@@ -731,14 +730,14 @@ def _likeness(left: MergeNode, right: MergeNode) -> float:
     return fuzz.ratio(*texts, score_cutoff=_SAME)
 
 
-# --- The numbers of a numbered list after a merge.
+# --- Numbers of a list after a merge
 
 RENUMBERED: Final = "items were renumbered"
 _NUMBER: Final = lazy_pattern(r"(\s*)(\d+)([.)].*)", re.DOTALL)
 
 
 def renumbered(texts: Texts, lists: Sequence[MergeNode | None], pieces: Sequence[Piece]) -> list[Piece]:
-    """`pieces` of a merged list with numbers that count up, if all versions of it, `lists`, count up."""
+    """Return `pieces` of a merged list, renumbered if all versions in `lists` count up."""
     numbers = [_numbers(lines, each) for lines, each in zip(texts, lists, strict=True)]
     if not all(_counts_up(each) for each in numbers) or max(map(len, numbers)) < 2:
         return list(pieces)
@@ -761,7 +760,7 @@ def renumbered(texts: Texts, lists: Sequence[MergeNode | None], pieces: Sequence
 
 
 def _numbers(lines: Sequence[str], node: MergeNode | None) -> list[int]:
-    """The numbers of the items; -1 where there is none."""
+    """Return the item numbers; -1 for items without."""
     found = [_NUMBER.match(lines[item.lines.start]) for item in (node.children if node else ())]
     return [int(each[2]) if each else -1 for each in found]
 
@@ -771,7 +770,7 @@ def _counts_up(numbers: Sequence[int]) -> bool:
 
 
 def _items(texts: Texts, piece: Piece, starts: Sequence[set[int]]) -> Iterator[Piece]:
-    """`piece` cut where an item begins."""
+    """Split `piece` at the start of items."""
     lines = list(result_lines(texts, [piece]))
     cuts = [
         at for at, line in enumerate(lines) if at and (line.ours in starts[1] or line.theirs in starts[2])
@@ -788,7 +787,7 @@ def _items(texts: Texts, piece: Piece, starts: Sequence[set[int]]) -> Iterator[P
 
 
 def _with_number(texts: Texts, piece: Piece, starts: Sequence[set[int]], number: int) -> tuple[Piece, bool]:
-    """`piece` with the `number`, and whether it begins an item at all."""
+    """Return `piece` with `number`, and True if it starts an item."""
     lines = list(result_lines(texts, [piece]))
     if not lines or not (lines[0].ours in starts[1] or lines[0].theirs in starts[2]):
         return piece, False
@@ -801,24 +800,23 @@ def _with_number(texts: Texts, piece: Piece, starts: Sequence[set[int]], number:
 
 
 def _indented(line: str, growth: int) -> str:
-    """`line` with so many spaces more or less in front, where it has any."""
+    """Return an indented `line` shifted by `growth` spaces."""
     if not line.startswith(" ") or not line.strip():
         return line
     return " " * growth + line if growth > 0 else line.removeprefix(" " * -growth)
 
 
-# --- The blank lines between the pieces of a merge.
+# --- Blank lines between the pieces of a merge
 
-# A place in each of the three texts; None in those that do not have it.
+# A line in each of the three texts, or None.
 _Places = tuple[int | None, int | None, int | None]
 
 
 def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[Piece]) -> list[Piece]:
-    """`pieces` with the blank lines between them; their empty ranges say where they are.
+    """Insert the blank lines between `pieces`, whose empty ranges give positions.
 
-    Between two pieces that follow each other in a side are the blank lines of that side, merged as lines are.
-    Between others are those next to them: none between members of a tight list. Before the first piece and
-    after the last one are those at that end of the sides.
+    Between neighbours in a side, that side's blank lines are used, merged by lines; between others, adjacent
+    ones, but none between members of a tight list. The start and end keep the blank lines of the sides.
     """
     result: list[Piece] = []
     stops: _Places = (0, 0, 0)
@@ -838,7 +836,7 @@ def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[
 
 
 def joined(texts: Texts, pieces: Sequence[Piece]) -> list[Piece]:
-    """`pieces` with one conflict for those that nothing but blank lines part."""
+    """Join conflicts that are separated only by blank lines."""
     result: list[Piece] = []
     blanks: list[Piece] = []
     for piece in pieces:
@@ -890,7 +888,7 @@ def _gap(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts
         return changed_version(base, ours, theirs) or ()
     if ours is not None or theirs is not None:
         return ours or theirs or ()
-    # What one side deletes next to what the other deletes can leave new neighbours, and new ends.
+    # Deletions on both sides can create new neighbours, and new ends.
     is_start, is_end = stops == (0, 0, 0), starts == tuple(map(len, texts))
     if is_start or is_end:
         return changed_version(*(_blank_end(lines, is_end=is_end) for lines in texts))
@@ -898,19 +896,19 @@ def _gap(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts
 
 
 def _blank(lines: Sequence[str], start: int, stop: int) -> Sequence[str] | None:
-    """The lines from `start` up to `stop` if they are blank; else None."""
+    """Return the lines from `start` to `stop` if they are blank; else None."""
     between = lines[start:stop]
     return None if start > stop or any(line.strip() for line in between) else between
 
 
 def _blank_end(lines: Sequence[str], *, is_end: bool) -> Sequence[str]:
-    """The blank lines that `lines` begin with, or where it `is_end` those that they end with."""
+    """Return the leading blank lines, or with `is_end` the trailing ones."""
     order = reversed(lines) if is_end else lines
     return list(takewhile(lambda line: not line.strip(), order))
 
 
 def _blanks_beside(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts: _Places) -> int:
-    """How many blank lines go between two pieces that follow each other in no side."""
+    """Return the number of blank lines between pieces that are adjacent in neither side."""
     sides = list(zip(texts, documents, stops, starts, strict=True))[1:]
     beside: list[tuple[int, bool]] = []
     are_members: list[bool] = []
@@ -928,6 +926,6 @@ def _blanks_beside(texts: Texts, documents: Sequence[DocumentTree], stops: _Plac
             if above is not None and below is not None
         ]
     if all(are_members):
-        # What is around a list says nothing of the gaps in it.
+        # Gaps around a list do not matter inside it.
         return min((count for count, is_inside in beside if is_inside), default=documents[1].item_gap)
     return max(1, *(count for count, _ in beside)) if beside else 1
