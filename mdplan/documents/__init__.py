@@ -1,1 +1,1 @@
-"""Files as parsed documents, and the globs that name them."""
+"""Files as parsed documents, and the globs that match them."""

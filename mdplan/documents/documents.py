@@ -1,4 +1,4 @@
-"""Open the documents that batches and plans name: snapshots, current files, globs and linked files."""
+"""Open the documents of batches and plans: snapshots, current files, globs and linked files."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,15 +44,15 @@ _Found = TypeVar("_Found")
 
 
 class Documents(OutlinedFiles):
-    """`OutlinedFiles` with what batches and plans need: snapshots, bases and backups."""
+    """`OutlinedFiles` with snapshots, bases and backups for batches and plans."""
 
     def snapshot(
         self, batch: Batch, tick: ProgressCallback = no_progress
     ) -> tuple[list[SnapshotFile], list[Diagnostic]]:
-        """Return the files of `batch`, parsed, and what is wrong with the others.
+        """Return the parsed files of `batch`, then other files that its edits write to, and all problems.
 
-        After them come the other files that edits write into. Calls `tick` for each file. Errors: those
-        of opening; INVALID_ARGUMENT for a file that is named twice, and for several roots; STALE_BASE.
+        Calls `tick` for each file. Errors: as opening a file; INVALID_ARGUMENT for a duplicate file or
+        several roots; STALE_BASE.
         """
         files: list[SnapshotFile] = []
         problems: list[Diagnostic] = []
@@ -63,7 +63,7 @@ class Documents(OutlinedFiles):
         for number, requested in enumerate(batch.files):
             tick(number, len(batch.files))
             name = self.workspace.locate(requested.file)
-            # Warnings are in the plan ID: a path that is written otherwise must not change them.
+            # Warnings are part of the plan ID: another spelling of a path must not change them.
             path = str(name) if isinstance(name, FileName) else requested.file
             counts.append((path, len(requested.edits)))
             file = name if isinstance(name, Diagnostic) else self._snapshot_file(name, requested, first_edit)
@@ -88,9 +88,9 @@ class Documents(OutlinedFiles):
         return files, problems
 
     def write_refusal(self, built: BuiltFile) -> Diagnostic | None:
-        """Return why the file of `built` could not be replaced now; None if it could, or does not change.
+        """Return why the file of `built` cannot be replaced now; None if it can, or does not change.
 
-        Errors: those of `Workspace.write_refusal`; READ_ONLY for a pointer of Git LFS.
+        Errors: as `Workspace.write_refusal`; READ_ONLY for a Git LFS pointer.
         """
         file = built.file
         if not file.exists or not (built.edits or file.is_deleted or file.new_path):
@@ -101,7 +101,7 @@ class Documents(OutlinedFiles):
         return self.workspace.write_refusal(name) or _lfs_refusal(name, file.outline.source.data)
 
     def within_limits(self, built: BuildResult, limits: Limits) -> BuildResult | Problems:
-        """Return `built`, unless it has too many files, or results that would be too large to read again.
+        """Return `built` unless it has too many files, or results too large to read again.
 
         Errors: BATCH_TOO_LARGE, FILE_TOO_LARGE.
         """
@@ -116,7 +116,7 @@ class Documents(OutlinedFiles):
         return tuple(problem for problem in problems if problem is not None) or built
 
     def read_current(self, plan: Plan) -> list[FoundFile] | Problems:
-        """Return the files of `plan` as they are now, in its order. Errors: those of reading."""
+        """Return the current files of `plan`, in its order. Errors: as reading a file."""
         files: list[FoundFile] = []
         problems: list[Diagnostic] = []
         room = CACHED_BYTES
@@ -136,30 +136,33 @@ class Documents(OutlinedFiles):
         return tuple(problems) or files
 
     def are_bases(self, files: Sequence[BuiltFile]) -> bool:
-        """Return True if `files` are still what they were planned on; compares bytes without decoding them.
+        """Return True if `files` still equal their bases, comparing bytes without decoding.
 
-        Does not examine new names: a commit refuses those that are taken.
+        New names are not checked: a commit refuses existing ones.
         """
         return all(map(self._is_base, files))
 
     def with_timeout_of(self, plan: Plan, read: Callable[[], _Found]) -> _Found | Problems:
-        """Return what `read` returns, which parses the files of `plan`. Errors: PARSE_TIMEOUT."""
+        """Return the result of `read`, which parses the files of `plan`. Errors: PARSE_TIMEOUT."""
         outcome = self.with_timeout(plan.files[0].path, read, len(plan.files))
         return (outcome,) if isinstance(outcome, Diagnostic) else outcome
 
     def stale(self, plan: Plan, files: Sequence[FoundFile]) -> Problems:
-        """Return what is not as `plan` saw it. Errors: those of `stale_files`; PARSE_TIMEOUT."""
+        """Return differences between `files` and their state in `plan`.
+
+        Errors: as `stale_files`; PARSE_TIMEOUT.
+        """
         return self.with_timeout_of(plan, lambda: stale_files(plan, files))
 
     def replay(self, plan: Plan, bases: Sequence[Source], *, with_diff: bool = True) -> Replay | Problems:
-        """Apply the text edits of `plan` to its bases. Errors: those of `replay`; PARSE_TIMEOUT."""
+        """Apply the text edits of `plan` to its bases. Errors: as `replay`; PARSE_TIMEOUT."""
         paths = [(old.path, new.path if new else None) for old, new in self.names_of(plan)]
         return self.with_timeout_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))
 
     def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:
-        """Return path and SHA-256 (None for no file) of every file of `batch` as it is now, in its order.
+        """Return path and SHA-256 (None if absent) of the current files of `batch`, in order.
 
-        Returns None if one cannot be read, or is the very base that the batch names for it.
+        Return None if one cannot be read, or still equals the base hash in the batch.
         """
         state: list[tuple[str, str | None]] = []
         for file in batch.files:
@@ -174,17 +177,16 @@ class Documents(OutlinedFiles):
         return state
 
     def names_of(self, plan: Plan) -> list[tuple[FileName, FileName | None]]:
-        """Return old and new names (None where it stays) of the files of `plan`, which are located."""
+        """Return old and new names (None if unchanged) of the files of `plan`."""
         return [
             (self._located(change.path), self._located(change.new_path) if change.new_path else None)
             for change in plan.files
         ]
 
     def backups_of(self, plan: Plan) -> dict[FileName, str | None]:
-        """Return the names of the backups that `plan` asks for, with the SHA-256 of what is there now.
+        """Return the backups that `plan` requests, each with the SHA-256 of an existing file, or None.
 
-        The hash is None if there is no file. Raises `StorageRefused` if something other than a readable
-        file is in the way.
+        Raise `StorageRefused` if anything but a readable file is in the way.
         """
         backups: dict[FileName, str | None] = {}
         for change in plan.files if plan.options.get("backup") else ():
@@ -200,7 +202,7 @@ class Documents(OutlinedFiles):
         return backups
 
     def root_of(self, plan: Plan) -> Root:
-        """Return the root of the files of `plan`, which were located before."""
+        """Return the root of the files of `plan`."""
         return self.workspace.root_of(self._located(plan.files[0].path))
 
     def _too_large(self, built: BuiltFile) -> Diagnostic | None:
@@ -232,7 +234,7 @@ class Documents(OutlinedFiles):
     def _with_other_files(
         self, files: list[SnapshotFile], names: set[FileName], problems: list[Diagnostic]
     ) -> list[SnapshotFile]:
-        """Return `files` and the other files that their edits write into; adds to `names` and `problems`."""
+        """Return `files` plus other files that their edits write to; extends `names` and `problems`."""
         others: list[SnapshotFile] = []
         for position, file in enumerate(files):
             paths: dict[int, str] = {}
@@ -261,7 +263,7 @@ class Documents(OutlinedFiles):
         return files + others
 
     def _new_file(self, name: FileName, requested: FileEdits, first_edit: int) -> SnapshotFile | Diagnostic:
-        """Return a file to create. Errors: FILE_EXISTS, ENCODING_UNKNOWN, those of `status_of`."""
+        """Return a file to create. Errors: FILE_EXISTS, ENCODING_UNKNOWN, or as `status_of`."""
         problem = self._occupied(name)
         if problem is not None:
             return problem
@@ -272,7 +274,7 @@ class Documents(OutlinedFiles):
         return replace(file, exists=False)
 
     def _renamed(self, file: SnapshotFile, name: FileName, new_file: str) -> SnapshotFile | Diagnostic:
-        """Return `file` with its new name. Errors: those of locating it, FILE_EXISTS, INVALID_ARGUMENT."""
+        """Return `file` with its new name. Errors: as locating it, FILE_EXISTS, INVALID_ARGUMENT."""
         new = self.workspace.locate(new_file)
         if isinstance(new, Diagnostic):
             return new
@@ -283,7 +285,7 @@ class Documents(OutlinedFiles):
         return self._occupied(new) or replace(file, new_path=str(new), new_relative=new.path)
 
     def _occupied(self, name: FileName) -> Diagnostic | None:
-        """Return why no file can be made under `name`; None if one can."""
+        """Return why `name` cannot be created, or None."""
         status = self.workspace.status_of(name)
         if not isinstance(status, Diagnostic):
             return Code.FILE_EXISTS.of(file=str(name))
@@ -302,7 +304,7 @@ class Documents(OutlinedFiles):
         return file.exists and content.data == built.base.source.data
 
     def _read_again(self, path: str, encoding: str | None) -> Source | None:
-        """Read a file that was read before; None if it cannot be read any more."""
+        """Read a file again; None if it is no longer readable."""
         source = self._read_if_there(path, encoding)
         return None if isinstance(source, Diagnostic) else source
 
@@ -323,7 +325,7 @@ def _is_missing(file: object) -> TypeGuard[Diagnostic]:
 
 
 def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
-    """Return READ_ONLY for a pointer of Git LFS: an edit of it would lose the content it points to."""
+    """Return READ_ONLY for a Git LFS pointer: editing it would lose the content."""
     if not data.startswith(_LFS_POINTER):
         return None
     return Code.READ_ONLY.problem(
@@ -347,7 +349,7 @@ _SEVERAL_ROOTS: Final = Diagnostic.invalid(
     "the batch has files of several roots, and a commit lives in one", "send one batch for each root"
 )
 
-# --- The files that a glob of a batch or of a manifest matches
+# --- Files matching a glob of a batch or manifest
 
 _MOST_LISTED: Final = 20
 
@@ -355,9 +357,9 @@ _MOST_LISTED: Final = 20
 def files_of(
     workspace: Workspace, glob: str, *, exclude: Sequence[str] = (), git_ignored: bool = False
 ) -> Iterator[FileName] | Diagnostic:
-    """Yield the files that match `glob` and none of `exclude`, sorted; git-ignored ones if `git_ignored`.
+    """Yield the files matching `glob` and not `exclude`, sorted; `git_ignored` includes ignored ones.
 
-    Errors: those of `Workspace.iter_files`; INVALID_ARGUMENT for an `exclude` that is not a glob.
+    Errors: as `Workspace.iter_files`; INVALID_ARGUMENT for an invalid `exclude` glob.
     """
     for pattern in exclude:
         problem = cost_problem(pattern) or glob_problem(pattern)
@@ -373,25 +375,23 @@ def files_of(
 
 
 def _existing_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnostic:
-    """Yield the file that a glob without wildcards names, if it is there."""
+    """Yield the file that a glob without wildcards names, if it exists."""
     name = workspace.locate(path)
     if isinstance(name, Diagnostic):
         return name
     status = workspace.status_of(name)
     if not isinstance(status, Diagnostic):
         return iter((name,))
-    # What a commit lacks may be there.
+    # After an I/O error the file may exist.
     return status if status.code is Code.IO_ERROR else iter(())
 
 
 def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batch | Problems:
-    """Return `batch` with each glob replaced by the files that match, and that git does not ignore.
+    """Return `batch` with globs replaced by their matching files, except git-ignored ones.
 
-    If all edits of a glob in `files` are replace_match, its files are those in which one of them has a
-    match.
+    If all edits of a glob are replace_match, only files with a match count.
 
-    Errors: those of `files_of`; FILE_NOT_FOUND for a glob that no file matches, BATCH_TOO_LARGE for one that
-    more files match than `limits` allow.
+    Errors: as `files_of`; FILE_NOT_FOUND for a glob without files, BATCH_TOO_LARGE beyond `limits`.
     """
     if not any(isinstance(entry, GlobEdits) for entry in batch.files):
         return _count_mismatch(batch) or batch
@@ -411,7 +411,7 @@ def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batc
 
 
 def _count_mismatch(batch: Batch) -> Problems:
-    """Return MATCH_COUNT_MISMATCH if `batch` is for more or fewer files than it says itself."""
+    """Return MATCH_COUNT_MISMATCH if the number of files differs from the batch's expectation."""
     if batch.expected_files in {None, len(batch.files)}:
         return ()
     named = ", ".join(file.file for file in batch.files[:_MOST_LISTED])
@@ -459,13 +459,13 @@ def _matching_files(
         )
     files = [entry.of_file(path) for path in paths]
     if isinstance(entry, MatchingEdits):
-        # Where no file has a match, the plan says why.
+        # If no file matches, the plan says why.
         return [file for file in files if _has_match(file, documents)] or files
     return files
 
 
 def _has_match(file: FileEdits, documents: OutlinedFiles) -> bool:
-    """Return True if an edit of `file` finds what it looks for, or is not a replace_match."""
+    """Return True if an edit of `file` has a match, or is not a replace_match."""
     name = documents.workspace.locate(file.file)
     outline = name if isinstance(name, Diagnostic) else documents.open(name, file.encoding, file.format)
     return isinstance(outline, Diagnostic) or any(not _finds_nothing(edit, outline) for edit in file.edits)
@@ -482,18 +482,18 @@ def _finds_nothing(edit: Operation, outline: Outline) -> bool:
     )
 
 
-# --- Guards from the versions of files that a client was shown
+# --- Guards based on the versions that a client was shown
 
-# The SHA-256 of the version of a file, by its path as reports write it, that the caller saw last.
+# Returns the SHA-256 of the version of a file that the caller saw last, by its path in reports.
 Seen = Callable[[str], str | None]
 
 
 def with_seen_bases(
     batch: Batch, workspace: Workspace, seen: Seen, unguarded: Collection[str | None] = ()
 ) -> Batch:
-    """Return `batch` in which each file without a base hash gets that of the version that was `seen`, if any.
+    """Return `batch` with missing base hashes filled in from the versions `seen`.
 
-    Files at the paths `unguarded`, as reports write them, stay without one.
+    Files at the paths `unguarded`, as in reports, stay without one.
     """
 
     def base_of(path: str) -> str | None:
@@ -515,17 +515,17 @@ def with_seen_bases(
     return batch.model_copy(update={"files": tuple(map(guarded, batch.files))})
 
 
-# --- The other files of a root, read as far as links lead there
+# --- The other files of a root, read as needed to follow links
 
 
 class LinkIndex:
     """The files of `root`, read through `documents` with its limits.
 
-    Each folder is listed once. What git ignores is no place where links are looked for.
+    Each folder is listed once. Git-ignored files are not searched for links.
     """
 
     def __init__(self, documents: OutlinedFiles, root: Root) -> None:
-        """Look at `root`, which is one of the workspace of `documents`."""
+        """Index `root`, which belongs to the workspace of `documents`."""
         self._documents = documents
         self._root = root
         self._folders: dict[str, dict[str, TargetKind] | None] = {}
@@ -534,30 +534,30 @@ class LinkIndex:
 
     @classmethod
     def for_file(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkIndex":
-        """Return the index of the root that `file` of `documents` lies in."""
+        """Return the index of the root of `file`."""
         name = documents.workspace.locate(file.path)
         assert isinstance(name, FileName), "the files of a snapshot were located before"
         return cls(documents, documents.workspace.root_of(name))
 
     def at(self, path: str) -> TargetKind:
-        """Return what is at `path`, from the root; links and what must not be examined count as something."""
+        """Return the kind of entry at `path` from the root; links and excluded entries count as OTHER."""
         scope, place = self._root.scope, path
         while place and not (scope.is_limited and scope.refusal(place) is not None):
             folder, _, name = place.rpartition("/")
             names = self._names_in(folder)
             if names is not None:
                 kind = names.get(name, TargetKind.NOTHING)
-                # A folder that is not there holds nothing; of one that cannot be opened no one knows.
+                # A missing folder has no entries; the entries of an unreadable one are unknown.
                 return kind if place == path or kind is TargetKind.OTHER else TargetKind.NOTHING
             place = folder
         return TargetKind.OTHER
 
     def pages(self, key: str) -> Sequence[str]:
-        """Return the files with a page name whose `page_key` is `key`, sorted."""
+        """Return the sorted pages whose `page_key` is `key`."""
         return self._pages.get(key, ())
 
     def spelled(self, path: str) -> str | None:
-        """Return the only path that equals `path` apart from case; None if there is none, or several."""
+        """Return the path that equals `path` except for case; None unless it is unique."""
         known, below = path.casefold(), []
         while known not in self._spelled:
             known, _, name = known.rpartition("/")
@@ -573,12 +573,12 @@ class LinkIndex:
 
     @property
     def rules(self) -> SiteRules:
-        """Rules by which links of the site name its files; none if they cannot be read."""
+        """The link rules of the site; none if they cannot be read."""
         return self._site if isinstance(self._site, SiteRules) else NO_RULES
 
     @property
     def rules_problem(self) -> Diagnostic | None:
-        """A warning about rules that cannot be read."""
+        """A warning about unreadable link rules."""
         return self._site if isinstance(self._site, Diagnostic) else None
 
     @cached_property
@@ -586,7 +586,7 @@ class LinkIndex:
         return self._documents.site_rules(self._root)
 
     def anchors(self, path: str) -> frozenset[str] | None:
-        """Return anchors of the Markdown file `path`, as `target_key` writes them; None if unreadable.
+        """Return the anchors of the Markdown file `path` as `target_key`s; None if unreadable.
 
         Each file is parsed once.
         """
@@ -596,13 +596,13 @@ class LinkIndex:
 
     @cached_property
     def labels(self) -> Mapping[str, frozenset[str]]:
-        """The labels of MyST in each Markdown file, as `labels_of` returns them; each names one place."""
+        """The MyST labels in each Markdown file, as returned by `labels_of`."""
         files = self._parsed(self._markdown, lambda text: LABEL_SIGN.search(text) is not None)
         return {file.relative: labels_of(file.outline) for file in files if not isinstance(file, Diagnostic)}
 
     @cached_property
     def makes_links(self) -> bool:
-        """Whether the site has programs of its own that may make links of code, as those of mdBook do."""
+        """True if the site has mdBook preprocessors, which may create links from code."""
         name = FileName(self._root.name, "book.toml")
         content = self._documents.workspace.read(name, self._documents.max_file_bytes)
         return not isinstance(content, Diagnostic) and b"[preprocessor." in content.data
@@ -610,9 +610,9 @@ class LinkIndex:
     def linking_to(
         self, names: frozenset[str], labels: frozenset[str] = frozenset()
     ) -> Iterator[SnapshotFile | Diagnostic]:
-        """Yield Markdown files that may link to a file of one of `names`, sorted; only these are parsed.
+        """Yield Markdown files that may link to one of `names` or `labels`, sorted; parse only these.
 
-        So it is with links to one of `labels` alone. Yields a warning for a file that cannot be read.
+        Yield a warning for an unreadable file.
         """
         yield from self._parsed(
             self._markdown,
@@ -623,7 +623,7 @@ class LinkIndex:
         )
 
     def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        """Yield files that list the pages of a site and may name one of `names`, in the same way."""
+        """Yield navigation files that may list one of `names`; otherwise as `linking_to`."""
         known = entry_names(names)
         yield from self._parsed(filter(is_navigation, self._files), lambda text: may_list(text, known))
 
@@ -644,19 +644,19 @@ class LinkIndex:
                     yield _snapshot_of(name, FileEdits.none_of(str(name)), outline, first_edit=0)
 
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
-        """Return why `file` could not be replaced now; None if it could."""
+        """Return why `file` cannot be replaced now, or None."""
         return self._documents.workspace.write_refusal(FileName(self._root.name, file.relative))
 
     def _read_anchors(self, path: str) -> frozenset[str] | None:
         if not path.lower().endswith(MARKDOWN_SUFFIXES):
             return None
-        # A document links to it, so the path may be any.
+        # A link can name any path.
         name = self._root.locate(path)
         outline = name if isinstance(name, Diagnostic) else self._documents.open(name, None, None)
         return None if isinstance(outline, Diagnostic) else resolvable_targets(outline)
 
     def _names_in(self, folder: str) -> dict[str, TargetKind] | None:
-        """Return the kinds of the names in `folder`; None if it cannot be opened. Each is listed once."""
+        """Return the entries of `folder` with their kinds, listed once; None if it cannot be opened."""
         if folder not in self._folders:
             above, _, name = folder.rpartition("/")
             around = self._folders.get(above) if folder else None

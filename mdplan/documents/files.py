@@ -1,4 +1,4 @@
-"""Read and parse the files of a workspace, with a cache of outlines and the rules of their site."""
+"""Read and parse the files of a workspace, with an outline cache and site rules."""
 
 import re
 from _thread import allocate_lock
@@ -27,20 +27,20 @@ from mdplan.words import either, say
 
 _Found = TypeVar("_Found")
 
-# An outline with what was derived from it takes about ten times the bytes of its document.
+# An outline with derived data takes about ten times the bytes of its document.
 MAX_BYTES: Final = 8 << 20
 MAX_OUTLINES: Final = 1000
-# What is only searched may be larger than what is parsed.
+# Searched files may be larger than parsed ones.
 _MOST_SEARCHED: Final = 1 << 30
 
 
 class OutlineCache:
-    """The `max_outlines` outlines that were asked for last, with at most `max_bytes` of documents together.
+    """A thread-safe LRU cache of `max_outlines` outlines, for at most `max_bytes` of documents.
 
-    The outline of a short document is many times as large as its bytes.
+    An outline of a short document takes many times its bytes.
 
-    An outline never changes. A key shows everything that it is made from besides the bytes of its document:
-    threads may share both. Of documents of one key and of one hash the last one is kept.
+    Outlines are immutable. A key contains everything but the document's bytes on which the outline depends.
+    Only the last document with the same key and hash is kept.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_outlines: int = MAX_OUTLINES) -> None:
@@ -50,7 +50,7 @@ class OutlineCache:
         self._lock = allocate_lock()
 
     def get(self, key: Hashable, data: bytes) -> Outline | None:
-        """Return the outline of `data` that was kept under `key`, if it still is."""
+        """Return the cached outline of `data` under `key`, if any."""
         entry = (key, hash(data))
         with self._lock:
             outline = self._outlines.get(entry)
@@ -60,13 +60,13 @@ class OutlineCache:
             return outline
 
     def version(self, key: Hashable, sha256: str) -> Outline | None:
-        """Return the outline that was kept under `key` of a document whose hash begins with `sha256`."""
+        """Return the cached outline under `key` whose document's SHA-256 starts with `sha256`."""
         with self._lock:
             kept = [outline for (name, _), outline in self._outlines.items() if name == key]
         return next((each for each in kept if each.source.sha256.startswith(sha256)), None)
 
     def keep(self, key: Hashable, outline: Outline) -> None:
-        """Keep `outline`, unless it is too big; those that were asked for longest ago make room for it."""
+        """Cache `outline` unless it is too large, evicting the least recently used ones."""
         size = len(outline.source.data)
         entry = (key, hash(outline.source.data))
         with self._lock:
@@ -82,9 +82,9 @@ class OutlineCache:
 
 
 class OutlinedFiles(Struct):
-    """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
+    """Files of `workspace` as text, limited to `max_file_bytes` and `max_lines`, with cached `outlines`.
 
-    `limits` hold inside each of them. `given_rules` of the site go before those of its roots.
+    `limits` apply within each file. `given_rules` take precedence over the site rules of the roots.
     """
 
     workspace: Workspace
@@ -96,11 +96,11 @@ class OutlinedFiles(Struct):
 
     @classmethod
     def of(cls, workspace: Workspace, settings: Settings) -> Self:
-        """Return files of `workspace`, with the limits that `settings` set."""
+        """Return the files of `workspace` with the limits of `settings`."""
         return cls(workspace, settings.max_file_bytes, settings.max_lines, settings.of_documents)
 
     def read(self, name: FileName, encoding: str | None) -> Source | Diagnostic:
-        """Return a file, decoded. Errors: those of `Workspace.read` and `decode_document`."""
+        """Return a decoded file. Errors: as `Workspace.read` and `decode_document`."""
         content = self.workspace.read(name, self.max_file_bytes)
         if isinstance(content, Diagnostic):
             return content
@@ -108,18 +108,18 @@ class OutlinedFiles(Struct):
         return self.decode(name, content.data, encoding) if known is None else known.source
 
     def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
-        """Return the bytes of a file, decoded. Errors: those of `decode_document`."""
+        """Return the decoded bytes of a file. Errors: as `decode_document`."""
         return decode_document(str(name), data, encoding, self.max_lines)
 
     def may_have_any(self, name: FileName, texts: Iterable[str], encoding: str | None = None) -> bool:
-        """Return True if a file may have one of `texts`; or cannot be read, which a plan says."""
+        """Return True if a file may contain one of `texts`, or is unreadable, which planning reports."""
         content = self.workspace.read(name, _MOST_SEARCHED)
         if isinstance(content, Diagnostic):
             return True
         return any(may_contain(content.data, encoding, text) for text in texts)
 
     def open(self, name: FileName, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
-        """Return a file, parsed; `given_format` is what the caller says it is, None to go by its name."""
+        """Return a parsed file; `given_format` is the caller's, or None to detect it."""
         content = self.workspace.read(name, self.max_file_bytes)
         if isinstance(content, Diagnostic):
             return content
@@ -137,23 +137,23 @@ class OutlinedFiles(Struct):
     def version(
         self, name: FileName, encoding: str | None, given_format: str | None, sha256: str
     ) -> Outline | None:
-        """Return a version of a file that was parsed not long ago, by the first digits of its hash."""
+        """Return a recently parsed version of a file by the first digits of its hash."""
         return self.outlines.version((str(name), encoding, given_format, self._slugs_of(name)), sha256)
 
     def prime_cache(
         self, path: str, outline: Outline, encoding: str | None, given_format: str | None
     ) -> None:
-        """Keep `outline` for who opens `path` when that is its content; the rest is as in `open`."""
+        """Cache `outline` for opening `path` with that content; other arguments as in `open`."""
         source = outline.source
-        # What a file is may follow from its text, and an edit may change that.
+        # The format may depend on the text, which an edit can change.
         if document_format(path, source.text, given_format) is outline.format:
             self.outlines.keep((path, encoding, given_format, outline.slugs), outline)
 
     def with_timeout(self, file: str, read: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
-        """Return what `read` returns, which parses `file`, or `count` files. Errors: PARSE_TIMEOUT."""
+        """Return the result of `read`, which parses `file`, or `count` files. Errors: PARSE_TIMEOUT."""
         seconds = self.limits.parse_seconds
         try:
-            # The time of this thread: others, and waiting for disks, are no fault of a document.
+            # Thread time, since other threads and disk waits are not the document's fault.
             with parse_time(seconds * count, thread_time):
                 return read()
         except ParseTimeout:
@@ -164,13 +164,13 @@ class OutlinedFiles(Struct):
             )
 
     def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
-        """Return the file `name`, which was read as `source`, parsed with the limits of these files."""
+        """Parse the file `name` with the content `source`."""
         actual_format = document_format(str(name), source.text, given_format)
         is_mdx, slugs = has_mdx_name(str(name)), self._slugs_of(name)
         return Outline(source, actual_format, self.limits, is_mdx=is_mdx, slugs=slugs)
 
     def site_rules(self, root: Root) -> SiteRules | Diagnostic:
-        """Return how the site in `root` names files and headings, or a warning about unreadable rules."""
+        """Return the site rules of `root`, or a warning if they are unreadable."""
         return self.given_rules or read_site_rules(root)
 
     def _slugs_of(self, name: FileName) -> SlugStyle:
@@ -178,10 +178,10 @@ class OutlinedFiles(Struct):
         return rules.slugs_of(name.path) if isinstance(rules, SiteRules) else GITHUB
 
 
-# --- Rules for links: `[links]` of `mdplan.toml`, or of `pyproject.toml`
+# --- Link rules: `[links]` of `mdplan.toml` or of `pyproject.toml`
 #
-# Without them `mkdocs.yml` and `_quarto.yml` say how anchors are made. All of these come with the repository,
-# so anybody may have written them: they describe links, and can never widen what may be read or written.
+# Otherwise `mkdocs.yml` and `_quarto.yml` determine anchors. All of these come with the repository, so they
+# are untrusted: they describe links and never widen what may be read or written.
 
 FILE: Final = "mdplan.toml"
 _TABLES: Final = ((FILE, ("links",)), ("pyproject.toml", ("tool", "mdplan", "links")))
@@ -191,7 +191,7 @@ _HINT: Final = "see how to keep links right for what they may say"
 _MOST_BYTES: Final = 1 << 20
 _DOCS_FOLDER: Final = lazy_pattern(r"""^docs_dir:[ \t]*["']?([^"'#\r\n]+)""", re.MULTILINE)
 
-# What the table of contents is told to make slugs with, for lack of a reader of all YAML tags.
+# Slug functions in the table of contents settings, found by pattern because YAML tags cannot be parsed.
 _SLUGS: Final = {
     "pymdownx": lazy_pattern(r"^[ \t]*slugify:.*\bpymdownx\.slugs\.", re.MULTILINE),
     "python-markdown-unicode": lazy_pattern(r"^[ \t]*slugify:.*\bslugify_unicode\b", re.MULTILINE),
@@ -199,13 +199,13 @@ _SLUGS: Final = {
 
 
 def read_site_rules(root: Root) -> SiteRules | Diagnostic:
-    """Return the rules of the site in `root`, none where nothing configures them; a warning about wrong ones.
+    """Return the site rules of `root` (none without configuration), or a warning if they are invalid.
 
-    `mdplan.toml` goes before `[tool.mdplan]` of `pyproject.toml`, and that before what generators read.
+    `mdplan.toml` takes precedence over `[tool.mdplan]` in `pyproject.toml`, then generators' files.
     """
     for name, table in _TABLES:
         data = _content_of(root, name)
-        # Most projects in Python say nothing of links, and to read TOML takes long.
+        # Most Python projects configure no links, and parsing TOML is slow.
         has_rules = data is not None and (name == FILE or b"links" in data)
         rules = _rules_in(name, data, table) if data is not None and has_rules else None
         if rules is not None:
@@ -217,7 +217,7 @@ def read_site_rules(root: Root) -> SiteRules | Diagnostic:
 
 
 def _content_of(root: Root, name: str) -> bytes | None:
-    """Return the content of the file `name` of `root`; None if it cannot be read."""
+    """Return the content of the file `name` of `root`; None if unreadable."""
     try:
         # Cheap, and most roots have no such file.
         root.filesystem.status_of(root.descriptor, name)
@@ -228,10 +228,10 @@ def _content_of(root: Root, name: str) -> bytes | None:
     return None if isinstance(content, Diagnostic) else content.data
 
 
-# Every document that is opened asks for the rules: what did not change is read once.
+# Opening any document needs the rules, so unchanged files are parsed once.
 @lru_cache(maxsize=16)
 def _rules_in(name: str, data: bytes, table: tuple[str, ...]) -> SiteRules | Diagnostic | None:
-    """Return the rules that `table` of the file `name` contains; None if it contains none."""
+    """Return the rules in `table` of the file `name`; None if it has none."""
     import tomllib
 
     try:
@@ -239,14 +239,14 @@ def _rules_in(name: str, data: bytes, table: tuple[str, ...]) -> SiteRules | Dia
         for key in table:
             value = value.get(key) if isinstance(value, dict) else None
     except (ValueError, RecursionError) as error:
-        # Another program reads all of pyproject.toml; what it says of us is not there.
+        # Other programs own pyproject.toml; a broken one has no settings for us.
         return _ignored_rules(name, f"it is no TOML: {error}") if name == FILE else None
     return None if value is None else _rules_of(value, name, table)
 
 
 @lru_cache(maxsize=16)
 def _rules_of_mkdocs(data: bytes) -> SiteRules:
-    """Return how MkDocs makes the anchors of its pages: what its links mean, mdplan is not told."""
+    """Return the anchor style of an MkDocs site; its link rules are not configurable."""
     text = data.decode("utf-8", "replace")
     folder = match[1].strip() if (match := _DOCS_FOLDER.search(text)) else "docs"
     name = next((name for name, pattern in _SLUGS.items() if pattern.search(text)), "python-markdown")
@@ -254,8 +254,8 @@ def _rules_of_mkdocs(data: bytes) -> SiteRules:
 
 
 def _rules_of(value: object, file: str, table: tuple[str, ...]) -> SiteRules | Diagnostic:
-    """Return the rules that `value` says, which `table` of `file` has."""
-    # Few repositories configure links: the others need no pydantic to plan.
+    """Parse the rules `value` from `table` of `file`."""
+    # Few repositories configure links; avoid loading pydantic for the others.
     from pydantic import ValidationError
 
     from mdplan.documents.site_links import SiteLinks

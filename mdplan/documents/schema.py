@@ -1,4 +1,4 @@
-"""Check results of a batch against the JSON Schema that the batch or a file names."""
+"""Check the results of a batch against the JSON Schema of the batch or of each file."""
 
 import json
 import time
@@ -18,7 +18,7 @@ from mdplan.values import Struct, replace
 
 _MOST_LISTED: Final = 10
 
-# One of these is in every file that names its schema; a plain `schema` in front matter means something else.
+# Every file that names its schema contains one of these; a plain `schema` key means something else.
 _MARKERS: Final = ("$schema", "#:schema")
 _IN_BATCH: Final = "jsonSchema"
 
@@ -26,11 +26,11 @@ _IN_BATCH: Final = "jsonSchema"
 def schema_problems(
     documents: Documents, files: Sequence[BuiltFile], named: str | None
 ) -> Iterator[Diagnostic]:
-    """Yield what the results `files` violate that their bases did not: errors, and warnings.
+    """Yield schema violations in the results `files` that their bases did not have.
 
-    The schema is the one that is `named`, and the one that a file names. Errors: SCHEMA_VIOLATION; those of
-    reading the one that is `named`, and DATA_INVALID where it cannot be used. What a file names and cannot be
-    used is a warning; what is not there, or on the web, is passed over.
+    The schemas are `named` by the batch (errors) and by each file (warnings). Errors: SCHEMA_VIOLATION; as
+    reading the `named` schema, DATA_INVALID if it is unusable. A file's unusable schema is a warning; a
+    missing or remote one is ignored.
     """
     batch_schema = _Schema(documents, files, named) if named is not None else None
     for built in files:
@@ -44,7 +44,7 @@ def schema_problems(
 
 
 class _Schema(Struct, dict=True):
-    """The schema in the file `path`, as it is after the changes of `files`."""
+    """The schema in the file `path`, after the changes of `files`."""
 
     documents: Documents
     files: Sequence[BuiltFile]
@@ -52,7 +52,7 @@ class _Schema(Struct, dict=True):
 
     @cached_property
     def content(self) -> Any:  # noqa: ANN401 (any value)
-        """What it says; a Diagnostic where it cannot be read."""
+        """The parsed schema, or a Diagnostic."""
         from mdplan.data.json_schema import known_schema
         from mdplan.data.tree import DataError
 
@@ -89,7 +89,7 @@ def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFi
     text = built.result.source.text
     if not any(marker in text for marker in _MARKERS) or built.result.format is DocumentFormat.TEXT:
         return None
-    # Few files name a schema: what reads data is loaded for these.
+    # Few files name a schema; load the data modules only for these.
     from mdplan.data.content import DataContent
     from mdplan.data.json_schema import known_schema, named_schema
     from mdplan.markdown.front_matter_edits import data_content
@@ -160,7 +160,7 @@ def _unusable(path: str, reason: str) -> Diagnostic:
 
 
 def _with_severity(problem: Diagnostic, file: str, *, is_asked: bool) -> Diagnostic:
-    """Return an error where the batch asked for the check, else a warning."""
+    """Return `problem` as an error if the batch requested the check, else as a warning."""
     return problem if is_asked else replace(problem, severity=Severity.WARNING, file=file)
 
 

@@ -1,4 +1,4 @@
-"""How links of a site name its files, as `[links]` of a configuration says it."""
+"""The `[links]` configuration: how links of a site name its files."""
 
 from typing import Annotated, Literal
 
@@ -45,7 +45,7 @@ class SiteLinks(BaseModel):
     ) = Field(default=None, description="How the site makes anchors of headings.")
 
     def rules(self) -> SiteRules:
-        """Return the rules that it describes."""
+        """Return the rules that this configuration describes."""
         preset = PRESETS[self.preset] if self.preset else NO_RULES
         return SiteRules.of(
             dict(preset.roots) if self.roots is None else self.roots,

@@ -1,4 +1,4 @@
-"""The workspace: the roots that a process may touch, how callers name files in them, and a list of these."""
+"""The workspace: the roots that a process may touch, file names in them, and listings."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from mdplan.words import either
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-# One letter before a colon is a drive.
+# A single letter before a colon is a drive.
 _ROOT_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]+"
 _NAMED: Final = rf"({_ROOT_NAME})=(.+)"
 _GLOB_CHARACTERS: Final = frozenset("*?[")
@@ -29,9 +29,9 @@ _ROOTS_SHOWN: Final = 10
 
 
 class _KeptFiles(msgspec.Struct):
-    """Files that were read, by the identity of their root, which is kept too, and their path.
+    """Files already read, by the identity of their root (also kept) and their path.
 
-    There is `room` for so many bytes more.
+    `room` is the number of bytes that still fit.
     """
 
     room: int = 16 << 20
@@ -43,9 +43,9 @@ _kept: Final[ContextVar[_KeptFiles | None]] = ContextVar("kept_files", default=N
 
 @contextmanager
 def reading_once() -> Iterator[None]:
-    """Within it each file is read once, so that what is looked for and what is planned are the same bytes.
+    """Read each file only once in the block, so that searching and planning see the same bytes.
 
-    Inside another one, that one holds. Of many megabytes the first ones are kept.
+    A nested block joins the outer one. Beyond a size limit files are read again.
     """
     token = _kept.set(_kept.get() or _KeptFiles())
     try:
@@ -57,8 +57,7 @@ def reading_once() -> Iterator[None]:
 class Workspace(Struct):
     """The roots that this process may touch, held open.
 
-    Where there are several, callers put the root's name before a path (`docs:guide/a.md`); a single root has
-    no name.
+    With several roots, paths start with a root's name (`docs:guide/a.md`); a single root has no name.
     """
 
     roots: tuple[Root, ...]
@@ -73,12 +72,11 @@ class Workspace(Struct):
         deny: Sequence[str] = (),
         filesystem: FileSystem | None = None,
     ) -> "Workspace":
-        """Open `folders`, one or several, as roots; `allow` and `deny` are globs that hold in each of them.
+        """Open `folders`, one or several, as roots, with the globs `allow` and `deny` for each.
 
-        Several are named by the keys of a mapping, else as in `NAME=FOLDER`, else by the last component of
-        each folder; a folder whose name has a `=` is given as `./a=b`. Raises `StorageRefused`:
-        INVALID_ARGUMENT for names that repeat or are no names and for bad globs, and what the opening of a
-        folder gives.
+        Roots are named by the keys of a mapping, by `NAME=FOLDER`, or by the last component of the folder;
+        write `./a=b` for a folder with a `=`. Raise `StorageRefused`: INVALID_ARGUMENT for duplicate or
+        invalid names and invalid globs, or a failure to open a folder.
         """
         if isinstance(folders, str | os.PathLike):
             folders = (folders,)
@@ -113,13 +111,13 @@ class Workspace(Struct):
         self.close()
 
     def root_of(self, name: files.FileName) -> Root:
-        """The root that `name`, which came from this workspace, lies in."""
+        """Return the root of `name`."""
         return next(root for root in self.roots if root.name == name.root)
 
     def locate(self, path: str) -> files.FileName | Diagnostic:
-        """The name of the file that a caller's `path` means; it need not exist.
+        """Return the file name for a caller's `path`, which need not exist.
 
-        `path` is relative to the root, or absolute inside a root; with several roots a relative one begins
+        `path` is relative to the root, or absolute inside a root; with several roots a relative path starts
         with `name:`. Errors: PATH_INVALID, PATH_OUTSIDE_ROOT.
         """
         split = self._split(path)
@@ -130,9 +128,9 @@ class Workspace(Struct):
         return replace(name, file=visible(path)) if isinstance(name, Diagnostic) else name
 
     def hides(self, *paths: str) -> bool:
-        """Whether `allow` or `deny` excludes one of `paths`, as `locate` takes them.
+        """Return True if `allow` or `deny` excludes one of `paths`.
 
-        Everything that leaves a process asks this: content, diffs, plans, history, messages.
+        Check this for everything that leaves the process: content, diffs, plans, history, messages.
         """
         if not any(root.scope.is_limited for root in self.roots):
             return False
@@ -140,11 +138,11 @@ class Workspace(Struct):
         return any(isinstance(each, Diagnostic) and each.code is Code.PATH_OUTSIDE_ROOT for each in found)
 
     def contains(self, path: str) -> bool:
-        """Whether the absolute `path` lies inside a root, by its name; it need not exist or be allowed."""
+        """Return True if the absolute `path` is inside a root; it need not exist or be allowed."""
         return not isinstance(self._split_absolute(path), Diagnostic)
 
     def read(self, name: files.FileName, max_bytes: int) -> files.FileBytes | Diagnostic:
-        """Read a file, within `reading_once` only the first time. Errors: those of `Root.read`."""
+        """Read a file, only once within `reading_once`. Errors: as `Root.read`."""
         root, kept = self.root_of(name), _kept.get()
         known = kept.by_path.get((id(root), name.path)) if kept is not None else None
         if known is not None and len(known[1].data) <= max_bytes:
@@ -156,17 +154,17 @@ class Workspace(Struct):
         return content
 
     def status_of(self, name: files.FileName) -> os.stat_result | Diagnostic:
-        """The status of a regular file. Errors: those of `Root.status_of`."""
+        """Return the status of a regular file. Errors: as `Root.status_of`."""
         return self.root_of(name).status_of(name)
 
     def write_refusal(self, name: files.FileName) -> Diagnostic | None:
-        """Why a file could not be replaced now; None when it could. Errors: those of `Root.write_refusal`."""
+        """Return why a file cannot be replaced now, or None. Errors: as `Root.write_refusal`."""
         return self.root_of(name).write_refusal(name)
 
     def is_several(self, pattern: str) -> bool:
-        """Whether `pattern` is a folder or a glob, and so for `iter_files`, and not the name of one file.
+        """Return True if `pattern` is a folder or glob for `iter_files`, not a file.
 
-        A file that exists is meant by its name, whatever characters that has (`[id].md`).
+        An existing file takes precedence, whatever characters its name has (`[id].md`).
         """
         split = self._split_pattern(pattern)
         if isinstance(split, Diagnostic):
@@ -182,11 +180,11 @@ class Workspace(Struct):
     def iter_files(
         self, pattern: str, *, respect_gitignore: bool = False
     ) -> Iterator[files.FileName] | Diagnostic:
-        """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.
+        """Yield the regular files in a folder (`.` is the root) or matching a git-style glob, sorted.
 
-        Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside `allow`
-        and `deny` are omitted; with `respect_gitignore` also what git would ignore. Errors: those of
-        `locate`; INVALID_ARGUMENT for a glob that is none or takes too long; those of `Root.open_folder`.
+        Links are not followed; `.git`, `.mdplan`, invalid names and files outside `allow` and `deny` are
+        omitted, and git-ignored files with `respect_gitignore`. Errors: as `locate` and `Root.open_folder`;
+        INVALID_ARGUMENT for an invalid or too expensive glob.
         """
         split = self._split_pattern(pattern)
         if isinstance(split, Diagnostic):
@@ -198,13 +196,13 @@ class Workspace(Struct):
         return problem or _names(root, _literal_folder(below), below, respect_gitignore=respect_gitignore)
 
     def shown(self, pattern: str) -> str:
-        """A folder or glob as messages name it: relative to its root (`.` is the root); else as it is."""
+        """Return a folder or glob for messages: relative to its root (`.`), or as it is."""
         split = self._split_pattern(pattern)
         return visible(pattern) if isinstance(split, Diagnostic) else split[0].show(split[1] or ".")
 
     def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
-        """The root that `path` means, and what of `path` is relative to it, unchecked."""
-        # A single slash and what begins with two are not files anywhere; the rules for names say so.
+        """Return the root of `path` and the relative path, unchecked."""
+        # `/` and paths that start with `//` are never files; the name rules refuse them.
         if path.startswith("/") and path != "/" and not path.startswith("//"):
             return self._split_absolute(path)
         if len(self.roots) == 1:
@@ -221,7 +219,7 @@ class Workspace(Struct):
         )
 
     def _split_absolute(self, path: str) -> tuple[Root, str] | Diagnostic:
-        # Whole components are compared: `/srv/docs2` is not inside `/srv/docs`.
+        # Compare whole components: `/srv/docs2` is not inside `/srv/docs`.
         components = path.split("/")
         fitting = [
             (len(folder), root)
@@ -235,7 +233,7 @@ class Workspace(Struct):
                 "name the file relative to a root folder",
                 file=visible(path),
             )
-        # Of nested roots the inner one is meant.
+        # The innermost of nested roots.
         length, root = max(fitting, key=lambda fit: fit[0])
         return root, "/".join(components[length:])
 
@@ -251,9 +249,9 @@ class Workspace(Struct):
 
 
 def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
-    """`roots` that never enter the user's state directory.
+    """Return `roots` set to never enter the user's state directory.
 
-    Raises `StorageRefused` with PATH_INVALID for a root that is this directory, or lies in it.
+    Raise `StorageRefused` with PATH_INVALID for a root in this directory.
     """
     private = _state_directory_identity([root.path for root in roots])
     for root in roots:
@@ -265,13 +263,13 @@ def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
 
 
 def folder_of(given: str) -> str:
-    """The folder in `given`, which is a folder or NAME=FOLDER."""
+    """Return the folder in `given`, a folder or NAME=FOLDER."""
     written = re.fullmatch(_NAMED, given)
     return written[2] if written else given
 
 
 def root_name_of(given: str) -> str:
-    """The name in `given`, which is a folder or NAME=FOLDER, of one root of several."""
+    """Return the root name in `given`, a folder or NAME=FOLDER."""
     written = re.fullmatch(_NAMED, given)
     return written[1] if written else os.path.realpath(given).rpartition("/")[2]
 
@@ -293,7 +291,7 @@ def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, 
 
 
 def _opens(root: Root, below: str) -> bool:
-    """Whether there is a folder `below`; under `allow` or `deny`, one with a file that they leave."""
+    """Return True if the folder `below` exists and, within a limited scope, has an allowed file."""
     folder = root.open_folder(below)
     if isinstance(folder, Diagnostic):
         return False
@@ -305,7 +303,7 @@ def _names(
     root: Root, folder: str, glob: str | None, *, respect_gitignore: bool
 ) -> Iterator[files.FileName] | Diagnostic:
     if folder and root.scope.is_limited:
-        # A folder that has nothing to show is answered like one that is missing.
+        # A folder without visible files looks like a missing one.
         if not _opens(root, folder):
             return _no_files(root, folder)
     else:
@@ -333,38 +331,37 @@ def _is_glob(below: str) -> bool:
 
 
 def _literal_folder(glob: str) -> str:
-    """The folder that everything matching `glob` is below; a glob without a slash matches at every depth."""
+    """Return the folder that contains all matches of `glob`; without a slash it matches at any depth."""
     components = glob.split("/")
     literal = next(index for index, component in enumerate(components) if _is_glob(component))
     return "/".join(components[:literal])
 
 
-# --- The files of a root, in order, without following links.
+# --- Listing the files of a root, sorted, without following links
 
 _IGNORE_FILE: Final = ".gitignore"
 
-# A folder in a repository; a file in a submodule or a linked work tree.
+# A folder in a repository; a file in a submodule or linked work tree.
 _REPOSITORY: Final = ".git"
 _MOST_IGNORE_BYTES: Final = 1 << 20
-# To open a folder takes as long as to list so many files.
+# Opening a folder costs as much as listing this many files.
 _COST_OF_FOLDER: Final = 20
 _MOST_OPEN: Final = 64
 
-# The rules in force in a folder, those of the innermost one first, each with the path they are relative to.
+# The rules that apply in a folder, innermost first, each with its base path.
 _Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
 
 
 def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> Iterator[str]:
-    """The paths of all regular files below `folder` (empty for the root), sorted as texts.
+    """Yield the paths of all regular files in `folder` (empty for the root), sorted as text.
 
-    Left out are links, `.git` and `.mdplan`, names that no caller could give, what the scope of `root`
-    excludes, what a killed commit left, and folders that cannot be opened; with `respect_gitignore` also what
-    the `.gitignore` files of the root ignore, whether or not git tracks it, and submodules and other
-    repositories below `folder`, which git does not list either. Raises `StorageRefused` (BATCH_TOO_LARGE) for
-    more files and folders than `root.filesystem` lists.
+    Links, `.git` and `.mdplan`, invalid names, files out of scope, leftovers of killed commits, and
+    unreadable folders are omitted. With `respect_gitignore` so are files that the root's `.gitignore` files
+    ignore, tracked or not, and submodules and nested repositories, as in git. Raise `StorageRefused`
+    (BATCH_TOO_LARGE) beyond the listing limit of `root.filesystem`.
     """
     start = f"{folder}/" if folder else ""
-    # Folders wait under their name with the slash, so that paths come out sorted before all are known.
+    # Folders are queued under their name with a slash, so that paths come out sorted.
     waiting: list[tuple[str, _Rules]] = [(start, _rules_above(root, start) if respect_gitignore else ())]
     left = root.filesystem.most_listed
     opened: list[tuple[str, int]] = []
@@ -398,10 +395,9 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
 
 
 def _entries(root: Root, path: str, opened: list[tuple[str, int]]) -> list[DirectoryEntry]:
-    """The files and folders in the folder `path`; none if it cannot be opened.
+    """Return the entries of the folder `path`, or none if it cannot be opened.
 
-    `opened` are folders with their paths, from outer to inner, that are held open for those in them: else to
-    list a deep tree would take the square of its depth.
+    `opened` are ancestor folders, held open so that listing a deep tree is not quadratic.
     """
     while opened and not path.startswith(f"{opened[-1][0]}/"):
         root.filesystem.release(opened.pop()[1])
@@ -419,7 +415,7 @@ def _entries(root: Root, path: str, opened: list[tuple[str, int]]) -> list[Direc
 
 
 def _rules_above(root: Root, path: str) -> _Rules:
-    """Rules of the folders around the folder `path`, from the root down."""
+    """Return the rules of the ancestors of `path`, from the root down."""
     rules: _Rules = ()
     above = ""
     for component in path.split("/")[:-1]:
@@ -429,9 +425,9 @@ def _rules_above(root: Root, path: str) -> _Rules:
 
 
 def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
-    """`rules` and, in front of them, those of the folder `path`; a file that may not be read has none.
+    """Return `rules` preceded by those of the folder `path`; an unreadable file has none.
 
-    Raises `StorageRefused` (IO_ERROR) for one that a commit lacks.
+    Raise `StorageRefused` (IO_ERROR) if reading fails.
     """
     from pathspec import GitIgnoreSpec
 
@@ -446,7 +442,7 @@ def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
 
 
 def _is_ignored(path: str, rules: _Rules) -> bool:
-    """Whether the innermost rule that speaks of `path` ignores it (gitignore(5)); folders end in a slash."""
+    """Return True if the innermost matching rule ignores `path` (gitignore(5)); folders end in a slash."""
     for folder, spec in rules:
         is_included = spec.check_file(path.removeprefix(folder)).include
         if is_included is not None:
@@ -455,15 +451,15 @@ def _is_ignored(path: str, rules: _Rules) -> bool:
 
 
 def find_root(start: str) -> str:
-    """The folder that a command started in `start` works in when no one names one."""
+    """Return the default root for a command started in `start`."""
     return found_root(start)[0]
 
 
 def found_root(start: str) -> tuple[str, str]:
-    """The folder that `find_root` finds, and why it is that one, in words.
+    """Return the default root for `start` and the reason for it.
 
-    The nearest one, from `start` upwards, that this user has edited before as a root; else the top of the git
-    work tree; else `start` itself. A work tree of another user counts for nothing.
+    It is the nearest folder, upwards from `start`, that this user has edited as a root; else the top of the
+    git work tree; else `start`. Work trees of other users are ignored.
     """
     here = os.path.realpath(start)
     above = [here]
@@ -481,7 +477,7 @@ def found_root(start: str) -> tuple[str, str]:
 
 
 def _has_repository(folder: str) -> bool:
-    """Whether `folder` has a `.git` that belongs to this user."""
+    """Return True if `folder` has a `.git` owned by this user."""
     try:
         return os.lstat(f"{folder}/.git").st_uid == os.geteuid()
     except OSError:
@@ -489,9 +485,9 @@ def _has_repository(folder: str) -> bool:
 
 
 def _state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
-    """The device and inode of the directory, which is made if it is missing and would lie in one of `roots`.
+    """Return device and inode of the state directory, creating it if it would be in one of `roots`.
 
-    `roots` are real paths. None where there is no such directory, and no one can make it through a root.
+    `roots` are real paths. Return None if it does not exist and cannot be created through a root.
     """
     disk, directory = FileSystem(), user_state_directory()
     try:
@@ -509,7 +505,7 @@ def _state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
 
 
 def _lies_in(path: str, identity: tuple[int, int]) -> bool:
-    """Whether the folder of that `identity` is the real path `path`, or one that it lies in."""
+    """Return True if the real path `path` is, or is inside, the folder with `identity`."""
     disk, above = FileSystem(), ""
     while path != above:
         with suppress(OSError):
@@ -530,7 +526,7 @@ _BRACES: Final = r"\{[^{}/]*,[^{}/]*\}"
 
 
 def scope_of(allow: Sequence[str], deny: Sequence[str]) -> files.Scope:
-    """The scope of these globs. Raises `StorageRefused` with INVALID_ARGUMENT for those that are none."""
+    """Return the scope of these globs. Raise `StorageRefused` with INVALID_ARGUMENT."""
     problems = tuple(problem for glob in (*allow, *deny) if (problem := glob_problem(glob)))
     if problems:
         raise StorageRefused(problems)
@@ -541,16 +537,16 @@ def scope_of(allow: Sequence[str], deny: Sequence[str]) -> files.Scope:
 
 
 def compiled(globs: Sequence[str]) -> "GitIgnoreSpec":
-    """Globs without a `glob_problem`, in the form that matches."""
+    """Compile valid globs."""
     from pathspec import GitIgnoreSpec
 
     return GitIgnoreSpec.from_lines(globs)
 
 
 def glob_problem(glob: str) -> Diagnostic | None:
-    """INVALID_ARGUMENT when `glob` is none, or one that can match nothing (a comment, half a bracket).
+    """Return INVALID_ARGUMENT if `glob` is invalid or can match nothing (a comment, half a bracket).
 
-    Also for braces: other tools expand them and git does not, so `--deny "*.{key,pem}"` would deny nothing.
+    Braces are refused too: git does not expand them, so `--deny "*.{key,pem}"` would deny nothing.
     """
     braces = re.search(_BRACES, glob)
     if braces is not None:
@@ -566,9 +562,9 @@ def glob_problem(glob: str) -> Diagnostic | None:
 
 
 def cost_problem(glob: str) -> Diagnostic | None:
-    """INVALID_ARGUMENT when matching `glob`, which a stranger wrote, could take very long; else None.
+    """Return INVALID_ARGUMENT if matching the untrusted `glob` could take very long.
 
-    A match is a search that tries every length for every star.
+    Matching tries every length for every star.
     """
     components = glob.split("/")
     stars = max((component.count("*") for component in components if component != "**"), default=0)
