@@ -1,4 +1,4 @@
-"""Reads and searches documents.
+"""Read and search documents.
 
-Pure: it never opens a file.
+Pure: never opens a file.
 """

@@ -1,4 +1,4 @@
-"""Find the links of a document that lead to nothing in it, or in the other files of its root."""
+"""Find links that lead to nothing in the same document or in other files of the root."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -21,21 +21,21 @@ from mdplan.text.visible import escape_for_message
 
 
 class LinkedFiles(FileTree, Protocol):
-    """The files of one root with what links name in them, as `target_key` writes it."""
+    """The files of a root with their link targets as `target_key`s."""
 
     def anchors(self, path: str) -> frozenset[str] | None:
-        """Return the anchors of the file `path`; None if they are not known."""
+        """Return the anchors of the file `path`, or None if unknown."""
 
     @property
     def labels(self) -> Mapping[str, frozenset[str]]:
-        """The labels of each file that a fragment alone names, wherever they are."""
+        """The labels of each file that any document can link to by fragment."""
 
 
 def broken_in_tree(files: LinkedFiles, path: str) -> FindBroken:
-    """Return a function that finds the broken links of the document `path` (from the root of `files`).
+    """Return a function that finds the broken links of the document `path` (from the root).
 
-    URLs with a scheme or a host, images, paths from the root of a site (``/…``), paths out of this root, and
-    wiki links to missing pages are not examined.
+    External URLs, images, paths from the site root (``/…``), paths out of the root, and wiki links to missing
+    pages are not checked.
     """
 
     def find(outline: Outline, area: Span) -> list[BrokenLink]:

@@ -1,4 +1,4 @@
-"""Find and list the keys and items of a data file or of front matter by their places, never values."""
+"""Find and list keys and items of data files and front matter by position, never values."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, sha256_hex
 from mdplan.words import say
 
-# By default, as many levels are listed as have at most this many entries.
+# By default, list as many levels as have at most this many entries.
 _FEW: Final = 40
 _HASH: Final = 16
 
@@ -25,9 +25,9 @@ _HASH: Final = 16
 def key_entries(
     outline: Outline, under: str | Sequence[str] | None, depth: int | None
 ) -> list[KeyEntry] | Diagnostic:
-    """List keys and items of the file of `outline`, or below the key `under`, `depth` levels deep.
+    """Return the keys and items in the file of `outline`, or below the key `under`, `depth` levels deep.
 
-    If `depth` is None, as many levels as have few entries. Errors: those of `unreadable` and of finding keys.
+    By default, as many levels as have few entries. Errors: as `unreadable` and finding keys.
     """
     content = data_content(outline)
     if not isinstance(content, DataContent):
@@ -44,9 +44,9 @@ def key_entries(
 
 
 def key_span(outline: Outline, key: str | Sequence[Any]) -> Span | Diagnostic:
-    """Return the span of the key or item `key` with its value, in the file of `outline` or its front matter.
+    """Return the span of `key` with its value, in a data file or front matter.
 
-    Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, FRONT_MATTER_NOT_FOUND, those of `unreadable`.
+    Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, FRONT_MATTER_NOT_FOUND, or as `unreadable`.
     """
     content = data_content(outline)
     if not isinstance(content, DataContent):
@@ -90,7 +90,7 @@ def _find(content: DataContent, key: str | Sequence[Any]) -> Path | Diagnostic:
 
 
 def _levels(depths: Sequence[int]) -> int:
-    """Return the most levels that have few entries together, at least one."""
+    """Return the number of levels with few entries in total, at least one."""
     levels = 1
     while levels < max(depths, default=1) and sum(depth <= levels + 1 for depth in depths) <= _FEW:
         levels += 1

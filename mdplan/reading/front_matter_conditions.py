@@ -1,4 +1,4 @@
-"""Test the conditions `where`, `has` and `min` of a search on front matter or a data file."""
+"""Evaluate the search conditions `where`, `has` and `min` on front matter or a data file."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,11 +15,11 @@ _MOST_TEXT: Final = 200
 
 
 def matching_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
-    """Return the values of the keys in the conditions of `request`, as JSON; None if they do not all hold.
+    """Return the values of the keys in the conditions of `request`, as JSON; None if any fails.
 
-    Keys are addresses, such as `a.b` or `nav[0].Home`. `where` gives values: a list matches if it has such an
-    item, and a single value if it is in a given list. `has` lists keys that must exist; `min` gives the least
-    number of items, which is 1 for a value that is not a list.
+    Keys are addresses, such as `a.b` or `nav[0].Home`. `where`: a list matches if it contains the value, and
+    a single value if it is in a given list. `has`: the key exists. `min`: the least number of items, counting
+    a non-list as one.
     """
     values = _values(outline, request)
     if values is None or any(_count(values[key]) < least for key, least in request.min.items()):
@@ -28,14 +28,14 @@ def matching_values(outline: Outline, request: SearchRequest) -> dict[str, Any] 
 
 
 def uncounted_keys(outline: Outline, request: SearchRequest) -> tuple[str, ...]:
-    """Return keys with `min` above 1 whose value is not a list; none if `where` does not match."""
+    """Return keys with `min` above 1 whose value is not a list, provided that `where` matches."""
     values = _values(outline, request) or {}
     counted = request.min.items() if values else ()
     return tuple(key for key, least in counted if least > 1 and not isinstance(values[key], list | Mapping))
 
 
 def other_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
-    """Return the values of keys in `where` that do not match, as JSON; None if a key does not exist."""
+    """Return the values of keys in `where` that differ, as JSON; None if a key is missing."""
     content = data_content(outline)
     if not isinstance(content, DataContent):
         return None
@@ -50,7 +50,7 @@ def other_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | N
 
 
 def _values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
-    """Return the values of the keys in the conditions; None if one is missing, or not as `where` says."""
+    """Return the values of the keys in the conditions; None if one is missing or differs from `where`."""
     content = data_content(outline)
     if not isinstance(content, DataContent):
         return None
@@ -63,7 +63,7 @@ def _values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
 
 
 def _value_at(values: object, key: str) -> object:
-    """Return the value of the address `key`; `REMOVED` if there is none, or the address is invalid."""
+    """Return the value at the address `key`, or `REMOVED` if it is missing or invalid."""
     plain = value_at(values, tuple(key.split(".")))
     if plain is not REMOVED:
         return plain

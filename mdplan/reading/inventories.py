@@ -1,4 +1,4 @@
-"""List the code blocks, tables, lists, tasks, anchors, regions and links of a document for a report."""
+"""List code blocks, tables, lists, tasks, anchors, regions and links for a report."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TypeVar
@@ -11,7 +11,7 @@ from mdplan.text.lines import Span
 from mdplan.text.visible import escape_for_message, shown_names
 from mdplan.values import asdict
 
-# Finds the links in a span of a document that lead to nothing.
+# Finds the broken links in a span of a document.
 FindBroken = Callable[[Outline, Span], list[stat.BrokenLink]]
 _Entry = TypeVar("_Entry")
 
@@ -19,10 +19,10 @@ _Entry = TypeVar("_Entry")
 def inventories(
     outline: Outline, names: Collection[str], area: Span, limit: int, find_broken: FindBroken | None = None
 ) -> dict[str, Any]:
-    """Return the inventories `names` of what starts in `area`, as fields of `StatReport`.
+    """Return the inventories `names` of elements that start in `area`, as fields of `StatReport`.
 
-    `names` are wire names, as in `INVENTORIES`. Each list has at most `limit` entries. `find_broken` finds
-    broken links; without it, only links into the document itself are examined.
+    `names` are wire names, as in `INVENTORIES`. Lists are limited to `limit` entries. Without `find_broken`,
+    only links within the document are checked.
     """
     totals: dict[str, int] = {}
 
@@ -104,13 +104,13 @@ def _anchors(outline: Outline, area: Span) -> list[stat.AnchorEntry]:
     return [
         stat.AnchorEntry(id=escape_for_message(anchor.id), line=anchor.line, explicit=anchor.explicit)
         for anchor in find_anchors(outline)
-        # Rules of mdbook-spec are in every section, and are read with its text.
+        # mdbook-spec rules occur in every section, and are read with its text.
         if anchor.line in lines and not outline.source.lines.content(anchor.line).startswith("r[")
     ]
 
 
 def _regions(outline: Outline, area: Span) -> list[stat.RegionEntry]:
-    """List regions in the order of their first line, also those with only one marker."""
+    """List regions in order of their first line, including unpaired markers."""
     if "<!--" not in outline.source.text:
         return []
     from mdplan.markdown.enclosure_search import find_regions
@@ -129,7 +129,7 @@ def _regions(outline: Outline, area: Span) -> list[stat.RegionEntry]:
     ]
 
 
-# Wire name and field of each inventory that is a list of entries.
+# Wire name and field of each list inventory.
 _LISTED: Final[Sequence[tuple[str, str, Callable[[Outline, Span], Sequence[object]]]]] = (
     ("codeBlocks", "code_blocks", _code_blocks),
     ("tables", "tables", _tables),
@@ -140,7 +140,7 @@ _LISTED: Final[Sequence[tuple[str, str, Callable[[Outline, Span], Sequence[objec
 
 
 def broken_in_document(outline: Outline, area: Span) -> list[stat.BrokenLink]:
-    """List the links in `area` into the document itself that resolve to nothing."""
+    """Return the broken links in `area` to targets in the document itself."""
     return [
         stat.BrokenLink(line=link.line, target=escape_for_message(link.target))
         for link in local_links(outline, [area])

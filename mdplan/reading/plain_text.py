@@ -9,7 +9,7 @@ from mdplan.text.lines import Lines
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.text.visible import escape_for_message
 
-# Most calls of stat are for Markdown, which does not need this.
+# Not needed for Markdown, the usual case.
 if TYPE_CHECKING:
     from mdplan.data.ini import IniKey, IniOutline
 
@@ -24,7 +24,7 @@ def has_keys(outline: Outline) -> bool:
 
 
 def ini_section_count(outline: Outline) -> int:
-    """Count the sections of an INI file, with what is before the first one; 0 for other formats."""
+    """Count the sections of an INI file, including the text before the first; 0 for other formats."""
     if outline.format is not DocumentFormat.INI:
         return 0
     return len(_ini(outline).sections)
@@ -39,7 +39,7 @@ def _ini(outline: Outline) -> "IniOutline":
 def plain_text_fields(
     outline: Outline, limit: int, *, is_full: bool
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return fields of `StatReport` with at most `limit` entries, and the lengths of cut lists by wire name.
+    """Return fields of `StatReport`, limited to `limit` entries, and full lengths by wire name.
 
     Brief detail has only sections, without keys. Markdown has none of these fields.
     """
@@ -82,7 +82,7 @@ def plain_text_fields(
 def _ini_sections(
     outline: Outline, limit: int, totals: dict[str, int], *, is_full: bool
 ) -> tuple[stat.IniSectionEntry, ...]:
-    """List sections that have lines, with at most `limit` keys in all."""
+    """List non-empty sections, with at most `limit` keys in total."""
     ini = _ini(outline)
     sections = [section for section in ini.sections if section.last_line >= section.first_line]
     if len(sections) > limit:
@@ -112,11 +112,11 @@ def _key(key: "IniKey") -> stat.IniKeyEntry:
     return stat.IniKeyEntry(key=escape_for_message(key.name), line=key.first_line, end_line=end_line)
 
 
-# --- The inventory as lines of text.
+# --- The inventory as text
 
 
 def plain_text_lines(report: stat.StatReport) -> Iterator[str]:
-    """Yield lines for the INI sections, keys, marked sections, comments and blank lines of `report`."""
+    """Yield the INI sections, keys, marked sections, comments and blank lines of `report` as text."""
     totals = report.inventory_totals or {}
     is_full = report.detail == "full"
     if report.ini_sections:
@@ -142,7 +142,7 @@ def plain_text_lines(report: stat.StatReport) -> Iterator[str]:
 
 
 def key_lines(keys: Iterable[stat.KeyEntry]) -> Iterator[str]:
-    """Yield one line for each of `keys`: its lines, its address, and the number of its entries."""
+    """Yield a line for each key: its lines, address, and number of entries."""
     for each in keys:
         items = "" if each.items is None else f" ({each.items})"
         sha256 = f" {each.sha256}" if each.sha256 else ""
@@ -158,7 +158,7 @@ def _ini_section(section: stat.IniSectionEntry) -> str:
 
 
 def _shown(entries: Sequence[object], total: int | None) -> str:
-    """Return how many entries there are: ``7``, or ``5 of 7`` if only some are shown."""
+    """Return a count: ``7``, or ``5 of 7`` if truncated."""
     return str(len(entries)) if total is None else f"{len(entries)} of {total}"
 
 

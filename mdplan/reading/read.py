@@ -1,4 +1,4 @@
-"""Read one place of a document with the hashes that guard edits of it, and write reports as text."""
+"""Read a part of a document with its hashes, and write read and search reports as text."""
 
 import json
 from bisect import bisect_right
@@ -42,14 +42,13 @@ def read_target(  # noqa: PLR0913 (one parameter for each limit)
     longest: int = 0,
     addresses: bool = False,
 ) -> ReadResult | Diagnostic:
-    """Read what `target` names in the document `outline`, which is in `file`: at most `budget` characters.
+    """Read the part of `outline` that `target` names, at most `budget` characters.
 
-    The `longest` place alone would get more. With `addresses` each line begins with its address, such as
-    ``12:a3f``.
+    `longest` is the largest budget of any target; longer lines are split. `addresses` prefixes each line with
+    its address, such as ``12:a3f``.
 
-    A longer place is cut at the end of a block, else of a line, else inside a line. Errors: those of
-    `find_place`; INVALID_ARGUMENT for a cursor of another place, STALE_BASE for one of another version of the
-    file.
+    The text is cut at the end of a block, else of a line, else inside a line. Errors: as `find_place`;
+    INVALID_ARGUMENT for a cursor of another target, STALE_BASE for one of another file version.
     """
     place = find_place(outline, target)
     if isinstance(place, Diagnostic):
@@ -85,7 +84,7 @@ def read_target(  # noqa: PLR0913 (one parameter for each limit)
 
 
 def _addressed(outline: Outline, first: int, text: str) -> str:
-    """Put the address of each line of `text` in front of it; the first is the line `first`."""
+    """Prefix each line of `text` with its address; it starts at line `first`."""
     lines, hashes = LineIndex(text), outline.line_hashes
     return "".join(
         f"{hashes.address(first - 1 + number)} {lines.content(number)}{lines.ending(number)}"
@@ -94,9 +93,9 @@ def _addressed(outline: Outline, first: int, text: str) -> str:
 
 
 class ReadLocation(Struct, kw_only=True):
-    """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` if there are none).
+    """The lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` if empty).
 
-    `section` is the requested one, `own_body` is true if only that part of it was requested.
+    `section` is the requested one; `own_body` if only that part of it was requested.
     """
 
     first: int
@@ -116,13 +115,13 @@ def _section_sha256(outline: Outline, place: ReadLocation) -> str | None:
 
 
 def _cut(outline: Outline, start: int, budget: int, longest: int) -> int:
-    """Return the last offset from `start` on at which to cut the text, at most `budget` characters on.
+    """Return the last cut position within `budget` characters from `start`.
 
-    Only a line of more than the `longest` number of characters that any place gets is cut inside.
+    A line is only split if it is longer than `longest`.
     """
     limit = start + budget
     blocks = outline.tree.roots_backwards(limit)
-    # A heading stays with its text.
+    # Keep a heading with its text.
     last = next((block for block in blocks if block.kind is not BlockKind.HEADING), None)
     if last is not None and last.span.end > start:
         return last.span.end
@@ -141,7 +140,7 @@ def _cursor(outline: Outline, offset: int) -> str:
 
 
 def _read_cursor(outline: Outline, place: ReadLocation, whole: Span, cursor: str) -> int | Diagnostic:
-    """Return the offset at which `cursor` continues `place`, whose span is `whole`."""
+    """Return the offset at which `cursor` continues `place` with the span `whole`."""
     match = _CURSOR.fullmatch(cursor)
     if match is not None and not outline.source.sha256.startswith(match["base"]):
         return Code.STALE_BASE.problem(
@@ -174,17 +173,17 @@ def _left_out(outline: Outline, rest: Span) -> tuple[OutlineRow, ...]:
     return tuple(rows)
 
 
-# --- Finding a target in a document.
+# --- Finding a target in a document
 
 _MOST_LISTED: Final = 10
 
 
 def find_place(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
-    """Find the lines of `target`.
+    """Return the lines of `target`.
 
-    Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, TABLE_NOT_FOUND,
-    LIST_NOT_FOUND, REGION_NOT_FOUND, FRONT_MATTER_NOT_FOUND, KEY_NOT_FOUND, DATA_INVALID,
-    RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH (no match), INVALID_REGEX, REGEX_TIMEOUT.
+    Errors: as finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, TABLE_NOT_FOUND, LIST_NOT_FOUND,
+    REGION_NOT_FOUND, FRONT_MATTER_NOT_FOUND, KEY_NOT_FOUND, DATA_INVALID, RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH
+    (no match), INVALID_REGEX, REGEX_TIMEOUT.
     """
     if target.names_block:
         return _block(outline, target)
@@ -209,7 +208,7 @@ def find_place(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnos
 
 
 def _block(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
-    """Find a code block, table or list, in a section with its subsections if one is named."""
+    """Return a code block, table or list, in the named section with its subsections, if any."""
     scope = Span(0, len(outline.source.text))
     if target.names_section:
         section = (
@@ -255,7 +254,7 @@ def _covering(
 
 
 def _behind_anchor(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
-    """Find the section of a heading's anchor, or the lines from another anchor to the next heading."""
+    """Return the section of a heading's anchor, or the lines from another anchor to the next heading."""
     section = or_problem(find_by_anchor, outline, target.anchor or "")
     if not isinstance(section, Diagnostic):
         return _of_section(outline, section, target)
@@ -277,7 +276,7 @@ def _lines(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
 
 
 def _region(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
-    """Find the lines between the two markers."""
+    """Return the lines between the two markers."""
     regions = find_regions(outline)
     matches = regions.by_name.get(target.region or "", ())
     if len(matches) != 1:
@@ -299,7 +298,7 @@ def _front_matter(outline: Outline, _: "ReadTarget") -> ReadLocation | Diagnosti
 
 
 def _key(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
-    # Most reads are of Markdown, and do not need YAML.
+    # Not needed for Markdown, the usual case.
     from mdplan.reading.data_keys import key_span
 
     span = key_span(outline, target.key or "")
@@ -307,7 +306,7 @@ def _key(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
 
 
 def _around_match(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
-    """Find the first match, with `context` lines on both sides."""
+    """Return the first match with `context` lines on both sides."""
     pattern = Pattern(
         text=lf_pattern(target.match or "", is_regex=target.match_type is MatchType.REGEX),
         match_type=target.match_type,
@@ -336,7 +335,7 @@ def _last_lines(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagno
 
 
 def _until_pattern(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
-    """Find the lines from one on up to the next that begins with a match of `until`."""
+    """Return the lines from a start up to the next line that starts with a match of `until`."""
     first, count = target.start_line or 1, outline.source.lines.count
     if first > count:
         return _out_of_bounds(first, count)
@@ -349,9 +348,9 @@ def _until_pattern(outline: Outline, target: "ReadTarget") -> ReadLocation | Dia
 
 
 def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Diagnostic:
-    """Return the lines from `first` on that begin with a match of the regular expression `pattern`, in order.
+    """Return the lines from `first` that start with a match of the regex `pattern`, in order.
 
-    Each line is matched by itself, without its newline. Errors: INVALID_REGEX, REGEX_TIMEOUT,
+    Each line is matched separately, without its newline. Errors: INVALID_REGEX, REGEX_TIMEOUT,
     BATCH_TOO_LARGE.
     """
     seconds = outline.limits.pattern_seconds
@@ -361,8 +360,8 @@ def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Di
     lines, view = outline.source.lines, outline.view
     if first > lines.count:
         return []
-    # One search over the rest finds all lines that may match: `\A` would be the start of the file. Matches
-    # are empty, since they could reach into the next line, which must be examined, too.
+    # One search finds the candidate lines; `\A` would be the start of the file. Matches are empty, since they
+    # could extend into the next line, which must be checked too.
     anchored = Pattern(text=rf"^(?=(?:{pattern}))", match_type=MatchType.REGEX)
     within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
     candidates = anchored.find(view.text, within, seconds)
@@ -384,7 +383,7 @@ def _out_of_bounds(line: int, count: int) -> Diagnostic:
 
 
 def _code_block(outline: Outline, name: "CodeBlockName", scope: Span) -> ReadLocation | Diagnostic:
-    """Find the lines between the fences of a code block that starts in `scope`; indexes count from 0."""
+    """Return the lines between the fences of a code block that starts in `scope`; indexes are 0-based."""
     fenced = [
         code
         for code in find_code_blocks(outline)
@@ -417,7 +416,7 @@ def _code_block(outline: Outline, name: "CodeBlockName", scope: Span) -> ReadLoc
 
 
 def _table(outline: Outline, name: "Indexed", scope: Span) -> ReadLocation | Diagnostic:
-    """Find a table that starts in `scope`, by its index from 0, or as the only one with a header cell."""
+    """Return a table that starts in `scope`, by 0-based index or unique header cell."""
     tables = outline.tables_in(scope)
     if name.header is not None:
         matches = [table.block for table in tables_with_header(tables, name.header)]
@@ -431,11 +430,11 @@ def _table(outline: Outline, name: "Indexed", scope: Span) -> ReadLocation | Dia
 
 
 def _list(outline: Outline, name: "Indexed", scope: Span) -> ReadLocation | Diagnostic:
-    """Find a list that starts in `scope` and is in no other list, by its index from 0."""
+    """Return an outermost list that starts in `scope`, by 0-based index."""
     lists = outline.lists.outermost_in(scope)
     index = name.index or 0
     if index < len(lists):
-        # The block of a list has the blank lines after it.
+        # The block of a list includes trailing blank lines.
         return ReadLocation(first=lists[index].block.first_line, last=lists[index].last_line)
     blocks = [listing.block for listing in lists]
     return _not_found(Code.LIST_NOT_FOUND, "list", blocks, has_several=False)
@@ -451,16 +450,16 @@ def _not_found(code: Code, noun: str, blocks: Sequence[Block], *, has_several: b
     )
 
 
-# --- Reports of read and search as text, with all that a reader of the text needs for the next step.
+# --- Read and search reports as text, with everything needed for the next step
 
 _HASH_DIGITS: Final = 16
 _ID_DIGITS: Final = 8
 
 
 def place_line(result: ReadResult, *, hashes: bool = True) -> str:
-    """Describe what was read, in one line: ``a.md 12-25 of 90, baseSha256 …, section Install …``.
+    """Describe what was read in one line: ``a.md 12-25 of 90, baseSha256 …, section Install …``.
 
-    Without `hashes` it is ``a.md 12-25 of 90, section Install``.
+    Without `hashes`: ``a.md 12-25 of 90, section Install``.
     """
     assert result.base_sha256 is not None
     lines = f"{result.start_line}-{result.end_line} of {result.total_lines}"
@@ -479,7 +478,7 @@ def place_line(result: ReadResult, *, hashes: bool = True) -> str:
 
 
 def rest_lines(result: ReadResult) -> Iterator[str]:
-    """Say how to continue if the content was cut, and which sections begin in the rest."""
+    """Yield how to continue truncated content, and the sections in the rest."""
     if result.truncated:
         yield f"(cut here: cursor {result.next_cursor} goes on)"
         for row in result.left_out or ():
@@ -488,9 +487,9 @@ def rest_lines(result: ReadResult) -> Iterator[str]:
 
 
 def search_text(report: SearchReport, *, hashes: bool = True) -> str:
-    """Write the matches with their places, by file and section.
+    """Return the matches as text, by file and section.
 
-    Without `hashes` neither files nor sections have any.
+    `hashes` includes those of files and sections.
     """
     lines = [_summary(report)]
     if report.files and not any(file.groups or file.front_matter for file in report.files):
@@ -515,7 +514,7 @@ def _summary(report: SearchReport) -> str:
 
 def _file_lines(file: SearchedFile, *, hashes: bool) -> Iterator[str]:
     matches = f", {counted(file.matches, 'match', 'matches')}" if file.matches else ""
-    # Without matches, or with only their number, the file was not shown.
+    # A file without shown matches needs no hash.
     pin = f" baseSha256 {file.base_sha256[:_HASH_DIGITS]}" if file.groups and hashes else ""
     yield f"{file.file}{pin}{matches}"
     for key, value in (file.front_matter or {}).items():
@@ -524,7 +523,7 @@ def _file_lines(file: SearchedFile, *, hashes: bool) -> Iterator[str]:
 
 
 def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
-    """List files with their numbers of matches, the names of those in a folder below its name."""
+    """Yield the files with their match counts, grouped by folder."""
     for folder, in_folder in groupby(files, key=lambda file: file.file.rpartition("/")[0]):
         if folder:
             yield f"{folder}/"
@@ -533,7 +532,7 @@ def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
 
 
 def hit_lines(file: SearchedFile, *, brief: bool = False, hashes: bool = True) -> Iterator[str]:
-    """List the matches of one file, those of a section below its line; `brief` names only its heading."""
+    """Yield the matches of a file, grouped by section; `brief` shows only the section's heading."""
     for group in file.groups:
         is_front_matter = all(hit.within == NodeKind.FRONT_MATTER for hit in group.hits)
         if is_front_matter and len(file.groups) > 1:

@@ -1,4 +1,4 @@
-"""Search one document for a pattern, and group the matches by section."""
+"""Search a document for a pattern, and group the matches by section."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _EVERY_KIND: Final = frozenset(NodeKind)
 
 
 class Window(Struct):
-    """The matches of a search to list: `count` of them, after the first `skipped`."""
+    """The range of matches to list: `count`, after the first `skipped`."""
 
     skipped: int
     count: int
@@ -36,7 +36,7 @@ def search_document(
 ) -> SearchedFile | Diagnostic:
     """Search `outline`, and list the matches in `window`.
 
-    `matches` of the result counts all of them. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE.
+    `matches` of the result counts all. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE.
     """
     excluded = frozenset(request.exclude)
     scope = Span(0, len(outline.source.text))
@@ -57,7 +57,7 @@ def search_document(
 
 
 class _SectionEnds(Struct):
-    """The lines that patterns of section starts match, by pattern, the preferred one first."""
+    """The lines that match each section start pattern, the preferred pattern first."""
 
     starts: Mapping[str, Sequence[int]]
 
@@ -72,7 +72,7 @@ class _SectionEnds(Struct):
         return cls(starts)
 
     def behind(self, line: int) -> tuple[int, str] | tuple[None, None]:
-        """Return the last line of the section that `line` is in, and the pattern that matches after it."""
+        """Return the last line of the section around `line`, and the pattern that matches after it."""
         for pattern, lines in self.starts.items():
             index = bisect_right(lines, line)
             if index < len(lines):
@@ -123,14 +123,14 @@ def _hit(outline: Outline, span: Span, request: SearchRequest, ends: _SectionEnd
 def _key(outline: Outline, span: Span) -> str | None:
     if outline.format in {DocumentFormat.MARKDOWN, DocumentFormat.TEXT}:
         return None
-    # Most searches are of Markdown, and do not need YAML.
+    # Not needed for Markdown, the usual case.
     from mdplan.reading.data_keys import key_at
 
     return key_at(outline, span.start)
 
 
 def _text_of_hit(outline: Outline, span: Span, line: int, col: int) -> str:
-    """Return the lines of the match, joined by LF, up to ten of them."""
+    """Return the lines of the match, joined by LF, up to ten."""
     lines = outline.source.lines
     last = max(line, lines.line_at(max(span.end - 1, span.start)))
     shown = [_line(outline, line, col)]

@@ -1,4 +1,4 @@
-"""Report the structure of a document, or of the files of a folder, as `stat` does: never content."""
+"""Report the structure of a document, or of the files in a folder, never content."""
 
 import re
 from bisect import bisect_left
@@ -20,13 +20,13 @@ from mdplan.text.visible import escape_for_message, shown_names
 from mdplan.values import Struct, replace
 from mdplan.words import say
 
-# Loaded when it is needed.
+# Loaded on demand.
 if TYPE_CHECKING:
     from mdplan.reading.inventories import FindBroken
 
 _FULL_UP_TO: Final = 40
 
-# How many sections are listed, by detail.
+# Maximum number of listed sections, by detail.
 LIMITS: Final = {"full": 200, "brief": 1_000}
 _CURSOR: Final = r"(?P<place>[0-9]{1,9})-(?P<base>[0-9a-f]{8})"
 _BASE_DIGITS: Final = 8
@@ -36,11 +36,11 @@ _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 def stat_report(
     file: str, outline: Outline, request: StatRequest, find_broken: "FindBroken | None" = None
 ) -> StatReport:
-    """Report on the document `outline`, which is in `file`.
+    """Report on the document `outline` of `file`.
 
-    `find_broken` finds broken links; without it, only links into the document itself are examined.
-    Errors: those of `find_by_id` and `find_by_path` for `under`; INVALID_ARGUMENT for a malformed cursor,
-    STALE_BASE for one of another version of the file.
+    Without `find_broken`, only links within the document are checked. Errors: as `find_by_id` and
+    `find_by_path` for `under`; INVALID_ARGUMENT for a malformed cursor, STALE_BASE for one of another file
+    version.
     """
     is_data = has_keys(outline)
     scope = _scope(outline, request.under if not is_data else None)
@@ -50,7 +50,7 @@ def stat_report(
         return refusal(StatReport, [problem.at(file=file) for problem in problems])
     keys: list[KeyEntry] | Diagnostic | None = None
     if is_data:
-        # Most calls of stat are for Markdown, which does not need this.
+        # Not needed for Markdown, the usual case.
         from mdplan.reading.data_keys import key_entries
 
         keys = key_entries(outline, request.under, request.depth)
@@ -106,7 +106,7 @@ def stat_report(
 
 
 class _Scope(NamedTuple):
-    """What the request is about: a section (the preamble for the whole document) and all its text."""
+    """The section to report on (the preamble for the whole document) and its text."""
 
     section: Section
     span: Span
@@ -120,8 +120,8 @@ def _scope(outline: Outline, under: str | Sequence[str] | None) -> _Scope | Diag
 
 
 def _find(outline: Outline, under: str | Sequence[str]) -> Section | Diagnostic:
-    """Find a section by its path, or by its ID, else by one heading: hex digits can be a word."""
-    # A stat of a whole document does not need this.
+    """Return a section by path or ID, else by heading: hex digits can be a word."""
+    # Not needed for a whole document.
     from mdplan.markdown.addresses import find_by_id, find_by_path
 
     if not isinstance(under, str):
@@ -151,7 +151,7 @@ def _listed(outline: Outline, scope: _Scope, depth: int | None) -> Sequence[int]
 
 
 def _depth_below(outline: Outline, section: Section, top: Section) -> int:
-    """Count the parents from `section` to `top`, which contains it."""
+    """Return the number of levels from `section` up to `top`, its ancestor."""
     depth = 0
     ancestor: Section | None = section
     while ancestor is not None and ancestor is not top:
@@ -161,7 +161,7 @@ def _depth_below(outline: Outline, section: Section, top: Section) -> int:
 
 
 class _Page(Struct):
-    """One page of the list. `area` is the text from its first section to the next page."""
+    """A page of the list; `area` spans from its first section to the next page."""
 
     sections: tuple[Section, ...]
     area: Span
@@ -211,7 +211,7 @@ def _brief_entry(outline: Outline, section: Section) -> SectionEntry:
 
 
 def _has_own_heading(outline: Outline, section: Section) -> bool:
-    """Return True if the heading of `section`, without those above it, names no other section."""
+    """Return True if the heading of `section` is unique in the document."""
     canonical = section.canonical_path
     return bool(canonical) and len(outline.named(canonical[-1])) == 1
 
@@ -236,7 +236,7 @@ def _full_entry(outline: Outline, firsts: dict[tuple[str, ...], Section], sectio
 
 
 def _first_of_path(outline: Outline) -> dict[tuple[str, ...], Section]:
-    """Return the first section of each canonical path; top-level ones come before nested ones."""
+    """Return the first section of each canonical path, preferring top-level ones."""
     firsts: dict[tuple[str, ...], Section] = {}
     for section in outline.every_section():
         firsts.setdefault(section.canonical_path, section)
@@ -280,7 +280,7 @@ def _nesting_limit() -> Diagnostic:
     )
 
 
-# --- Folders and globs: one row per file, so that an agent can find its way in a tree.
+# --- Folders and globs: one row per file
 
 _LIMIT: Final = 200
 _MOST_BROKEN: Final = 100
@@ -294,12 +294,11 @@ def folder_report(
     read: Callable[[str], Outline | Diagnostic],
     broken: Callable[[str, Outline], Sequence[BrokenLink]] | None = None,
 ) -> StatReport:
-    """Report one row for each of `files`, which `request.file` names, by path; reads only those of the page.
+    """Report a row per file, sorted by path; read only the files of the page.
 
-    `broken` finds the broken links of a file, if requested.
-
-    The cursor is the last path of the page before, so that files may come and go concurrently.
-    Errors: INVALID_ARGUMENT for fields that only one file can have.
+    `broken` finds the broken links of a file, if requested. The cursor is the last path of the previous page,
+    so it stays valid when files are added or removed. Errors: INVALID_ARGUMENT for fields that require a
+    single file.
     """
     problems = tuple(_of_one_file(request))
     if problems:
@@ -332,9 +331,9 @@ def _row(
 
 
 def file_row(file: str, outline: Outline | Diagnostic) -> FileRow:
-    """Return the row of `file`: its outline, or why there is none.
+    """Return the row of `file`: a summary of its outline, or a problem.
 
-    `sections` counts headings at top level, and in an INI file those of its sections.
+    `sections` counts top-level headings, or the sections of an INI file.
     """
     if isinstance(outline, Diagnostic):
         return FileRow(file=file, problem=f"{outline.code}: {outline.message}")
@@ -350,7 +349,7 @@ def file_row(file: str, outline: Outline | Diagnostic) -> FileRow:
 
 
 def _title(outline: Outline) -> str | None:
-    """Return `title` of the front matter, else the first heading."""
+    """Return `title` from the front matter, else the first heading."""
     text, front_matter = outline.source.text, outline.front_matter
     if front_matter and text.find(_TITLE, front_matter.content.start, front_matter.content.end) >= 0:
         from mdplan.data.content import DataContent

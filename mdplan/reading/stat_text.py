@@ -1,4 +1,4 @@
-"""Write a stat report as text, with all that a reader of the text needs for the next step."""
+"""Write a stat report as text, with everything needed for the next step."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -25,10 +25,10 @@ _LABELS: Final = {
 
 
 def stat_text(report: StatReport) -> str:
-    """Write `report` as lines that end in LF; of a file without `base_sha256` it says none.
+    """Return `report` as lines that end in LF; the hash is omitted if missing.
 
-    Brief detail has one line per section, ``12-25 ## Install 3fa9c1d2``: its lines, its heading, and as many
-    digits of its ID as name it. Full detail adds the section's hash, tokens and anchor, and the inventories.
+    Brief detail has a line per section, ``12-25 ## Install 3fa9c1d2``: lines, heading, and enough digits of
+    the ID. Full detail adds hash, tokens and anchor of the section, and inventories.
     """
     if not report.ok:
         lines = _problems(report)
@@ -55,7 +55,7 @@ def _folder(report: StatReport, rows: Sequence[FileRow]) -> Iterator[str]:
 
 
 def row_line(row: FileRow) -> Iterator[str]:
-    """Write the line of one file of a folder, and below it its broken links, if requested."""
+    """Yield the line of a file in a folder, followed by its broken links, if requested."""
     if row.problem is not None:
         yield f"{row.file}: {row.problem}"
         return
@@ -106,9 +106,9 @@ def _facts(report: StatReport) -> Iterator[str]:
 
 
 def section_line(section: SectionEntry, length: int, *, is_short: bool = False) -> str:
-    """Write the line of one section, its ID with `length` digits.
+    """Return the line of a section with `length` digits of its ID.
 
-    If it `is_short`, it has only its first line number, and no ID if its heading names it.
+    `is_short`: only the first line number, and no ID if the heading is unique.
     """
     title = section.heading_path[-1] if section.heading_path else section.title
     heading = f"{'#' * section.level} {title}" if section.level else "(preamble)"
@@ -128,7 +128,7 @@ def section_line(section: SectionEntry, length: int, *, is_short: bool = False) 
 
 
 def inventory_lines(report: StatReport) -> Iterator[str]:
-    """Write a line for each kind of element, or for each table, and list the kinds that are missing."""
+    """Yield a line per kind of element, or per table, and list the missing kinds."""
     totals = report.inventory_totals or {}
     code = [
         f"{'indented' if block.index is None else block.index}"
@@ -148,7 +148,7 @@ def inventory_lines(report: StatReport) -> Iterator[str]:
     yield from _list("lists", lists, totals.get("lists"))
     if report.tasks and report.tasks.total:
         yield f"tasks: {report.tasks.done} of {report.tasks.total} done"
-    # In full detail the anchors of headings are next to them.
+    # In full detail, sections include their anchors.
     with_generated = report.detail == "brief"
     anchors = [f"#{each.id} {each.line}" for each in report.anchors or () if each.explicit or with_generated]
     yield from _list("anchors" if with_generated else "explicit anchors", anchors, totals.get("anchors"))
@@ -165,7 +165,7 @@ def inventory_lines(report: StatReport) -> Iterator[str]:
 
 
 def _is_empty(inventory: object) -> bool:
-    """Return True if an inventory was requested and is empty."""
+    """Return True for an empty inventory."""
     match inventory:
         case TaskCounts():
             return inventory.total == 0
@@ -181,7 +181,7 @@ def _list(label: str, entries: Sequence[str], total: int | None) -> Iterator[str
 
 
 def _lines(start: int | None, end: int | None) -> str:
-    """Write a range of lines; for a region with only one marker, its line."""
+    """Return a line range; for an unpaired marker, its line."""
     if start is None:
         return f"{end} (start missing)"
     return f"{start} (end missing)" if end is None else f"{start}-{end}"
@@ -193,7 +193,7 @@ def _more(report: StatReport) -> Iterator[str]:
 
 
 def unique_length(sections: Iterable[SectionEntry]) -> int:
-    """Return how many digits of section IDs distinguish `sections`, at least 8."""
+    """Return the number of ID digits, at least 8, that distinguish `sections`."""
     digits = {_digits(section.section_id, _ID) for section in sections}
     return next(
         length
