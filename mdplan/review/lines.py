@@ -1,4 +1,4 @@
-"""Find the edits behind each changed line of a plan, and the words that differ in it."""
+"""Find the edits behind each changed line of a plan, and mark its changed words."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -20,17 +20,17 @@ from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, visible
 from mdplan.values import Struct
 
-# --- Which edit of a batch made which text edit of a plan
+# --- Attributing text edits of a plan to edits of a batch
 #
-# A plan does not say so: it has the text edits of each file, and for each edit the places that it claims in
-# the base and the lines that it wrote in the result. Both are matched here. If several edits remain, all of
-# them are named. The engine made a text edit that belongs to none of them: it updated a link, for example.
+# The plan does not record this. It has text edits per file and, for each edit, the places claimed in the base
+# and the lines written in the result; both are matched here. If several edits remain, all are named. Text
+# edits without an edit are the engine's, such as updated links.
 
 Owners = tuple[int, ...]
 
 
 class EditedLines(NamedTuple):
-    """Half-open range of code points that an edit has to do with."""
+    """A half-open character range of an edit."""
 
     start: int
     end: int
@@ -38,10 +38,10 @@ class EditedLines(NamedTuple):
 
 
 class EditPlaces(Struct):
-    """Who made each text edit of a file: `owners`, ascending; no one where the engine did.
+    """The `owners` of each text edit, ascending, or nobody for the engine's.
 
-    `claimed` are places in the base, `written` in the result, both sorted; they tell several owners of one
-    text edit apart.
+    `claimed` ranges in the base and `written` ranges in the result, sorted, distinguish several owners of a
+    text edit.
     """
 
     owners: Sequence[Owners]
@@ -50,20 +50,20 @@ class EditPlaces(Struct):
 
 
 class FileSides(Struct, dict=True):
-    """`change` of a plan, and the `base` that its text edits are of (no text where the file is created)."""
+    """A `change` of a plan and its `base` (empty for a new file)."""
 
     change: FileChange
     base: Source
 
     @classmethod
     def of(cls, change: FileChange, base: Source) -> "FileSides | Diagnostic":
-        """Return both sides, if `change` makes of `base` what it says. Errors: PLAN_TAMPERED."""
+        """Return both sides, verified. Errors: PLAN_TAMPERED."""
         replayed = replay_file(change, base)
         return replayed if isinstance(replayed, Diagnostic) else cls(change, base)
 
     @cached_property
     def edits(self) -> EditList:
-        """Its text edits; those of a file that is deleted take all of its text."""
+        """Its text edits; a deletion removes the whole text."""
         if self.change.result_sha256 is not None:
             return self.change.edits
         text = self.base.text
@@ -71,44 +71,44 @@ class FileSides(Struct, dict=True):
 
     @cached_property
     def result_text(self) -> str:
-        """The text afterwards, in which unknown bytes are lone surrogates (see `Source`)."""
+        """The result text, with lone surrogates for undecodable bytes (see `Source`)."""
         return self.edits.apply(self.base.text)
 
     @cached_property
     def result_lines(self) -> LineIndex:
-        """Line table of the result."""
+        """The line table of the result."""
         return LineIndex(self.result_text)
 
     @cached_property
     def base_outline(self) -> Outline:
-        """Structure of the base."""
+        """The outline of the base."""
         return self._outline(self.base)
 
     @cached_property
     def result_outline(self) -> Outline:
-        """Structure of the result."""
+        """The outline of the result."""
         return self._outline(self.result_view) if self.edits.edits else self.base_outline
 
     @cached_property
     def view(self) -> Source:
-        """The base as UTF-8: hunks are cut at LF bytes, which other encodings have inside characters."""
+        """The base as UTF-8: hunks split at LF bytes, which other encodings have inside characters."""
         return _as_utf8(self.base.text)
 
     @cached_property
     def result_view(self) -> Source:
-        """The result in the same way."""
+        """The result as UTF-8."""
         return _as_utf8(self.result_text)
 
     @cached_property
     def byte_edits(self) -> tuple[ByteEdit, ...]:
-        """The text edits as edits of the bytes of `view`, one for each."""
+        """The text edits as byte edits of `view`, one each."""
         byte_edits = self.view.planned_byte_edits(self.edits)
         assert not isinstance(byte_edits, EncodeProblem), "UTF-8 can encode all that a plan writes"
         return byte_edits
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:
-        """Hunks of the diff, as bytes of `view`."""
+        """The hunks of the diff, as bytes of `view`."""
         return find_hunks(self.view.data, self.byte_edits)
 
     def _outline(self, source: Source) -> Outline:
@@ -117,28 +117,28 @@ class FileSides(Struct, dict=True):
 
 
 class LinePlaces(Struct, dict=True):
-    """The text edits of `sides`, and who made them. Places of lines are bytes of the UTF-8 view."""
+    """The text edits of `sides` and their authors. Line positions are bytes of the UTF-8 view."""
 
     sides: FileSides
     made: EditPlaces
 
     def of_old(self, start: int, end: int) -> Owners:
-        """Return the edits that took the bytes ``[start, end)`` of the base, which are a line."""
+        """Return the edits that removed the line at bytes ``[start, end)`` of the base."""
         return self._owners(_ranges_in(*self._old, start, end), self._claimed, start, end)
 
     def of_new(self, start: int, end: int) -> Owners:
-        """Return the edits that wrote the bytes ``[start, end)`` of the result, which are a line."""
+        """Return the edits that wrote the line at bytes ``[start, end)`` of the result."""
         return self._owners(_ranges_in(*self._new, start, end), self._written, start, end)
 
     def is_derived(self, start: int, end: int) -> bool:
-        """Return True if text edits that nobody asked for are in the bytes ``[start, end)`` of the base."""
+        """Return True if the engine's own edits touch bytes ``[start, end)`` of the base."""
         owners = self.made.owners
         return any(not owners[index] for index in _ranges_in(*self._old, start, end))
 
     def section(self, old: tuple[int, int], new: tuple[int, int]) -> tuple[str, ...]:
-        """Heading path of the first change in those bytes of the base and of the result.
+        """Return the heading path of the first change in these bytes of base and result.
 
-        In the result, or in the base where text is only removed. INI and plain text have none.
+        It refers to the result, or to the base for a pure removal. Empty for INI and plain text.
         """
         sides = self.sides
         index = next(_ranges_in(*self._old, *old), None)
@@ -146,7 +146,7 @@ class LinePlaces(Struct, dict=True):
         edit = sides.edits.edits[index]
         written = edit.new_text.lstrip()
         if written:
-            # Line ends before a heading that is inserted belong to the section before it.
+            # Newlines before an inserted heading belong to the previous section.
             lead = len(edit.new_text) - len(written)
             path = sides.result_outline.section_at(sides.edits.result_spans[index].start + lead).path
         else:
@@ -155,16 +155,16 @@ class LinePlaces(Struct, dict=True):
 
     @cached_property
     def old_lines(self) -> list[int]:
-        """Where the lines of the base start, and after them where it ends."""
+        """The line starts of the base, and its end."""
         return _line_starts(self.sides.view.data)
 
     @cached_property
     def new_lines(self) -> list[int]:
-        """Where the lines of the result start, and after them where it ends."""
+        """The line starts of the result, and its end."""
         return _line_starts(self.sides.result_view.data)
 
     def _owners(self, indexes: Iterator[int], places: "_Places", start: int, end: int) -> Owners:
-        """Return owners of the text edits at `indexes`; of several those with `places` on the line."""
+        """Return the owners of the text edits at `indexes`, preferring those with `places` on the line."""
         owners = {edit for index in indexes for edit in self.made.owners[index]}
         near = owners & places.edits_in(start, end) if len(owners) > 1 else owners
         return tuple(sorted(near or owners))
@@ -179,13 +179,13 @@ class LinePlaces(Struct, dict=True):
 
     @cached_property
     def _old(self) -> tuple[list[int], list[int]]:
-        """Where the text edits start and end in the base."""
+        """The starts and ends of the text edits in the base."""
         edits = self.sides.byte_edits
         return [edit.start for edit in edits], [edit.end for edit in edits]
 
     @cached_property
     def _new(self) -> tuple[list[int], list[int]]:
-        """Where the texts that they write start and end in the result."""
+        """The starts and ends of their new text in the result."""
         edits = self.sides.byte_edits
         shifts = accumulate((len(edit.new) - (edit.end - edit.start) for edit in edits), initial=0)
         starts = [edit.start + shift for edit, shift in zip(edits, shifts, strict=False)]
@@ -193,7 +193,7 @@ class LinePlaces(Struct, dict=True):
 
 
 class _Places(Struct):
-    """Sorted places of edits, as bytes. `latest` is the greatest end of each place and those before it."""
+    """Sorted byte ranges of edits; `latest` is the running maximum of ends."""
 
     places: Sequence[EditedLines]
     starts: Sequence[int]
@@ -201,7 +201,7 @@ class _Places(Struct):
 
     @classmethod
     def of(cls, places: Sequence[EditedLines], view: Source) -> "_Places":
-        """Return `places` of the text of `view`."""
+        """Convert `places` in the text of `view` to bytes."""
         offsets = sorted({at for place in places for at in place[:2]})
         bytes_at = dict(zip(offsets, view.byte_offsets(offsets), strict=True))
         in_bytes = [EditedLines(bytes_at[place.start], bytes_at[place.end], place.edit) for place in places]
@@ -209,15 +209,15 @@ class _Places(Struct):
         return cls(in_bytes, [place.start for place in in_bytes], latest)
 
     def edits_in(self, start: int, end: int) -> set[int]:
-        """Return the edits that have a byte of ``[start, end)`` in a place."""
+        """Return the edits with a range that overlaps bytes ``[start, end)``."""
         first, last = bisect_right(self.latest, start), bisect_left(self.starts, end)
         return {place.edit for place in self.places[first:last] if place.end > start}
 
 
 def _ranges_in(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> Iterator[int]:
-    """Yield indexes of the ranges that share a byte with ``[start, end)``; if none does, of touching ones.
+    """Yield indexes of the ranges that overlap ``[start, end)``, or else touch it.
 
-    A diff may show a line that was there already as the new one, when an equal line was put next to it.
+    Next to an equal line, a diff may show the old line as the new one.
     """
     first = bisect_left(ends, start)
     last = bisect_right(starts, end)
@@ -237,10 +237,10 @@ def _line_starts(data: bytes) -> list[int]:
 
 
 def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bool) -> EditPlaces:
-    """Find out who made the text edits of `sides`.
+    """Attribute the text edits of `sides` to edits.
 
-    `results` are those of the plan. In a `sequential` plan what an edit claims is in a document between the
-    base and the result, so only what it wrote counts.
+    `results` are the plan's. In a `sequential` plan claims refer to intermediate documents, so only written
+    lines count.
     """
     change = sides.change
     own = [result for result in results if change.path in (result.file, result.to_file) and not result.no_op]
@@ -255,13 +255,13 @@ def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
         _owners_of(edit.span, claims, lines)
         for edit, claims, lines in zip(sides.edits, by_claim, by_lines, strict=True)
     ]
-    # What one edit took and another wrote in its place is one text edit.
+    # One edit's removal and another's insertion there form a single text edit.
     missed = {result.edit_index for result in own}.difference(*owners)
     all_owners = [
         tuple(sorted({*owner, *(place.edit for place in lines if place.edit in missed)}))
         for owner, lines in zip(owners, by_lines, strict=True)
     ]
-    # A report with this many places may leave some out.
+    # Reports with this many places may be truncated.
     uncertain = only or tuple(
         result.edit_index
         for result in own
@@ -286,18 +286,18 @@ def _written(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iter
 
 
 def _owners_of(span: Span, claims: Sequence[EditedLines], lines: Sequence[EditedLines]) -> Owners:
-    """Return the edits that a text edit with `span` belongs to, of those whose claims or lines it touches."""
+    """Return the owners of a text edit at `span`, given the claims and lines that it touches."""
     inside = {place.edit for place in claims if place.start < span.end and span.start < place.end}
     at = {place.edit for place in claims if place.start == place.end == span.start}
     wrote = {place.edit for place in lines}
     near = {place.edit for place in claims}
-    # The first of these that names an edit: what is certain comes before what is only near.
+    # Take the first non-empty choice: certain evidence before proximity.
     choices = (inside & wrote, at & wrote, inside, wrote & near, wrote, at, near)
     return tuple(sorted(next((choice for choice in choices if choice), set())))
 
 
 def _touching(spans: Sequence[Span], places: Sequence[EditedLines]) -> Iterator[list[EditedLines]]:
-    """For each of `spans`, which are sorted, the `places` (sorted by start) that share a point with it."""
+    """Yield, for each of the sorted `spans`, the sorted `places` that touch it."""
     active: list[EditedLines] = []
     added = 0
     for span in spans:
@@ -308,11 +308,11 @@ def _touching(spans: Sequence[Span], places: Sequence[EditedLines]) -> Iterator[
         yield [place for place in active if place.start <= span.end]
 
 
-# --- An edit in a few words: where it is, as its author named the place
+# --- Short description of an edit: its target, as its author named it
 
 _MOST_CHARACTERS: Final = 120
 
-# Fields that name a place, in the order in which people say it; only the first one of a row counts.
+# Fields that name a target, in natural order; only the first of a row counts.
 _ROWS: Final = (
     ("headingPath", "heading", "anchor", "sectionId"),
     ("lines",),
@@ -347,9 +347,9 @@ _WORDS: Final = {
 
 
 def place_in_words(requested: Mapping[str, Any]) -> str:
-    """Return the target of an edit and what it looks for, on one line: ``Guide / Install, "nightly"``.
+    """Return the target and search text of an edit in one line: ``Guide / Install, "nightly"``.
 
-    `requested` is the edit as a plan keeps it. The words may hold text of the file, and are cut.
+    `requested` is the edit as stored in the plan. The result may contain text of the file, truncated.
     """
     parts = []
     for row in _ROWS:
@@ -376,25 +376,24 @@ def _value(value: Any) -> str:  # noqa: ANN401 (any JSON)
             return str(value)
 
 
-# --- Which words of changed lines differ
+# --- Changed words of changed lines
 #
-# The marks are exact: text without marks is the same on both sides, in the same order. Lines of a block are
-# compared as one text, so that a paragraph that was wrapped again shows the words that changed, not all
-# lines.
+# Marks are exact: unmarked text is equal on both sides, in the same order. A block is compared as one text,
+# so that a rewrapped paragraph shows only changed words.
 
-# What comparing the words of one file may cost, and of one block of it, in pairs of words. Past it, the words
-# between those that are once on both sides are marked without being compared.
+# Limits for comparing the words of a file and of a block, in word pairs. Beyond them, everything between
+# unique common words is marked.
 _MOST_OF_A_FILE: Final = 400_000
 _MOST_OF_A_BLOCK: Final = 40_000
 
-# Blocks that share less than this part of their letters are other texts, in which marks would be noise.
+# Blocks that share less are different texts; marks would be noise.
 _LEAST_SHARED: Final = 0.25
 _LINE_END: Final = "\n"
 
-# Scripts that write no blanks between words: each character is a word.
+# Scripts without spaces between words: each character is a word.
 _WITHOUT_BLANKS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
-# What belongs to the character before it: accents, joiners, variation selectors.
+# Characters that join the one before: accents, joiners, variation selectors.
 _JOINED: Final = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f]"
 
 _WORD: Final = lazy_pattern(
@@ -404,7 +403,7 @@ _WORD: Final = lazy_pattern(
 
 
 class MarkedText(Struct):
-    """Part of a line; `changed` says that it has no counterpart on the other side."""
+    """Part of a line; `changed` if it has no counterpart on the other side."""
 
     text: str
     changed: bool
@@ -414,16 +413,15 @@ Pieces = tuple[MarkedText, ...]
 
 
 class WordMarks:
-    """Marks in the changed lines of one file, within one allowance of work for all of them."""
+    """Word marks for the changed lines of a file, within one shared work limit."""
 
     def __init__(self) -> None:
-        """Start with the whole allowance."""
         self._left = _MOST_OF_A_FILE
 
     def of(self, old: Sequence[str], new: Sequence[str]) -> tuple[tuple[Pieces, ...], tuple[Pieces, ...]]:
-        """Return the pieces of the replaced lines `old`, and of the lines `new`; neither has line ends.
+        """Return the pieces of the lines `old` and `new`, given without newlines.
 
-        Pieces of a line joined are the line; the empty line has none.
+        Joined pieces equal their line; an empty line has none.
         """
         old_words, new_words = _words(old), _words(new)
         comparison = LineComparison(min(self._left, _MOST_OF_A_BLOCK))
@@ -438,7 +436,7 @@ class WordMarks:
 
 
 def _words(lines: Sequence[str]) -> list[str]:
-    """Return words of `lines`, with a line end between two lines."""
+    """Return the words of `lines`, with newlines in between."""
     return [word for line in lines for word in (_LINE_END, *_WORD.findall(line))][1:]
 
 
@@ -463,7 +461,7 @@ def _marked(words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[boo
 
 
 def _lines(words: Sequence[str], marks: Sequence[bool], count: int) -> Iterator[Pieces]:
-    """Yield the pieces of `count` lines, neighbours of one kind joined."""
+    """Yield the pieces of `count` lines, merging neighbours of one kind."""
     line: list[tuple[str, bool]] = []
     for word, mark in zip(words, marks, strict=True):
         if word == _LINE_END:
@@ -481,6 +479,6 @@ def _joined(line: Sequence[tuple[str, bool]]) -> Pieces:
 
 
 def _as_utf8(text: str) -> Source:
-    """Return `text` as the content of a file in UTF-8 without a byte order mark, whatever it contains."""
+    """Return `text` as a UTF-8 source without BOM."""
     data = text.encode("utf-8", "surrogateescape")
     return Source(data=data, text=text, encoding="utf-8", bom=b"", sha256=sha256_hex(data), invalid_bytes=0)

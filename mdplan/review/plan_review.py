@@ -1,7 +1,7 @@
-r"""Prepare a plan for review: frozen values that every surface shows in its own way.
+r"""Prepare a plan for review: immutable values for every user interface.
 
-Texts are as they are in the files, so they are hostile: code that shows them must escape
-them. Unknown bytes of a file are in them as ``\xNN``, so every text is valid Unicode.
+Texts are verbatim from files, so they are hostile and must be escaped for display. Undecodable bytes are
+written as ``\xNN``, so all text is valid Unicode.
 """
 
 import re
@@ -39,10 +39,10 @@ class ChangeKind(StrEnum):
 
 
 class ReviewedEdit(Struct, kw_only=True):
-    """One edit of the batch. `index` is 0-based through the whole batch.
+    """An edit of the batch; `index` is 0-based across the batch.
 
-    `place` is its target in words, as its author named it. `requested` is the edit as the plan keeps it,
-    `result` its match report and warnings. `files` are indexes of the files that it changes.
+    `place` is its target as its author named it, `requested` the edit as stored in the plan, `result` its
+    match report and warnings, `files` the indexes of the files that it changes.
     """
 
     index: int
@@ -54,9 +54,9 @@ class ReviewedEdit(Struct, kw_only=True):
 
 
 class ReviewedFile(Struct, kw_only=True):
-    """One file of a plan in short. `index` is its position in the plan, `edits` are indexes of edits.
+    """A summary of a file in a plan; `index` is its position, `edits` are indexes of edits.
 
-    Line counts are those of the diff. `references_updated` counts links that the engine rewrites besides.
+    Line counts are the diff's. `references_updated` counts links rewritten by the engine.
     """
 
     index: int
@@ -72,11 +72,12 @@ class ReviewedFile(Struct, kw_only=True):
 
 
 class PlanReview(Struct, kw_only=True):
-    """A plan without the text of its files, which `review_file` gives for one at a time.
+    """A plan without file contents, which `review_file` returns per file.
 
-    `warnings` are all of the plan, those of its edits first. `undoes` is the transaction that it takes back;
-    such a plan is accepted or rejected whole. `numbers` are how people count the edits. `intent` is what its
-    author says that it is for.
+    - `warnings`: all, those of edits first.
+    - `undoes`: the transaction that it reverts; such a plan can only be approved whole.
+    - `numbers`: how edits are numbered for people.
+    - `intent`: its purpose, by its author.
     """
 
     plan_id: PlanId
@@ -89,32 +90,32 @@ class PlanReview(Struct, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is accepted or rejected whole, as the plan of an undo is."""
+        """True if it can only be approved or rejected whole, like an undo."""
         return self.undoes is not None
 
     @property
     def lines_added(self) -> int:
-        """Lines that the diff adds, in all files."""
+        """The number of lines that the diff adds, in all files."""
         return sum(file.lines_added for file in self.files)
 
     @property
     def lines_removed(self) -> int:
-        """Lines that the diff removes, in all files."""
+        """The number of lines that the diff removes, in all files."""
         return sum(file.lines_removed for file in self.files)
 
     @property
     def changed_files(self) -> tuple[ReviewedFile, ...]:
-        """The files that do not stay as they are."""
+        """The files that change."""
         return tuple(file for file in self.files if file.kind is not ChangeKind.UNCHANGED)
 
 
 class ReviewedLine(Struct, kw_only=True):
-    """One line of a hunk. `sign` is a blank, ``-`` or ``+``; `pieces` joined are its text.
+    """A line of a hunk; `sign` is a space, ``-`` or ``+``, and the joined `pieces` are its text.
 
-    `line_end` is LF, CRLF, or nothing for a last line without one; a CR alone is part of the text, as diffs
-    have it. `old_line` and `new_line` count such lines from 1; None on the side where it is not. `edits` made
-    this line what it is; no one did where the engine rewrote a link. `moved` is, for a line that only goes to
-    another place of the file, its number on the other side.
+    - `line_end`: LF, CRLF, or empty for an unterminated last line; a lone CR is text, as in diffs.
+    - `old_line`, `new_line`: 1-based numbers of LF-terminated lines, None on the side without it.
+    - `edits`: the edits that made the line, none for links rewritten by the engine.
+    - `moved`: for a line that only moved, its number on the other side.
     """
 
     sign: str
@@ -127,16 +128,15 @@ class ReviewedLine(Struct, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The line without its line end."""
+        """The line without its newline."""
         return "".join(piece.text for piece in self.pieces)
 
 
 class ReviewedHunk(Struct, kw_only=True):
-    """Changed lines with those around them; numbers as in a unified diff.
+    """Changed lines with context; numbers as in a unified diff.
 
-    `section` is the heading path of the first changed line, in the result, or in the base where it was only
-    removed. `edits` are those of its lines, ascending. `is_derived` says that the engine made changes in it
-    that no edit asked for.
+    `section` is the heading path of the first changed line, in the result or, for a removal, in the base.
+    `edits` are those of its lines, ascending. `is_derived`: it includes changes by the engine.
     """
 
     old_start: int
@@ -150,9 +150,9 @@ class ReviewedHunk(Struct, kw_only=True):
 
 
 class Gap(Struct):
-    """Unchanged lines of the result that no hunk shows: `start` to `end`, both counted from 1.
+    """The 1-based lines `start` to `end` of the result between hunks.
 
-    In the base each of them has a number that is less by `shift`. A gap without lines ends before it starts.
+    Line numbers in the base are lower by `shift`. An empty gap ends before it starts.
     """
 
     start: int
@@ -161,15 +161,15 @@ class Gap(Struct):
 
     @property
     def count(self) -> int:
-        """How many lines it has."""
+        """The number of lines."""
         return self.end - self.start + 1
 
 
 class FileReview(Struct, kw_only=True):
-    """One file of a plan with its text. `notes` say in words what the lines do not show.
+    """A file of a plan with its text; `notes` describe changes that the lines do not show.
 
-    `gaps` are the lines before each hunk, and those after the last one. The notes are changes of line ends,
-    of the last line end, of a byte order mark, and unknown bytes.
+    `gaps` precede each hunk, and one follows the last. Notes are about newlines, the final newline, the BOM,
+    and undecodable bytes.
     """
 
     file: ReviewedFile
@@ -179,7 +179,7 @@ class FileReview(Struct, kw_only=True):
 
 
 class SectionSide(Struct):
-    """A section before or after: its heading path, and its whole text with the line ends of the file.
+    """One side of a section: its heading path and text with original newlines.
 
     The text before the first heading has an empty path.
     """
@@ -189,14 +189,14 @@ class SectionSide(Struct):
 
 
 class TouchedSection(Struct, kw_only=True):
-    """The section that an edit touches. A side is None where there is no such section: it is new, or goes."""
+    """The section that an edit touches, before and after; None if it is new or removed."""
 
     before: SectionSide | None
     after: SectionSide | None
 
 
 def review_plan(plan: Plan) -> PlanReview:
-    """Return `plan` in short."""
+    """Return a summary of `plan`."""
     positions: dict[str, int] = {change.path: index for index, change in enumerate(plan.files)}
     requested = [edit for edits in plan.requested for edit in edits]
     edits = tuple(
@@ -259,13 +259,13 @@ def _kind(change: FileChange) -> ChangeKind:
     return ChangeKind.UNCHANGED if change.is_no_op else ChangeKind.CHANGED
 
 
-# --- One file of a plan, line by line
+# --- A file of a plan, line by line
 
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
 def review_file(plan: Plan, review: PlanReview, sides: FileSides) -> FileReview:
-    """Return the file of `plan` that `sides` are the sides of; `review` is that of the plan."""
+    """Return the review of the file with `sides`."""
     file = next(file for file in review.files if file.path == sides.change.path)
     edit_places = places_of(sides, plan.results, sequential=bool(plan.options.get("sequential")))
     places, marks = LinePlaces(sides, edit_places), WordMarks()
@@ -303,15 +303,15 @@ def _hunk(hunk: Hunk, places: LinePlaces, marks: WordMarks) -> ReviewedHunk:
 
 
 def _first_lines(hunk: Hunk) -> tuple[int, int]:
-    """Return the numbers of the first line of `hunk` in the base and in the result."""
-    # With a count of 0 the number is that of the line before.
+    """Return the first line numbers of `hunk` in base and result."""
+    # With a count of 0, the number is that of the line before.
     return hunk.old_start + (hunk.old_count == 0), hunk.new_start + (hunk.new_count == 0)
 
 
 def _changed(
     lines: Sequence[bytes], old: int, new: int, places: LinePlaces, marks: WordMarks
 ) -> list[ReviewedLine]:
-    """Return the lines of a block that are removed and added; `old` and `new` number the first."""
+    """Return the removed and added lines of a block; `old` and `new` are their first numbers."""
     removed = [text_and_end(line) for line in lines if line.startswith(b"-")]
     added = [text_and_end(line) for line in lines if line.startswith(b"+")]
     old_pieces, new_pieces = marks.of([text for text, _ in removed], [text for text, _ in added])
@@ -342,7 +342,7 @@ def _changed(
 
 
 def _notes(sides: FileSides) -> Iterator[str]:
-    """Yield what the lines of the diff do not show."""
+    """Yield notes on changes that the diff does not show."""
     change, base = sides.change, sides.base
     before, after = base.lines, sides.result_lines
     if base.bom and change.base_sha256 is not None:
@@ -364,14 +364,14 @@ def _notes(sides: FileSides) -> Iterator[str]:
         yield f"the last line {'gets' if finals[1] else 'loses'} its line end"
 
 
-# --- The unchanged lines of a file, around changes and between hunks
+# --- Unchanged lines around changes and between hunks
 
 _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
 _LF: Final = b"\n"
 
 
 def gaps_of(sides: FileSides) -> Iterator[Gap]:
-    """Yield the lines before each hunk of `sides`, and those after the last one."""
+    """Yield the gaps before each hunk of `sides`, and after the last."""
     start, shift = 1, 0
     for hunk in sides.hunks:
         _, first = _first_lines(hunk)
@@ -382,7 +382,7 @@ def gaps_of(sides: FileSides) -> Iterator[Gap]:
 
 
 def unchanged_lines(sides: FileSides, first: int, last: int) -> list[ReviewedLine]:
-    """Return the lines `first` to `last` of the result of `sides` that no hunk shows."""
+    """Return the result's lines `first` to `last`, without those in hunks."""
     *ended, last_line = sides.result_view.data.split(_LF)
     lines = [*(b" %b\n" % line for line in ended), b" %b%b" % (last_line, _NO_NEWLINE)]
     shown: list[ReviewedLine] = []
@@ -394,7 +394,7 @@ def unchanged_lines(sides: FileSides, first: int, last: int) -> list[ReviewedLin
 
 
 def same_lines(lines: Sequence[bytes], old: int, new: int) -> list[ReviewedLine]:
-    """Return lines of a hunk that stay, the first of which has those numbers."""
+    """Return unchanged lines of a hunk, numbered from `old` and `new`."""
     same = []
     for number, line in enumerate(lines):
         text, line_end = text_and_end(line)
@@ -408,7 +408,7 @@ def same_lines(lines: Sequence[bytes], old: int, new: int) -> list[ReviewedLine]
 
 
 def text_and_end(line: bytes) -> tuple[str, str]:
-    """Return text of a line of a hunk, and its line end."""
+    """Return the text of a hunk line, and its newline."""
     content = line[1:].removesuffix(_NO_NEWLINE)
     text = visible(content.decode("utf-8", "surrogateescape"))
     for line_end in ("\r\n", "\n"):
@@ -417,14 +417,14 @@ def text_and_end(line: bytes) -> tuple[str, str]:
     return text, ""
 
 
-# --- The section that an edit touches, before and after it
+# --- The section that an edit touches, before and after
 
 
 def touched_section(sides: FileSides, result: EditResult) -> TouchedSection | None:
-    """Return the section that the edit of `result` touches in the file of `sides`; None if there is none.
+    """Return the section that the edit of `result` touches in the file of `sides`, if any.
 
-    It is the one that the edit names or inserts; for an edit that names none, the one in which it is
-    first. In INI and plain text that is the whole file.
+    It is the named or inserted section, else the one around the first change. In INI and plain text it is the
+    whole file.
     """
     if result.section_id is not None:
         before = _by_id(sides.base_outline, result.section_id)
@@ -450,26 +450,26 @@ def _at(outline: Outline, offset: int) -> SectionSide:
     return SectionSide(tuple(map(visible, section.path)), visible(outline.text_of(span)))
 
 
-# --- Lines that only move: removed here, added there, with the same text
+# --- Moved lines: removed here, added there, with equal text
 
-# As `git diff --color-moved=blocks`: less text than this is equal by chance.
+# Like `git diff --color-moved=blocks`: shorter text may be equal by chance.
 _LEAST_LETTERS: Final = 20
 
-# Places that are tried for a line that the file has often.
+# Places to try for a frequent line.
 _MOST_PLACES: Final = 16
 
 
 class MovedLines(Struct):
-    """By the line number on one side, the number on the other: `to` of removed lines, `origin` of added."""
+    """Moved lines by line number: `to` of removed lines, `origin` of added ones."""
 
     to: Mapping[int, int]
     origin: Mapping[int, int]
 
 
 def with_moves(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> tuple[ReviewedHunk, ...]:
-    """Return `hunks` of a file, in which the lines that moved name where they were, or where they go.
+    """Return `hunks` with moved lines marked with their other line number.
 
-    `movers` are the edits that move text by what they are: of theirs, short blocks count too.
+    For `movers`, edits that move text, short blocks count too.
     """
     moved = _moved(hunks, movers)
     if not moved.to:
@@ -496,7 +496,7 @@ def _moved(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> MovedLines:
     to: dict[int, int] = {}
     origin: dict[int, int] = {}
     for old, first in removed.items():
-        # Lines without a letter, such as rules of a table, are many and equal by chance.
+        # Lines without letters, such as table rules, are frequent and equal by chance.
         if old in to or not any(map(str.isalnum, first.text)):
             continue
         starts = [new for new in places.get(first.text, ())[:_MOST_PLACES] if new not in origin]
@@ -514,7 +514,7 @@ def _run(
     start: tuple[int, int],
     taken: Collection[int],
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of numbers from `start` on, while both sides have the same text."""
+    """Yield pairs of line numbers from `start` while the texts are equal."""
     old, new = start
     while old in removed and new in added and new not in taken and removed[old].text == added[new].text:
         yield old, new
@@ -527,14 +527,14 @@ def _is_moved(lines: Sequence[ReviewedLine], movers: frozenset[int]) -> bool:
     return len(lines) > 1 and sum(map(str.isalnum, "".join(line.text for line in lines))) >= _LEAST_LETTERS
 
 
-# --- Search in the lines that a plan shows
+# --- Search in the lines of a diff
 
 
 class FoundLine(Struct):
-    """A line of the diff of a file that has the text. `sign` is a blank, ``-`` or ``+``.
+    """A diff line that contains the search text; `sign` is a space, ``-`` or ``+``.
 
-    `number` is its line number on the new side; on the old side where it is removed. The text that was
-    sought starts at `at`, and has `length` characters.
+    `number` is its line number in the result, or in the base if removed. The match starts at `at` and has
+    `length` characters.
     """
 
     sign: str
@@ -545,7 +545,7 @@ class FoundLine(Struct):
 
 
 def found_lines(sides: FileSides, text_sought: str) -> Iterator[FoundLine]:
-    """Yield the lines of the diff of `sides` that contain `text_sought` in any case."""
+    """Yield the diff lines of `sides` that contain `text_sought`, ignoring case."""
     pattern = re.compile(re.escape(text_sought), re.IGNORECASE)
     for hunk in sides.hunks:
         old, new = _first_lines(hunk)

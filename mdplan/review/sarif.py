@@ -1,6 +1,6 @@
-"""Write diagnostics and changes as SARIF 2.1.0 (OASIS), which code scanning shows in pull requests.
+"""Write diagnostics and changes as SARIF 2.1.0 (OASIS), for code scanning in pull requests.
 
-Code scanning rejects a result without a location, so a problem of no file gets the first line of the batch
+Code scanning rejects results without location, so problems without file point to the first line of the batch
 or manifest.
 """
 
@@ -19,21 +19,21 @@ from mdplan.words import ShellWords
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
-# What paths are relative to: whoever uploads the log says where that is.
+# The base of relative paths, which the uploader defines.
 _ROOT: Final = "ROOT"
 
-# The rule of lines that a plan would change.
+# The rule for lines that a plan would change.
 WOULD_CHANGE: Final = "WOULD_CHANGE"
 
-# Code scanning rejects a run with more than 25,000 results, and shows 5,000 of them.
+# Code scanning rejects runs with more than 25,000 results, and shows 5,000.
 MOST_FIXES: Final = 5000
 
 
 class Fix(Struct, kw_only=True):
-    """The lines `first` to `last` of the file `file`, 1-based, get the text `new` in place of `old`.
+    """A replacement of the 1-based lines `first` to `last` of `file`, from `old` to `new`.
 
-    Both texts have their line ends; lines end at LF alone. Lines that are inserted come with the line before
-    them, or the one after at the start of a file.
+    Both texts include newlines; lines end only at LF. Insertions include the line before, or the one after at
+    the start of a file.
     """
 
     file: str
@@ -44,10 +44,10 @@ class Fix(Struct, kw_only=True):
 
 
 def sarif_log(problems: Iterable[Diagnostic], source: str, fixes: Iterable[Fix] = ()) -> dict[str, Any]:
-    """Return `problems`, errors and warnings, as the SARIF log of one run: JSON in valid Unicode.
+    """Return `problems` as the SARIF log of one run.
 
-    `source` is the path of the batch or manifest, for problems of no other file. Each of `fixes`, which are
-    cut at 5,000, is a note with the lines that would replace others.
+    `source` is the path of the batch or manifest, for problems without file. `fixes`, at most 5,000, become
+    notes with the replacement lines.
     """
     listed, changes = list(dict.fromkeys(map(ShellWords().tell, problems))), list(islice(fixes, MOST_FIXES))
     codes = sorted({str(problem.code) for problem in listed} | ({WOULD_CHANGE} if changes else set()))
@@ -98,7 +98,7 @@ def _location(problem: Diagnostic, file: str) -> dict[str, Any]:
 
 
 def _change(fix: Fix, codes: Sequence[str]) -> dict[str, Any]:
-    """Return what a plan does to some lines: a result with the fix that does it."""
+    """Return a result with the fix for some lines."""
     text = "The plan removes these lines." if not fix.new else "The plan changes these lines."
     region = {"startLine": fix.first, "endLine": fix.last}
     result: dict[str, Any] = {
@@ -116,7 +116,7 @@ def _change(fix: Fix, codes: Sequence[str]) -> dict[str, Any]:
 
 
 def _deleted(fix: Fix) -> dict[str, int]:
-    """Return the place of the old text; a last line without a line end ends after its last character."""
+    """Return the region of the old text; an unterminated last line ends after its last character."""
     first = {"startLine": fix.first, "startColumn": 1}
     if fix.old.endswith("\n"):
         return {**first, "endLine": fix.last + 1, "endColumn": 1}
@@ -132,7 +132,7 @@ def _pascal(code: str) -> str:
 
 
 def fixes_of(diff: str) -> Iterator[Fix]:
-    """Yield the changes of lines that `diff` makes to files that exist before and after it, in its order."""
+    """Yield the line changes of `diff` in files that exist before and after it, in order."""
     files = read_diff(diff) if diff else ()
     if isinstance(files, NotADiff):
         return
