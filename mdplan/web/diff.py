@@ -1,4 +1,4 @@
-"""The diff of one file on the review page: its hunks, and each edit before the first lines that it made."""
+"""The diff of a file on the review page: its hunks, with each edit above its first lines."""
 
 import json
 import re
@@ -24,12 +24,12 @@ from mdplan.values import Struct, field, replace
 from mdplan.web.labels import counted, shown
 from mdplan.web.sessions import Mark, PlanNotes
 
-# Edits without lines that one file shows.
+# Edits without lines to show per file.
 MOST_LOOSE_EDITS: Final = 60
 
 
 class EditName(Struct, kw_only=True):
-    """An edit that is named next to a hunk, and the name of its card on this page."""
+    """An edit named next to a hunk, and the name of its card on this page."""
 
     index: int
     number: str
@@ -38,7 +38,7 @@ class EditName(Struct, kw_only=True):
 
 
 class ShownComment(Struct):
-    """A comment on lines. `number` is that of one that was not sent yet; `by` wrote one that was."""
+    """A comment on lines: unsent with a `number`, or sent `by` someone."""
 
     comment: LineComment
     number: int | None = None
@@ -46,12 +46,12 @@ class ShownComment(Struct):
 
     @property
     def is_old(self) -> bool:
-        """Whether its lines are those before the plan."""
+        """True if its lines are in the base."""
         return self.comment.side is Side.BEFORE
 
 
 class OtherFile(Struct):
-    """The file that text of an edit goes to, or comes from: its path, its position, and the lines there."""
+    """The other file of a moved text: its path, position, and lines."""
 
     path: str
     index: int
@@ -59,10 +59,10 @@ class OtherFile(Struct):
 
 
 class Cell(Struct, kw_only=True):
-    """One line of one side, ready to be shown. `edits` number who made it, where that is worth saying.
+    """A line of one side, ready for display. `edits` names its authors, where useful.
 
-    `text` is the line without markup. `moved` is its line number on the other side, if it only moved, and
-    `other` the file that it moved to or came from; `starts_move` says that it is the first of such lines.
+    `text` has no markup. `moved` is the line number on the other side of a line that only moved, `other` the
+    file that it moved to or from; `starts_move` marks the first line of a move.
     """
 
     kind: str
@@ -78,7 +78,7 @@ class Cell(Struct, kw_only=True):
 
     @property
     def is_moved(self) -> bool:
-        """Whether it only has another place."""
+        """True if the line only moved."""
         return self.moved is not None or self.other is not None
 
 
@@ -86,12 +86,11 @@ Row = tuple[Cell | None, Cell | None]
 
 
 class EditCard(Struct, kw_only=True):
-    """One edit where it is on the page. `name` is unique on the page.
+    """An edit on the page; `name` is unique there.
 
-    `number` is how people count it in the file where it is, `full_number` anywhere.
-    `facts` are what it does and its match report in words, `requested` is it as JSON, cut where it is long.
-    `section_of` is the file whose touched section can be examined. `first_line` is where its lines start: the
-    side, ``old`` or ``new``, and the number.
+    `number` is its number within the file, `full_number` across the plan. `facts` describe its effect and
+    match report; `requested` is its JSON, truncated. `section_of` is the file whose section can be viewed.
+    `first_line` is its first line: side (``old`` or ``new``) and number.
     """
 
     index: int
@@ -109,10 +108,10 @@ class EditCard(Struct, kw_only=True):
 
 
 class HunkView(Struct, kw_only=True):
-    """A hunk, or as much of it as is on this page. `cards` are edits that are here for the first time.
+    """A hunk, or its part on this page. `cards` are edits that first appear here.
 
-    `gap` are the lines before it that no hunk shows; None in the middle of a hunk. `rows` are its lines in
-    pairs where the reader wants them side by side; else `cells` are its lines.
+    `gap` are the hidden lines before it; None within a hunk. `rows` are its lines side by side, if requested;
+    otherwise `cells` are its lines.
     """
 
     hunk: plan_review.ReviewedHunk
@@ -125,13 +124,14 @@ class HunkView(Struct, kw_only=True):
 
 
 class FileView(Struct, kw_only=True):
-    """A file, or as much of it as is on this page.
+    """A file, or its part on this page.
 
-    `cards` are its edits without lines that can be shown, `more_cards` counts those that are omitted.
-    `problems` say why its text cannot be shown. `next` is the first line that is not shown, a 0-based count
-    through all hunks; None where nothing follows, and then `last_gap` are the lines after the last hunk.
-    `pages` is how many pages of its own the file would fill. `comments` are by side and last line; those that
-    are on no line of this page are in `loose_comments`.
+    - `cards`: edits without lines; `more_cards` counts omitted ones.
+    - `problems`: why the text cannot be shown.
+    - `next`: the first line not shown, a 0-based count through all hunks; None at the end, where `last_gap`
+      are the lines after the last hunk.
+    - `pages`: the number of pages of the file's own view.
+    - `comments`: by side and last line; `loose_comments` are on lines not on this page.
     """
 
     file: plan_review.ReviewedFile
@@ -148,7 +148,7 @@ class FileView(Struct, kw_only=True):
     loose_comments: tuple[ShownComment, ...]
 
     def comments_at(self, *cells: Cell | None) -> list[ShownComment]:
-        """The comments that end at a row with those cells."""
+        """Return the comments that end at a row with these cells."""
         places: dict[tuple[bool, int], None] = {}
         for cell in cells:
             if cell is not None and cell.kind != "new" and cell.old_line is not None:
@@ -159,17 +159,17 @@ class FileView(Struct, kw_only=True):
 
 
 class DiffOptions(Struct, kw_only=True):
-    """How a reader wants to see diffs."""
+    """A reader's display options for diffs."""
 
     is_split: bool = False
     shows_blanks: bool = False
 
 
 class EditLines(Struct):
-    """The lines of the base that an edit removes, those of the result that it adds, and those that moved.
+    """The base lines that an edit removes, and the result lines that it adds.
 
-    `moved` has the number on the other side for each removed line that only goes to another place. `blank`
-    are the signs and numbers of lines without text.
+    `moved` maps removed lines that only moved to their number on the other side. `blank` has sign and number
+    of blank lines.
     """
 
     removed: list[int] = field(default_factory=list)
@@ -179,14 +179,14 @@ class EditLines(Struct):
 
     @property
     def first(self) -> tuple[str, int] | None:
-        """The side, ``old`` or ``new``, and number of the first line; None without lines."""
+        """Side (``old`` or ``new``) and number of the first line, or None."""
         if self.added:
             return "new", self.added[0]
         return ("old", self.removed[0]) if self.removed else None
 
 
 class FileViews:
-    """The files of one plan, with what `notes` of a reader say, as `options` want them."""
+    """Views of the files of a plan, with a reader's `notes` and `options`."""
 
     def __init__(self, opened: OpenPlan, notes: PlanNotes, options: DiffOptions) -> None:
         self._opened = opened
@@ -202,9 +202,9 @@ class FileViews:
         self._edits = {edit.index: edit for edit in opened.review.edits}
 
     def of(self, file: plan_review.ReviewedFile, first: int, size: int, *, goes_on: bool = False) -> FileView:
-        """The lines of `file` from the one at `first`, a 0-based count through all hunks; `size` at most.
+        """Return up to `size` lines of `file` from line `first`, a 0-based count through all hunks.
 
-        A view that `goes_on` below the lines before it repeats none of the edits that are there.
+        With `goes_on`, edits shown above are not repeated.
         """
         review = self._opened.file(file.index)
         problems: Problems = ()
@@ -233,7 +233,7 @@ class FileViews:
         )
 
     def context(self, file: plan_review.ReviewedFile, first: int, last: int) -> list[Cell] | Problems:
-        """The lines `first` to `last` of the result that no hunk shows. Errors: `OpenPlan.context`."""
+        """Return the result lines `first` to `last` outside hunks. Errors: as `OpenPlan.context`."""
         lines = self._opened.context(file.index, first, last)
         if not isinstance(lines, list):
             return lines
@@ -292,7 +292,7 @@ class FileViews:
         )
 
     def _other(self, index: int, file: plan_review.ReviewedFile) -> OtherFile | None:
-        """The other file of an edit that moves a section between two files."""
+        """Return the other file of an edit that moves a section between files."""
         edit = self._edits.get(index)
         if edit is None or not moves_text(edit.op) or len(edit.files) != 2:
             return None
@@ -325,7 +325,7 @@ class FileViews:
     def _comments_of(
         self, file: plan_review.ReviewedFile, hunks: Sequence[HunkView]
     ) -> tuple[Mapping[tuple[bool, int], Sequence[ShownComment]], tuple[ShownComment, ...]]:
-        """The comments on `file` by the place where they are shown, and those on lines that are not here."""
+        """Return the comments on `file` by position, and those on lines not shown here."""
         shown = {
             place
             for view in hunks
@@ -346,12 +346,12 @@ class FileViews:
 
 
 def _edits_before(hunks: Sequence[plan_review.ReviewedHunk], first: int) -> frozenset[int]:
-    """The edits of the lines before the one at `first`."""
+    """Return the edits of the lines before line `first`."""
     lines = [line for hunk in hunks for line in hunk.lines][:first]
     return frozenset(edit for line in lines for edit in line.edits)
 
 
-# --- Hunks as rows of a table: one column of text, or old and new next to each other
+# --- Hunks as table rows: unified, or side by side
 
 _KINDS: Final = {" ": "same", "-": "gone", "+": "new"}
 _SIGNS: Final = {" ": "", "-": "\N{MINUS SIGN}", "+": "+"}
@@ -364,9 +364,9 @@ def cells_of(
     numbers: Mapping[int, str],
     others: Mapping[int, OtherFile],
 ) -> Iterator[Cell]:
-    """`lines` of `hunk`, one below the other; `numbers` are those of edits in their file.
+    """Yield `lines` of `hunk` as cells; `numbers` are the edits' numbers in the file.
 
-    `others` are the files that edits move text to, or from.
+    `others` are the files to or from which edits move text.
     """
     changed_ends = {line.line_end for line in hunk.lines if line.sign != " " and line.line_end}
     names_edits = len(hunk.edits) > 1 or hunk.is_derived
@@ -385,16 +385,16 @@ def cells_of(
 
 
 def _other(line: plan_review.ReviewedLine, others: Mapping[int, OtherFile]) -> OtherFile | None:
-    """The file in which the text of a changed line is as well, by the edit that moved it."""
+    """Return the other file that contains the moved text of `line`."""
     candidates = (others[edit] for edit in line.edits if edit in others)
     return next((other for other in candidates if line.text in other.texts), None)
 
 
 def side_by_side(cells: Sequence[Cell]) -> Iterator[Row]:
-    """`cells` in pairs: what stays next to itself, what goes next to what comes in its place.
+    """Pair `cells` side by side: unchanged lines with themselves, removed with added lines.
 
-    Moved lines have no counterpart. Unchanged blank lines belong to the changes around them, because a diff
-    keeps them between different paragraphs.
+    Moved lines are unpaired. Unchanged blank lines count as part of surrounding changes, because diffs keep
+    them between different paragraphs.
     """
     for stays, run in groupby(cells, key=lambda cell: cell.kind == "same" and bool(cell.text.strip())):
         block = list(run)
@@ -408,7 +408,7 @@ def side_by_side(cells: Sequence[Cell]) -> Iterator[Row]:
 
 
 def _beside(gone: Sequence[Cell], new: Sequence[Cell]) -> Iterator[Row]:
-    """The cells of both sides in rows, each in its order."""
+    """Yield rows for the cells of both sides, each in order."""
     old_stay = [cell for cell in gone if not cell.is_moved]
     new_stay = [cell for cell in new if not cell.is_moved]
     left, right = iter(gone), iter(new)
@@ -423,7 +423,7 @@ def _beside(gone: Sequence[Cell], new: Sequence[Cell]) -> Iterator[Row]:
 
 
 def _until(cells: Iterator[Cell], last: Cell | None) -> Iterator[Cell]:
-    """The cells before `last`, which is passed as well; none where there is no `last`."""
+    """Yield the cells before `last`, which is consumed too; nothing if it is None."""
     if last is not None:
         yield from takewhile(lambda cell: cell is not last, cells)
 
@@ -444,7 +444,7 @@ def _cell(
     )
 
 
-# --- The card of an edit: what it is, what it found, and what the reader thinks of it
+# --- The card of an edit: what it does, its match, and the reader's opinion
 
 _MOST_REQUESTED: Final = 3000
 _OFFSETS_NAMED: Final = 6
@@ -457,7 +457,7 @@ def edit_card(
     lines: EditLines,
     numbers: tuple[str, str],
 ) -> EditCard:
-    """The card of `edit` in `file`, where it made `lines`; `numbers` are `number` and `full_number`."""
+    """Return the card of `edit` in `file` with its `lines`; `numbers` are `number` and `full_number`."""
     result = edit.result
     has_section = result.section_id or result.ranges or result.result_lines
     return EditCard(
@@ -477,12 +477,12 @@ def edit_card(
 
 
 def card_name(edit: plan_review.ReviewedEdit, file: int) -> str:
-    """The name of the card of `edit` in the file at that position: one edit can be in several files."""
+    """Return the card name of `edit` in a file: an edit can be in several files."""
     return f"edit-{edit.index}" if edit.files[:1] == (file,) else f"edit-{edit.index}-file-{file}"
 
 
 def _moves(result: EditResult, file: plan_review.ReviewedFile) -> Iterator[str]:
-    """Which way text goes that an edit of `result` moves from one file to another."""
+    """Yield the direction in which an edit moves text between files."""
     if result.to_file is None:
         return
     verb = "moved" if moves_text(result.op) else "writes text"
@@ -514,13 +514,13 @@ def _requested(edit: plan_review.ReviewedEdit) -> str:
     return text if len(text) <= _MOST_REQUESTED else f"{text[:_MOST_REQUESTED]}\n…"
 
 
-# --- What an edit does to the lines of a file, counted in the diff
+# --- The effect of an edit on the lines of a file, from the diff
 
 _RANGES_NAMED: Final = 6
 
 
 def lines_by_edit(hunks: Iterable[plan_review.ReviewedHunk]) -> Mapping[int, EditLines]:
-    """The lines of each edit that has some in `hunks`."""
+    """Return the lines of each edit in `hunks`."""
     found: dict[int, EditLines] = {}
     for hunk in hunks:
         for line in hunk.lines:
@@ -538,7 +538,7 @@ def lines_by_edit(hunks: Iterable[plan_review.ReviewedHunk]) -> Mapping[int, Edi
 
 
 def line_facts(lines: EditLines) -> Iterator[str]:
-    """What becomes of the lines, as in ``removes lines 3 to 7``."""
+    """Yield descriptions such as ``removes lines 3 to 7``."""
     arrived = set(lines.moved.values())
     removed = [line for line in lines.removed if line not in lines.moved]
     added = [line for line in lines.added if line not in arrived]
@@ -546,7 +546,7 @@ def line_facts(lines: EditLines) -> Iterator[str]:
         yield f"moves {_ranges(sorted(lines.moved))} to {_ranges(sorted(arrived))}"
     has_gone = any(("-", line) not in lines.blank for line in removed)
     has_come = any(("+", line) not in lines.blank for line in added)
-    # A blank line that comes with what is removed, or goes with what is added or moved, is no news.
+    # Blank lines that accompany other removals or additions are not worth mentioning.
     if (lines.moved and not (has_gone or has_come)) or not (removed or added):
         return
     if has_gone == has_come and removed and added:
@@ -560,7 +560,7 @@ def line_facts(lines: EditLines) -> Iterator[str]:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """``line 3``, ``lines 3 to 7``, or ``lines 3, 5 to 7 and 9 more places``."""
+    """Return ``line 3``, ``lines 3 to 7``, or ``lines 3, 5 to 7 and 9 more places``."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:
@@ -573,14 +573,14 @@ def _ranges(numbers: Sequence[int]) -> str:
     return f"{noun} {', '.join(named)}{f' and {more} more places' if more else ''}"
 
 
-# --- Files as a tree of folders; a folder with only one folder in it shares its row, as `docs/guide`
+# --- The folder tree; a folder whose only entry is a folder shares its row, as `docs/guide`
 
-# Below so many folders inside each other, rows show the rest of the path.
+# At this depth, rows show the rest of the path.
 _MOST_NESTED: Final = 12
 
 
 class TreeNode(Struct, kw_only=True):
-    """A folder with its `children`, or a file. `name` is what its row shows."""
+    """A folder with `children`, or a file; `name` labels its row."""
 
     name: str
     file: plan_review.ReviewedFile | None
@@ -588,7 +588,7 @@ class TreeNode(Struct, kw_only=True):
 
 
 def file_tree(files: Iterable[plan_review.ReviewedFile]) -> tuple[TreeNode, ...]:
-    """The top of the tree of `files`: folders first, then files, both in the order of the plan."""
+    """Return the top of the tree of `files`: folders first, then files, in plan order."""
     return _nodes([(file.path.split("/"), file) for file in files])
 
 
@@ -606,7 +606,7 @@ def _nodes(
 
 
 def _folder(name: str, inside: list[tuple[list[str], plan_review.ReviewedFile]], nested: int) -> TreeNode:
-    # A loop and no recursion: paths can be deep.
+    # A loop instead of recursion, since paths can be deep.
     while all(len(parts) > 1 for parts, _ in inside) and len({parts[0] for parts, _ in inside}) == 1:
         name = f"{name}/{inside[0][0][0]}"
         inside = [(parts[1:], file) for parts, file in inside]
@@ -614,7 +614,7 @@ def _folder(name: str, inside: list[tuple[list[str], plan_review.ReviewedFile]],
 
 
 def in_tree_order(nodes: Iterable[TreeNode]) -> list[plan_review.ReviewedFile]:
-    """The files below `nodes`, from the top of the tree to its end."""
+    """Return the files below `nodes`, in tree order."""
     found: list[plan_review.ReviewedFile] = []
     for node in nodes:
         found += in_tree_order(node.children) if node.file is None else [node.file]
@@ -623,11 +623,11 @@ def in_tree_order(nodes: Iterable[TreeNode]) -> list[plan_review.ReviewedFile]:
 
 # --- Lines as HTML
 #
-# Only this part makes markup of the text of files, and it escapes all of it. Spaces and tabs that matter are
-# made visible: those that changed alone, those at the end of a changed line, and all if the reader asks. They
-# stay in the text, so that what is copied from the page is what is in the file.
+# Only this part creates markup from file text, and it escapes everything. Significant spaces and tabs are
+# made visible: those that changed alone, trailing ones of changed lines, and all if requested. They remain in
+# the text, so that copying yields the file's text.
 
-# Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.
+# Characters per line: more than a prose paragraph, but not so many that a browser hangs.
 MOST_SHOWN: Final = 20_000
 _BLANKS: Final = lazy_pattern(r"( +|\t)")
 _TRAILING: Final = lazy_pattern(r"[ \t]+\Z")
@@ -637,9 +637,9 @@ _ENDS: Final = {"\n": "LF", "\r\n": "CRLF", "": "no line end"}
 
 
 def line_html(line: plan_review.ReviewedLine, *, shows_blanks: bool, shows_end: bool) -> Markup:
-    """`line` with its changed words marked; its end is named where `shows_end`, or where it has none.
+    """Return `line` as HTML with changed words marked; its newline is named with `shows_end` or if missing.
 
-    Of a line that is very long the beginning is shown, and how much is not.
+    Very long lines are truncated, with a note.
     """
     shown, n_left = _beginning(line.pieces)
     parts = list(_pieces(replace(line, pieces=shown), shows_blanks=shows_blanks))
@@ -651,7 +651,7 @@ def line_html(line: plan_review.ReviewedLine, *, shows_blanks: bool, shows_end: 
 
 
 def _beginning(pieces: Pieces) -> tuple[Pieces, int]:
-    """As much of `pieces` as is shown, and how many characters are left."""
+    """Return the part of `pieces` to show, and the number of omitted characters."""
     length = sum(len(piece.text) for piece in pieces)
     if length <= MOST_SHOWN:
         return pieces, 0
@@ -682,7 +682,7 @@ def _pieces(line: plan_review.ReviewedLine, *, shows_blanks: bool) -> Iterator[s
 
 
 def _trailing(pieces: Sequence[MarkedText]) -> int:
-    """How many blanks end the line."""
+    """Return the number of trailing spaces."""
     found = _TRAILING.search(pieces[-1].text) if pieces else None
     return len(found[0]) if found else 0
 
@@ -696,7 +696,7 @@ def _with_blanks(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """`text` escaped, with what hides or steers in a box of its own."""
+    """Return `text` escaped, with hidden characters in boxes."""
     if text.replace("\t", "").isprintable() and not any(map(is_hidden, text)):
         return str(escape(text))
     return "".join(
@@ -707,15 +707,15 @@ def _plain(text: str) -> str:
     )
 
 
-# --- Pairs of removed and added lines that belong next to each other, as an old title and a new one
+# --- Pairing removed and added lines, such as an old and a new title
 
-# Pairs of lines that one block may compare; in a larger one lines are paired by position.
+# The maximum number of line pairs per block; larger blocks are paired by position.
 _MOST_LINE_COMPARISONS: Final = 10_000
 
-# Lines that share less than this part of their words are no pair.
+# Lines that share fewer words are not paired.
 _LEAST_SHARED: Final = 0.35
 
-# What two headings of one level are worth without a common word, so that a new title is next to the old one.
+# The score of two headings of one level without common words, so that renamed titles pair up.
 _HEADINGS: Final = 0.5
 _BLANK: Final = 0.05
 _HEADING: Final = lazy_pattern(r" {0,3}(#{1,6})[ \t]")
@@ -724,7 +724,7 @@ Pair = tuple[int | None, int | None]
 
 
 class _Line(NamedTuple):
-    """A line; `level` is that of a heading, else 0, and `section` has the words below a heading."""
+    """A line; `level` is that of a heading, else 0; `section` has the words below a heading."""
 
     text: str
     level: int
@@ -733,9 +733,9 @@ class _Line(NamedTuple):
 
 
 def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[Pair]:
-    """Indexes of the lines `old` and `new`, each once and in order; None where a line has no counterpart.
+    """Pair the indexes of `old` and `new`, each once and in order; None without counterpart.
 
-    Lines that are alike are next to each other. Between two such pairs the others go by their position.
+    Similar lines are paired; lines between two such pairs go by position.
     """
     at_old = at_new = 0
     for old_index, new_index in (*_anchors(old, new), (len(old), len(new))):
@@ -746,10 +746,10 @@ def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[Pair]:
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The pairs that are alike: of all lists that keep the order, the one with the most in common."""
+    """Return the order-preserving list of similar pairs with the highest total score."""
     if len(old) * len(new) > _MOST_LINE_COMPARISONS or not (old and new):
         return []
-    # best[i][j] is what the lines from `i` and from `j` on have in common.
+    # best[i][j] is the best score for the lines from `i` and from `j`.
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
     new_lines = _lines(new)
     likeness = [[_likeness(line, other) for other in new_lines] for line in _lines(old)]
@@ -771,7 +771,7 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _likeness(old: "_Line", new: "_Line") -> float:
-    """How much two lines have in common, up to 1; 0 where they are no pair."""
+    """Return the similarity of two lines, up to 1; 0 if they must not be paired."""
     if bool(old.level) != bool(new.level):
         return 0.0
     if not old.words and not new.words:
@@ -779,7 +779,7 @@ def _likeness(old: "_Line", new: "_Line") -> float:
     shared = _shared(old.words, new.words)
     if not old.level:
         return shared if shared >= _LEAST_SHARED else 0.0
-    # A title can be all new: then the section below it says which heading it was.
+    # A title can be rewritten entirely; then the section below identifies the heading.
     alike = shared / 2 + _shared(old.section, new.section) / 2
     return _HEADINGS * (1 + alike) if old.level == new.level else alike * _HEADINGS
 
@@ -790,7 +790,7 @@ def _shared(old: Counter[str], new: Counter[str]) -> float:
 
 
 def _lines(texts: Sequence[str]) -> list["_Line"]:
-    """`texts` with their words, and for headings those of the lines up to the next heading."""
+    """Return `texts` with their words and, for headings, the words up to the next heading."""
     lines: list[_Line] = []
     section: Counter[str] = Counter()
     for text in reversed(texts):
@@ -801,17 +801,17 @@ def _lines(texts: Sequence[str]) -> list["_Line"]:
     return lines[::-1]
 
 
-# --- Words that differ between two rendered texts
+# --- Word differences of rendered texts
 
-# Pairs of words that are compared; past it, all between words that are unique on both sides are marked.
+# The maximum number of word pairs; beyond it, everything between unique words is marked.
 _MOST_WORD_COMPARISONS: Final = 200_000
 
-# A tag (those of `safe_html` have no `>` inside), an escaped character, a word, blanks, any character.
+# A tag (without `>` inside, in `safe_html`), an escaped character, a word, whitespace, any character.
 _TOKEN: Final = lazy_pattern(r"<[^>]*>|&[#\w]+;|\w+|\s+|.", re.DOTALL)
 
 
 def marked_html(before: str, after: str) -> tuple[str, str]:
-    """Both texts, which `safe_html` made, with `del` and `ins` around the words that only one of them has."""
+    """Return both `safe_html` texts with `del` and `ins` around words that only one has."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     blocks = list(LineComparison(_MOST_WORD_COMPARISONS).differing(old, new))
     gone = [(block.old_start, block.old_end) for block in blocks]
@@ -827,7 +827,7 @@ def _marked(tokens: Sequence[str], ranges: Sequence[tuple[int, int]], tag: str) 
             text = "".join(run)
             words = text.strip()
             if is_tag or not words:
-                # Blanks between the rows of a table are no place for an element.
+                # Whitespace between table rows cannot be wrapped in an element.
                 yield text
             else:
                 before, _, behind = text.partition(words)
@@ -836,11 +836,11 @@ def _marked(tokens: Sequence[str], ranges: Sequence[tuple[int, int]], tag: str) 
     yield from tokens[at:]
 
 
-# --- Warnings by their cause, each with its place
+# --- Warnings by cause, each with its location
 
 
 class PlacedWarning(Struct, kw_only=True):
-    """A warning. `file` is the position of its file in the plan, `line` its line in the result."""
+    """A warning; `file` is the position of its file in the plan, `line` its line in the result."""
 
     warning: Diagnostic
     file: int | None
@@ -848,14 +848,14 @@ class PlacedWarning(Struct, kw_only=True):
 
     @property
     def anchor(self) -> str:
-        """The element of the page that it leads to; empty where there is none."""
+        """The ID of the page element for it, or empty."""
         if self.file is None:
             return ""
         return f"file-{self.file}" if self.line is None else f"f{self.file}R{self.line}"
 
 
 class WarningGroup(Struct, kw_only=True):
-    """The warnings of one cause. `n_files` counts the files that they are in."""
+    """The warnings with one cause; `n_files` is the number of affected files."""
 
     code: Code
     warnings: tuple[PlacedWarning, ...]
@@ -863,7 +863,7 @@ class WarningGroup(Struct, kw_only=True):
 
 
 def warning_groups(review: plan_review.PlanReview) -> tuple[WarningGroup, ...]:
-    """The warnings of a plan by cause, the most frequent first."""
+    """Return the warnings of a plan by cause, most frequent first."""
     by_code: dict[Code, list[PlacedWarning]] = {}
     for placed in _placed(review):
         by_code.setdefault(placed.warning.code, []).append(placed)

@@ -1,7 +1,7 @@
 """The HTTP server of `mdplan serve --http` and `mdplan review`: socket, shutdown, guard, limits.
 
-One guard is before all routes, so a route that is added later needs none of its own. It checks the token or
-session, the host, the origin, and the size of the body.
+One guard covers all routes, including later ones. It checks the token or session, the host, the origin, and
+the body size.
 """
 
 import asyncio
@@ -46,16 +46,16 @@ _POLL_SECONDS: Final = 0.1
 _MOST_WAITING: Final = 1024
 
 
-# Returns True if a request comes from someone who may ask.
+# Decides if a request is authorized.
 Admission = Callable[[HTTPConnection], bool]
 
 
 class HttpPart(Struct, kw_only=True):
-    """The part of one surface: its routes, and the resources that they need while served.
+    """The part of a user interface: its routes, and resources while serving.
 
-    Besides those with the token, requests that one of `admissions` admits may ask, for any route. Paths below
-    `pages` are for people: their forms are sent to them. `listening` is called once, with the URL of the
-    server (`http://127.0.0.1:8080`), before anything is served.
+    Besides the token, any of `admissions` authorizes requests to all routes. Paths below `pages` accept forms
+    of their own pages. `listening` is called once with the server's URL (`http://127.0.0.1:8080`) before
+    serving.
     """
 
     routes: tuple[BaseRoute, ...]
@@ -66,7 +66,7 @@ class HttpPart(Struct, kw_only=True):
 
 
 def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None = None) -> int:
-    """Serve `parts` until a signal ends it, and return the exit code. MCP clients, if any, go to `path`."""
+    """Serve `parts` until a signal, and return the exit code. `path` is the endpoint for MCP clients."""
     try:
         listener = _listener(options)
     except OSError as error:
@@ -85,7 +85,7 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None
         server = _Server(
             uvicorn.Config(
                 http_app(parts, rules),
-                # What the SDK and uvicorn log goes where our own log goes. Requests are not logged.
+                # Log messages of the SDK and uvicorn go to our log; requests are not logged.
                 log_config=None,
                 access_log=False,
                 lifespan="on",
@@ -109,22 +109,22 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which would end the process by the signal, in the middle of a commit that still runs."""
+    """uvicorn without its signal handling, which would kill a running commit."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen. The backlog of uvicorn limits what one round accepts, not who can wait."""
+        """Start listening. uvicorn's backlog limits what one round accepts, not how many can wait."""
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(_MOST_WAITING)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone: they are received below."""
+        """Leave signals to the receiver below."""
         yield
 
 
 def _listener(options: HttpOptions) -> socket.socket:
-    # Where the protocol is not named, asyncio leaves small packets to wait for the client: 40 ms an answer.
+    # Without the protocol, asyncio does not set TCP_NODELAY, which costs 40 ms per response.
     listener = socket.socket(options.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -150,7 +150,7 @@ def _announce_address(options: HttpOptions, port: int, path: str) -> None:
 async def _serve(server: _Server, listener: socket.socket, announce: Callable[[], None]) -> int:
     async with anyio.create_task_group() as tasks:
         await tasks.start(_stop_on_signal, server, tasks)
-        # Whoever reads this may send a signal at once.
+        # The reader of this may send a signal immediately.
         announce()
         await server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
@@ -160,7 +160,7 @@ async def _serve(server: _Server, listener: socket.socket, announce: Callable[[]
 async def _stop_on_signal(
     server: _Server, tasks: TaskGroup, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
-    """End on the first signal as soon as no call is running, on the second at once."""
+    """Stop on the first signal once no call is running, on the second immediately."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
         async for _ in signals:
@@ -171,24 +171,24 @@ async def _stop_on_signal(
 
 
 async def _end_streams_when_idle(server: _Server) -> None:
-    """Once no call runs and its answer had time to leave, cut off what would never end by itself."""
+    """When no call is running and responses had time to leave, cut endless streams."""
     limiter = anyio.to_thread.current_default_thread_limiter()
     n_idle = 0
     while n_idle < 3:
         await anyio.sleep(_POLL_SECONDS)
         n_idle = 0 if limiter.borrowed_tokens else n_idle + 1
-    # uvicorn would log each of them as a failure of the application.
+    # uvicorn would log each of them as an application failure.
     logging.getLogger("uvicorn.error").disabled = True
     for task in tuple(server.server_state.tasks):
         task.cancel()
 
 
 class GuardRules(Struct, kw_only=True):
-    """The rules of the guard. Names and origins are in lower case, as browsers send them.
+    """The guard's rules; names and origins in lower case, as browsers send them.
 
-    `hosts` are whole values of the header Host (`127.0.0.1:8080`), `origins` of the header Origin
-    (`https://docs.example.org`); neither knows wildcards. `max_body_bytes` is for the body of one request.
-    Paths below `pages` are pages of this server itself, whose forms may be sent to them.
+    `hosts` are exact Host headers (`127.0.0.1:8080`), `origins` exact Origin headers
+    (`https://docs.example.org`). `max_body_bytes` limits a request body. Paths below `pages` accept forms of
+    this server's own pages.
     """
 
     hosts: frozenset[str]
@@ -199,7 +199,7 @@ class GuardRules(Struct, kw_only=True):
 
 
 def http_app(parts: Sequence[HttpPart], rules: GuardRules) -> Starlette:
-    """Application with the routes of all `parts`; each request passes the guard with `rules` first."""
+    """Return an application with the routes of `parts`, guarded by `rules`."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -215,10 +215,10 @@ def http_app(parts: Sequence[HttpPart], rules: GuardRules) -> Starlette:
     )
 
 
-# --- Time limits for each request, and a limit on open connections
+# --- Time limits per request, and a limit on open connections
 #
-# A client that opens connections and sends nothing, or a request without its end, uses room that others need;
-# uvicorn limits only the time between two requests.
+# A client that opens connections without sending requests, or never finishes one, blocks others; uvicorn only
+# limits the time between requests.
 
 HEAD_SECONDS: Final = 10.0
 
@@ -229,16 +229,16 @@ _MOST_CONNECTIONS: Final = 256
 
 
 def most_accepted() -> int:
-    """How many connections may be accepted at once.
+    """Return how many connections may be accepted at once.
 
-    A connection is counted, and another one cut, three rounds of the loop after it was accepted. Where no
-    file is left then, asyncio reports an error for every connection that waits.
+    A connection is counted, and another one cut, three loop iterations after it was accepted. Out of files,
+    asyncio would report an error for every waiting connection.
     """
     return max(1, most_connections() // 4)
 
 
 def most_connections() -> int:
-    """How many connections may be open: the rest of the open files is for documents."""
+    """Return the maximum number of connections; the other open files are for documents."""
     most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most_files == resource.RLIM_INFINITY:
         return _MOST_CONNECTIONS
@@ -246,7 +246,7 @@ def most_connections() -> int:
 
 
 class _Phase(Enum):
-    """Whom a connection waits for: the client, in the first two."""
+    """What a connection waits for: a request head, a body, or our response."""
 
     HEAD = HEAD_SECONDS
     BODY = BODY_SECONDS
@@ -254,11 +254,11 @@ class _Phase(Enum):
 
 
 class LimitedConnection(H11Protocol):
-    """One connection. It is closed when the head of a request, or the next part of a body, comes too late.
+    """A connection that is closed if a request head or body part is late.
 
-    Where 256 are open, or a quarter of the files that the process may open, a new one replaces the one that
-    has waited longest for the head of a request; else for its body; else the oldest stream of events, which
-    clients open again. Where all of them are calls that run, the new one is closed.
+    At 256 connections, or a quarter of the process's file limit, a new one replaces the longest waiting for a
+    request head, else for its body, else the oldest event stream, which clients reopen. If all are running
+    calls, the new one is closed.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 (those of uvicorn)
@@ -268,7 +268,7 @@ class LimitedConnection(H11Protocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to wait for the head of a request."""
+        """Wait for a request head."""
         super().connection_made(transport)
         self._follow()
         if len(self.connections) > most_connections():
@@ -277,12 +277,12 @@ class LimitedConnection(H11Protocol):
             (min(waiting, key=lambda each: (each.rank, each.since)) if waiting else self).cut()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the timer."""
         self._stop_clock()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Go on with a request."""
+        """Continue a request."""
         super().data_received(data)
         self._follow()
 
@@ -293,17 +293,17 @@ class LimitedConnection(H11Protocol):
 
     @property
     def rank(self) -> int | None:
-        """How soon this is cut for others, the lowest first, then by `since`; None for a call that runs."""
+        """Priority for being cut, lowest first, then by `since`; None for a running call."""
         if self._phase is not _Phase.ANSWER:
             return int(self._phase is _Phase.BODY)
         cycle: RequestResponseCycle | None = self.cycle
         return 2 if cycle is not None and cycle.scope["method"] == "GET" else None
 
     def _follow(self) -> None:
-        """Start the clock of the phase that the connection is in now."""
+        """Start the timer of the current phase."""
         phase = self._phase_now()
         if phase is _Phase.HEAD and self._phase is _Phase.HEAD:
-            # A head that comes byte by byte gets no more time.
+            # A head that arrives byte by byte gets no extra time.
             return
         self._stop_clock()
         now = self.loop.time()
@@ -325,7 +325,7 @@ class LimitedConnection(H11Protocol):
             self._deadline = None
 
     def cut(self) -> None:
-        """Close the connection now; `close` would wait until the client has read what was written."""
+        """Close the connection immediately; `close` would wait for the client to read pending output."""
         self._stop_clock()
         self.connections.discard(self)
         self.transport.abort()
@@ -341,27 +341,27 @@ _NOT_ADMITTED: Final = (
 
 
 def bearer(token: str) -> Admission:
-    """Admit requests with the header `Authorization: Bearer TOKEN`."""
+    """Return a check for the header `Authorization: Bearer TOKEN`."""
     expected = _digest(token)
 
     def admits(connection: HTTPConnection) -> bool:
         scheme, _, given = connection.headers.get("authorization", "").partition(" ")
-        # Digests are compared, so that the time does not depend on the length of the token either.
+        # Compare digests, so that the time is independent of the token's length.
         return compare_digest(_digest(given.strip()), expected) and scheme.lower() == _BEARER
 
     return admits
 
 
 def any_of(*admissions: Admission) -> Admission:
-    """Admit what one of `admissions` admits."""
+    """Return a check that passes if any of `admissions` does."""
     return lambda connection: any(admits(connection) for admits in admissions)
 
 
 class HttpGuard:
-    """Middleware that refuses what `rules` do not let through, before anything of its body is read.
+    """Middleware that enforces `rules` before reading a body.
 
-    421 for another host, which is how a page in a browser reaches a local server under a name of its own
-    (DNS rebinding); 403 for an origin; 401 without a valid token; 413 for a body that is too long.
+    421 for another host, which is how DNS rebinding reaches a local server from a browser; 403 for an origin;
+    401 without a valid token; 413 for a too long body.
     """
 
     def __init__(self, app: ASGIApp, rules: GuardRules) -> None:
@@ -376,7 +376,7 @@ class HttpGuard:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it with a refusal."""
+        """Pass a request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
@@ -415,7 +415,7 @@ class HttpGuard:
 
 
 class _BoundedBody:
-    """The body of a request, read before the request goes on, up to `most` bytes."""
+    """The body of a request, read up front, up to `most` bytes."""
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
@@ -423,12 +423,12 @@ class _BoundedBody:
         self._read: list[Message] = []
 
     def is_declared_too_long(self, headers: Headers) -> bool:
-        """Whether the header Content-Length says so already."""
+        """Return True if the Content-Length header already exceeds the limit."""
         declared = headers.get("content-length", "0")
         return declared.isdecimal() and (len(declared) > 18 or int(declared) > self._most)
 
     async def fits(self) -> bool:
-        """Read the body; False, and no more is read, once it is longer."""
+        """Read the body; stop and return False beyond the limit."""
         n_bytes = 0
         while True:
             message = await self._receive()
@@ -441,7 +441,7 @@ class _BoundedBody:
                 return True
 
     async def receive(self) -> Message:
-        """What was read, and then what comes."""
+        """Return the messages already read, then new ones."""
         return self._read.pop() if self._read else await self._receive()
 
 
@@ -450,5 +450,5 @@ def _refused(status: int, message: str) -> Response:
 
 
 def _digest(token: str) -> bytes:
-    # Headers are Latin-1 and may hold any byte.
+    # Headers are Latin-1 and may contain any byte.
     return sha256(token.encode("utf-8", "surrogateescape")).digest()

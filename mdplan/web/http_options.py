@@ -1,4 +1,4 @@
-"""Options of `mdplan serve --http`, and what they must be before anything listens."""
+"""Options of `mdplan serve --http`, validated before listening."""
 
 import os
 import re
@@ -21,17 +21,17 @@ _ADDRESS: Final = lazy_pattern(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<p
 _HOST: Final = lazy_pattern(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?")
 _ORIGIN: Final = lazy_pattern(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?")
 
-# RFC 6750 section 2.1, and long enough that no one guesses it.
+# RFC 6750 section 2.1, and long enough to be unguessable.
 _TOKEN: Final = lazy_pattern(r"[A-Za-z0-9._~+/-]{16,1024}=*")
 _ONLY_WITH_HTTP: Final = ("allow_hosts", "allow_origins", "token_file", "max_body")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class HttpOptions(Struct, kw_only=True):
-    """Where to listen, and what the guard is to let through.
+    """Where to listen, and what the guard admits.
 
-    `address` is where the socket is bound, `host` the name that the user gave for it. `hosts` are those that
-    were listed; `allowed_hosts` has the ones that go without saying too.
+    `address` is the socket address, `host` the user's name for it. `hosts` are listed ones; `allowed_hosts`
+    adds the implied ones.
     """
 
     host: str
@@ -45,19 +45,19 @@ class HttpOptions(Struct, kw_only=True):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine reaches the address."""
-        # An IPv4 address may come in the clothes of IPv6, and a zone may follow; only the address counts.
+        """True if only this machine can reach the address."""
+        # Ignore an IPv6 zone; IPv4 may be mapped to IPv6.
         return ip_address(str(self.address[0]).partition("%")[0]).is_loopback
 
     def allowed_hosts(self, port: int) -> frozenset[str]:
-        """Values of the header Host that name this server, which listens on `port`."""
+        """Return the Host headers of this server listening on `port`."""
         own = ("127.0.0.1", "localhost", "[::1]", self.host.lower()) if self.is_loopback else ()
         ends = ("", f":{port}") if port == 80 else (f":{port}",)
         return frozenset({*self.hosts, *(name + end for name in own for end in ends)})
 
 
 def with_http_options(command: Command) -> Command:
-    """`command` with the options of HTTP."""
+    """Add the HTTP options to `command`."""
     for option in reversed(
         (
             click.option(
@@ -100,7 +100,7 @@ def with_http_options(command: Command) -> Command:
 
 
 def read_http_options(given: Mapping[str, Any]) -> HttpOptions | None:
-    """The options in `given`, checked; None without `--http`. What is wrong is a usage error of click."""
+    """Return the validated options in `given`; None without `--http`. Raise a click usage error."""
     if given["http"] is None:
         source_of = click.get_current_context().get_parameter_source
         for name in _ONLY_WITH_HTTP:
@@ -127,7 +127,7 @@ def read_http_options(given: Mapping[str, Any]) -> HttpOptions | None:
 
 
 def local_options(host: str, port: int, max_body: int) -> HttpOptions:
-    """Options of a server for this machine alone, with a new token; else a usage error of click."""
+    """Return options with a new token for a loopback server. Raise a click usage error."""
     named = f"[{host}]" if ":" in host and not host.startswith("[") else host
     options = _resolved(f"{named}:{port}", "--host", max_body)
     if not options.is_loopback:
@@ -140,7 +140,7 @@ def local_options(host: str, port: int, max_body: int) -> HttpOptions:
 
 
 def _resolved(text: str, option: str, max_body: int) -> HttpOptions:
-    """Options for the host as it was written, and the address to which it leads, with a new token."""
+    """Return options for the host and its resolved address, with a new token."""
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > 65_535:
         port = text.removeprefix(":")
@@ -158,7 +158,7 @@ def _resolved(text: str, option: str, max_body: int) -> HttpOptions:
 
 
 def _given_token(file: Path | None) -> str | None:
-    """The token of `file`, or of the environment; None where there is neither."""
+    """Return the token from `file` or the environment, or None."""
     if file is None:
         text, source = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
         if text is None:
@@ -167,7 +167,7 @@ def _given_token(file: Path | None) -> str | None:
         text, source = file.read_bytes()[:4096].decode("utf-8", "replace"), "--token-file"
     token = text.strip()
     if _TOKEN.fullmatch(token) is None:
-        # The token itself is not repeated: it may be a real one with a slip in it.
+        # Do not print the token: it may be a real one with a typo.
         raise click.BadParameter(
             "a token is one line of 16 or more letters, digits and -._~+/", param_hint=source
         )
@@ -175,7 +175,7 @@ def _given_token(file: Path | None) -> str | None:
 
 
 def _checked(option: str, pattern: re.Pattern[str], value: str, example: str) -> str:
-    """`value` in lower case, or a usage error: lists are exact, they know no wildcards and no paths."""
+    """Return `value` in lower case; raise a usage error for wildcards and paths."""
     folded = value.lower()
     if pattern.fullmatch(folded) is None:
         message = f"`{value}` cannot be compared; write it whole, without path or wildcard: {example}"

@@ -1,4 +1,4 @@
-"""Words and numbers as people read them on the page. None of this is HTML: the templates escape it."""
+"""Words and numbers for display. None of this is HTML: the templates escape it."""
 
 from functools import partial
 from typing import Final
@@ -13,7 +13,7 @@ counted: Final = partial(visible.counted, thousands=",")
 
 
 def shown(text: str) -> str:
-    """Return text of a file, a path or a comment, in which nothing hides and nothing steers."""
+    """Return text of a file, a path or a comment with hidden characters escaped."""
     return visible.escaped(source.visible(text))
 
 

@@ -1,4 +1,4 @@
-"""The values that the templates show: the list of plans, a plan, its files, search results."""
+"""The values that templates show: the list of plans, a plan, its files, search results."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ _MOST_IDLE_EDITS: Final = 100
 _MOST_FOUND: Final = 200
 _MOST_FOUND_IN_A_FILE: Final = 20
 
-# What is rendered is a help for the eye; past this it takes long and no one looks.
+# Rendering is a visual aid; longer text is slow and nobody reads it.
 _MOST_RENDERED: Final = 60_000
 Item = TypeVar("Item")
 
 
 class Page(Struct, Generic[Item]):
-    """Some of several pages: `number` is 1-based, `count` at least 1."""
+    """A page of several: `number` is 1-based, `count` at least 1."""
 
     items: Sequence[Item]
     number: int
@@ -42,7 +42,7 @@ _ONE_PAGE: Final[Page[int]] = Page((), 1, 1)
 
 
 class ReviewProgress(Struct, kw_only=True):
-    """Numbers of edits, files and comments. `unviewed` are the positions of the files that nobody viewed."""
+    """Counts of edits, files and comments; `unviewed` are positions of files."""
 
     edits: int
     accepted: int
@@ -53,12 +53,12 @@ class ReviewProgress(Struct, kw_only=True):
 
     @property
     def undecided(self) -> int:
-        """Edits that are neither accepted nor rejected."""
+        """Edits without a choice."""
         return self.edits - self.accepted - self.rejected
 
     @property
     def viewed(self) -> int:
-        """Files that somebody viewed."""
+        """Viewed files."""
         return self.files - len(self.unviewed)
 
     @property
@@ -74,12 +74,12 @@ class ReviewProgress(Struct, kw_only=True):
 
     @property
     def comments_words(self) -> str:
-        """``2 comments``; empty without one."""
+        """``2 comments``, or empty."""
         return counted(self.comments, "comment") if self.comments else ""
 
     @property
     def undecided_words(self) -> str:
-        """What an approval does to edits that nobody marked; empty where there are none."""
+        """What an approval does to unmarked edits; empty if there are none."""
         if not self.undecided:
             return ""
         edits = "the edit" if self.edits == 1 else counted(self.undecided, "unmarked edit")
@@ -87,11 +87,11 @@ class ReviewProgress(Struct, kw_only=True):
 
 
 class PlanPage(Struct, kw_only=True):
-    """A page of a plan. `page` numbers the files, in the order of their `tree`.
+    """A page of a plan; `page` lists files in the order of their `tree`.
 
-    `views` are the files that come with the page, by position; the others come when the reader gets to them.
-    `notes` and `progress` are what the reader did so far. `idle` are edits that change no file.
-    `only_file` is set on the page of one file, whose lines are numbered by `lines_page`.
+    `views` are the files included in the page, by position; others load on scrolling. `notes` and `progress`
+    are the reader's. `idle` are edits without changes. `only_file` is set for a single file, paginated by
+    `lines_page`.
     """
 
     opened: OpenPlan
@@ -108,14 +108,14 @@ class PlanPage(Struct, kw_only=True):
 
     @property
     def verdicts(self) -> str:
-        """What is rejected here, as the form that decides says it."""
+        """A key for the rejected edits shown here, submitted with the form."""
         return verdicts_key(self.notes.marks or {})
 
 
 class RenderedSide(Struct, kw_only=True):
-    """A section before or after. `html` is safe, with the words marked that only this side has.
+    """A section before or after; `html` is safe, with the words of this side marked.
 
-    It is None where the text is nested too deep, or is no Markdown; then `text` stands in.
+    `html` is None if the text is nested too deep or not Markdown; then `text` is shown.
     """
 
     path: tuple[str, ...]
@@ -125,7 +125,7 @@ class RenderedSide(Struct, kw_only=True):
 
 
 class FoundInFile(Struct, kw_only=True):
-    """The search results in one file. `is_path` says that its path contains the text."""
+    """Search results in a file; `is_path` if its path matches."""
 
     file: plan_review.ReviewedFile
     is_path: bool
@@ -133,7 +133,7 @@ class FoundInFile(Struct, kw_only=True):
 
 
 class SearchPage(Struct, kw_only=True):
-    """The files in which `text` was found; `is_cut` says that there is more."""
+    """Files that contain `text`; `is_cut` if there are more."""
 
     text: str
     files: tuple[FoundInFile, ...]
@@ -141,12 +141,12 @@ class SearchPage(Struct, kw_only=True):
 
     @property
     def n_lines(self) -> int:
-        """How many lines have the text."""
+        """The number of matching lines."""
         return sum(len(file.lines) for file in self.files)
 
 
 class SectionPage(Struct, kw_only=True):
-    """The section that an edit touches, rendered. `problems` say why it cannot be shown."""
+    """The rendered section that an edit touches; `problems` if it cannot be shown."""
 
     edit: plan_review.ReviewedEdit
     number: str
@@ -157,7 +157,7 @@ class SectionPage(Struct, kw_only=True):
 
 
 def listed_plans(reviewing: ReviewService, number: int) -> Page[ReviewEntry]:
-    """The plans of page `number`, those that wait before the others, and then the newest first."""
+    """Return page `number` of the plans: pending ones first, then newest first."""
     n_stored = len(reviewing.engine.library.pending())
     places = page_of_slices(range(n_stored), PLANS_OF_A_PAGE, number)
     entries = reviewing.entries(PLANS_OF_A_PAGE, (places.number - 1) * PLANS_OF_A_PAGE)
@@ -166,12 +166,12 @@ def listed_plans(reviewing: ReviewService, number: int) -> Page[ReviewEntry]:
 
 
 def plan_page(opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, number: int) -> PlanPage:
-    """A plan, or page `number` of one with very many files."""
+    """Return a plan, or page `number` of one with very many files."""
     notes = notes_of(opened, session)
     files = diff.in_tree_order(diff.file_tree(opened.review.changed_files))
     page = page_of_slices(files, FILES_OF_A_PAGE, number)
     views = diff.FileViews(opened, notes, options)
-    # What was viewed is collapsed.
+    # Viewed files are collapsed.
     shown = [file for file in first_files(page.items) if file.index not in notes.viewed]
     return _page(
         opened, notes, options, page, {file.index: views.of(file, 0, LINES_OF_A_FILE) for file in shown}
@@ -181,7 +181,7 @@ def plan_page(opened: OpenPlan, session: ReviewSession, options: diff.DiffOption
 def file_page(
     opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, index: int, number: int
 ) -> PlanPage:
-    """Page `number` of the lines of the file at `index` of a plan."""
+    """Return page `number` of the lines of the file at `index`."""
     notes, file = notes_of(opened, session), opened.review.files[index]
     view = diff.FileViews(opened, notes, options).of(file, (number - 1) * LINES_OF_A_PAGE, LINES_OF_A_PAGE)
     page: Page[plan_review.ReviewedFile] = Page((file,), 1, 1)
@@ -190,7 +190,7 @@ def file_page(
 
 
 def plan_title(review: plan_review.PlanReview) -> str:
-    """What a plan is for, as its author says, else what it does, in a line."""
+    """Return the author's title of a plan, else a one-line summary."""
     if review.intent.title:
         return shown(review.intent.title)
     return plan_summary(review)
@@ -205,7 +205,7 @@ def plan_summary(review: plan_review.PlanReview) -> str:
 
 
 def search_page(opened: OpenPlan, text: str) -> SearchPage:
-    """Find `text` in the diff of a plan, whatever its case."""
+    """Find `text` in the diff of a plan, ignoring case."""
     found: list[FoundInFile] = []
     n_left = _MOST_FOUND
     for file in diff.in_tree_order(diff.file_tree(opened.review.changed_files)):
@@ -222,7 +222,7 @@ def search_page(opened: OpenPlan, text: str) -> SearchPage:
 def section_page(
     opened: OpenPlan, edit: plan_review.ReviewedEdit, file: plan_review.ReviewedFile
 ) -> SectionPage:
-    """The section that `edit` touches in `file`."""
+    """Return the section that `edit` touches in `file`."""
     section = opened.section(edit.index, file.index)
     problems = section if isinstance(section, tuple) else ()
     if not isinstance(section, plan_review.TouchedSection):
@@ -290,37 +290,37 @@ def _page(
 
 # --- How much of a plan one response holds
 #
-# A plan is one page. Its first files come with the page, the others when the reader gets to them. The sums of
-# the plan decide which: no text is read for it.
+# A plan is one page. The first files are included, the others load on scrolling. Line counts of the plan
+# decide, without reading text.
 
-# Lines of all files that come with a plan, of one page of a file alone, and of one file before the reader
-# asks for more of it.
+# Lines of all files included in a plan page, of a page of a single file, and of a file until the reader asks
+# for more.
 FIRST_LINES: Final = 200
 LINES_OF_A_PAGE: Final = 400
 LINES_OF_A_FILE: Final = 250
 
-# Files that one page names. A plan of more has several pages.
+# Files per page; larger plans have several pages.
 FILES_OF_A_PAGE: Final = 500
 
-# Files that one answer brings after the page.
+# Files per response on scrolling.
 MOST_FILES_OF_AN_ANSWER: Final = 10
 
-# Lines around a change, and the height of what names a file.
+# Context lines, and the height of a file's header.
 _AROUND: Final = 12
 
-# What is above the lines of an edit is as much on the page as this many lines.
+# The height of an edit's header, in lines.
 _LINES_OF_AN_EDIT: Final = 2
 
 
 def page_of_slices(items: Sequence[Item], size: int, number: int) -> Page[Item]:
-    """Page `number` of `items`, `size` on each, or the nearest page that there is."""
+    """Return page `number` of `items` with `size` each, or the nearest existing page."""
     count = max(1, -(-len(items) // size))
     at = min(max(number, 1), count)
     return Page(items[(at - 1) * size : at * size], at, count)
 
 
 def first_files(files: Iterable[plan_review.ReviewedFile]) -> Iterator[plan_review.ReviewedFile]:
-    """The first of `files`, as many as come with the page."""
+    """Yield the first `files`, as many as a page includes."""
     used = 0
     for file in files:
         if used >= FIRST_LINES:
@@ -330,7 +330,7 @@ def first_files(files: Iterable[plan_review.ReviewedFile]) -> Iterator[plan_revi
 
 
 def height_of(file: plan_review.ReviewedFile) -> int:
-    """About how many lines high a file is on the page."""
+    """Return the approximate height of a file in lines."""
     lines = file.lines_added + file.lines_removed + _AROUND
     return min(lines, LINES_OF_A_FILE) + len(file.edits) * _LINES_OF_AN_EDIT
 
@@ -341,9 +341,9 @@ _FIELD = "choice-{}-{}"
 
 
 class ShownConflict(Struct):
-    """A conflict with the name of its `field`, the section that it is in, and the lines of each column.
+    """A conflict with its form `field`, section, and the lines of each column.
 
-    `base` is None where the lines of before are not known for this place alone.
+    `base` is None if the old lines are not known for this place.
     """
 
     field: str
@@ -355,7 +355,7 @@ class ShownConflict(Struct):
 
 
 class MergePage(Struct):
-    """A merge that waits for choices: files by their path, with their conflicts."""
+    """A merge that waits for choices: conflicts by file."""
 
     title: str
     version: str
@@ -364,7 +364,7 @@ class MergePage(Struct):
 
 
 def merge_page(opened: OpenMerge, title: str) -> MergePage:
-    """The page of `opened`, of a plan with this `title`."""
+    """Return the page for `opened`, the merge of a plan with `title`."""
     files = [
         (each.path, [_shown(number, index, place) for index, place in enumerate(each.places)])
         for number, each in enumerate(opened.files)
@@ -386,7 +386,7 @@ def _shown(file: int, index: int, place: ConflictPlace) -> ShownConflict:
 
 
 def opened_merge(engine: Engine, session: ReviewSession, plan_id: str) -> OpenMerge | None:
-    """The merge of a plan; None, with a notice, where it cannot be merged."""
+    """Return the merge of a plan, or None with a notice if it cannot be merged."""
     try:
         return open_merge(engine, plan_id)
     except StorageRefused as refused:
@@ -395,7 +395,7 @@ def opened_merge(engine: Engine, session: ReviewSession, plan_id: str) -> OpenMe
 
 
 def merge_chosen(engine: Engine, session: ReviewSession, plan_id: str, form: Mapping[str, str]) -> str | None:
-    """Make the plan of the choices in `form` and return its ID; None, with a notice, if there is none."""
+    """Make a plan from the choices in `form` and return its ID, or None with a notice."""
     merge = opened_merge(engine, session, plan_id)
     if merge is None:
         return None
@@ -420,7 +420,7 @@ def _choices(merge: OpenMerge, form: Mapping[str, str]) -> Iterator[tuple[str, l
 
 
 def notes_of(opened: OpenPlan, session: ReviewSession) -> PlanNotes:
-    """What the reader noted so far; edits have the marks of the decision before, until the first new one."""
+    """Return the reader's notes; until the first mark, edits show the earlier decision."""
     notes = session.notes_on(opened.plan.plan_id)
     decision = opened.decision
     if notes.marks is not None or decision is None:
@@ -437,7 +437,7 @@ def notes_of(opened: OpenPlan, session: ReviewSession) -> PlanNotes:
 
 
 def progress_of(opened: OpenPlan, notes: PlanNotes) -> ReviewProgress:
-    """How far the review of a plan is."""
+    """Return the progress of a review."""
     marks = notes.marks or {}
     choices = Counter(marks.get(edit.index, Mark()).choice for edit in opened.review.edits)
     files = opened.review.changed_files

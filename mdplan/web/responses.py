@@ -1,4 +1,4 @@
-"""Responses of the review page: the pages and forms of one plan, and its HTML in a chat."""
+"""Responses of the review page: pages and forms of a plan, and its HTML in a chat."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -48,9 +48,9 @@ _MOST_SEARCHED: Final = 200
 
 
 class RequestContext(Struct):
-    """One request of a session, to a page below `base`. `form` is empty but for a form.
+    """A request of a session to a page below `base`; `form` is empty except for forms.
 
-    `news` stands for what plans and decisions there were when it came.
+    `news` identifies the plans and decisions at the time of the request.
     """
 
     base: str
@@ -63,32 +63,32 @@ class RequestContext(Struct):
 
     @property
     def options(self) -> DiffOptions:
-        """How diffs are to be shown."""
+        """The display options for diffs."""
         return DiffOptions(
             is_split=self.query.get("view") == "split", shows_blanks=self.query.get("blanks") == "1"
         )
 
     def plan_path(self, plan_id: str) -> str:
-        """The path of the page of a plan."""
+        """Return the path of the page of a plan."""
         return plan_path(self.base, plan_id)
 
     def number(self, name: str) -> int:
-        """A number of the query; 1 where there is none."""
+        """Return a number of the query, or 1."""
         return number_in(self.query.get(name, "")) or 1
 
     @property
     def query_of_options(self) -> str:
-        """The options as the query of a link, for pages that show diffs in the same way."""
+        """The display options as a query, for links."""
         return f"view={'split' if self.options.is_split else 'unified'}&blanks={self.options.shows_blanks:d}"
 
 
 def plan_path(base: str, plan_id: str) -> str:
-    """The path of the page of a plan, below `base`."""
+    """Return the path of the page of a plan, below `base`."""
     return f"{base}plan/{quote(plan_id, safe='')}"
 
 
 def number_in(text: str) -> int | None:
-    """The number that `text` is; None where it is none, or none of a page."""
+    """Return the page number `text`, or None if it is not one."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
@@ -96,10 +96,10 @@ PlanResponse = Callable[[RequestContext, OpenPlan], Response]
 
 
 class DecisionForm(Struct, kw_only=True):
-    """A form that decides on a plan. `verdicts` and `version` are what the page showed.
+    """A form that decides on a plan; `verdicts` and `version` are from its page.
 
-    `overrides` says that the reader ticked the box that overrides a rejection. `unviewed` are the files that
-    the reader was asked about, and approves without a look at them.
+    `overrides`: the reader confirmed overriding a rejection. `unviewed`: files that the reader confirmed
+    approving unviewed.
     """
 
     verb: str
@@ -111,20 +111,20 @@ class DecisionForm(Struct, kw_only=True):
 
 
 class ReviewActions(Struct):
-    """What a reader does on the page, through `reviewing`; `user` returns the name of who decides."""
+    """Actions of a reader through `reviewing`; `user` returns the reader's name."""
 
     reviewing: ReviewService
     user: Callable[[], str]
 
     def mark(self, session: ReviewSession, opened: OpenPlan, index: int, mark: Mark) -> None:
-        """Note what the reader thinks of the edit `index`; nothing is decided yet."""
+        """Record the reader's mark on the edit `index`; nothing is decided yet."""
         notes = session.notes_on(opened.plan.plan_id)
         notes.marks = dict(notes_of(opened, session).marks or {})
         notes.marks[index] = Mark(mark.choice, _comment(mark.comment))
         notes.version += 1
 
     def view(self, session: ReviewSession, opened: OpenPlan, file: int, *, is_viewed: bool) -> None:
-        """Note that the reader viewed the file at that position, or that it is to be viewed again."""
+        """Record that the reader viewed a file, or must view it again."""
         notes = session.notes_on(opened.plan.plan_id)
         (notes.viewed.add if is_viewed else notes.viewed.discard)(file)
         notes.version += 1
@@ -132,7 +132,7 @@ class ReviewActions(Struct):
     def comment(
         self, session: ReviewSession, opened: OpenPlan, comment: decisions.LineComment
     ) -> int | Problems:
-        """Note a comment on lines, which is sent with the decision; its number.
+        """Record a comment, to be sent with the decision; return its number.
 
         Errors: INVALID_ARGUMENT.
         """
@@ -147,13 +147,13 @@ class ReviewActions(Struct):
         return notes.add_comment(placed.line_comments[-1])
 
     def remove_comment(self, session: ReviewSession, opened: OpenPlan, number: int) -> None:
-        """Forget a comment that was not sent yet."""
+        """Delete an unsent comment."""
         notes = session.notes_on(opened.plan.plan_id)
         notes.comments.pop(number, None)
         notes.version += 1
 
     def unviewed(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> list[ReviewedFile]:
-        """The files that `form` approves, which nobody viewed and about which the reader was not asked."""
+        """Return unviewed files that `form` approves without confirmation."""
         if form.verb not in _APPROVALS:
             return []
         unviewed = progress_of(opened, notes_of(opened, session)).unviewed
@@ -161,9 +161,9 @@ class ReviewActions(Struct):
         return [] if asked else [opened.review.files[index] for index in unviewed]
 
     def decide(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
-        """Decide on a plan as `form` says, by the marks of the session; the ID of the plan to show next.
+        """Decide on a plan with the session's marks; return the ID of the plan to show next.
 
-        Nothing is decided where other edits are rejected than the page showed, or someone else decided.
+        Nothing is decided if the rejected edits differ from the page, or someone else has decided.
         """
         plan_id = opened.plan.plan_id
         marks = notes_of(opened, session).marks or {}
@@ -198,7 +198,7 @@ class ReviewActions(Struct):
         return plan_id
 
     def apply(self, session: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
-        """Commit what was approved of the plan `plan_id`."""
+        """Commit the approved part of the plan `plan_id`."""
         report = self.reviewing.engine.apply(PlanRef(plan_id=approved_plan_id))
         if not report.ok:
             session.notices[plan_id] = FlashMessage(
@@ -211,7 +211,7 @@ class ReviewActions(Struct):
             session.notices[plan_id] = FlashMessage(f"Applied: {counted(n_files, 'file')} written.")
 
     def replan(self, session: ReviewSession, plan_id: str) -> str:
-        """Plan the edits again on the files as they are; the ID of the plan to look at next."""
+        """Plan the edits again on the current files; return the ID of the plan to show next."""
         report = self.reviewing.engine.replan(plan_id)
         if not report.ok or report.plan_id is None:
             session.notices[plan_id] = FlashMessage(
@@ -224,9 +224,9 @@ class ReviewActions(Struct):
         return report.plan_id
 
     def news(self, session: ReviewSession) -> str:
-        """Return a text that changes with plans, decisions, and what other windows of the browser note.
+        """Return a text that changes with plans, decisions, and notes in other windows.
 
-        It is cheap enough to be asked for often.
+        It is cheap enough for polling.
         """
         engine = self.reviewing.engine
         stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.pending()]
@@ -239,13 +239,13 @@ class ReviewActions(Struct):
 
 
 class PlanResponses(Struct):
-    """The responses to requests about one plan; what changes something goes through `actions`."""
+    """Responses about one plan; changes go through `actions`."""
 
     actions: ReviewActions
 
     @property
     def pages(self) -> Mapping[str, PlanResponse]:
-        """The pages by their path below that of a plan."""
+        """Pages by path below that of a plan."""
         return {
             "": self._plan,
             "/state": self._state,
@@ -261,7 +261,7 @@ class PlanResponses(Struct):
 
     @property
     def forms(self) -> Mapping[str, PlanResponse]:
-        """The forms by their path below that of a plan."""
+        """Forms by path below that of a plan."""
         return {
             "/edit/{edit:int}": self._mark,
             "/file/{file:int}/viewed": self._viewed,
@@ -274,8 +274,8 @@ class PlanResponses(Struct):
         }
 
     def respond(self, context: RequestContext, response_of: PlanResponse) -> Response:
-        """Open the plan that `context` names, and return `response_of` it; 404 for a file that it lacks."""
-        # What happens while the page is made is news to it.
+        """Open the plan in `context` and return `response_of` it; 404 for a missing file."""
+        # Events while the page is rendered are news to it.
         context = replace(context, news=self.actions.news(context.session))
         opened = self.actions.reviewing.open(context.path["plan_id"])
         if not isinstance(opened, OpenPlan):
@@ -298,7 +298,7 @@ class PlanResponses(Struct):
         return self._plan_html(context, page, opened)
 
     def _files(self, context: RequestContext, opened: OpenPlan) -> Response:
-        """Show the files that the reader gets to, one after the other."""
+        """Return the files that the reader scrolls to."""
         indexes = [number_in(index) for index in context.query.get("files", "").split(",")]
         reviewed = opened.review.files
         files = [reviewed[index] for index in indexes if index is not None and index < len(reviewed)]
@@ -313,7 +313,7 @@ class PlanResponses(Struct):
         return _diff_html("files.html", context, opened, views=[view], goes_on=True)
 
     def _lines(self, context: RequestContext, opened: OpenPlan) -> Response:
-        """Show lines between hunks, by their numbers in the result."""
+        """Return lines between hunks, by their numbers in the result."""
         file = opened.review.files[int(context.path["file"])]
         first = context.number("first")
         last = min(context.number("last"), first + LINES_OF_A_FILE - 1)
@@ -418,7 +418,7 @@ class PlanResponses(Struct):
     def _noted(
         self, context: RequestContext, opened: OpenPlan, anchor: str, commented: int | None = None
     ) -> Response:
-        """After a note of the reader: what changed for a script, the page at `anchor` for all others."""
+        """Respond to a note: the changes for a script, otherwise a redirect to `anchor`."""
         if not context.wants_json:
             return redirect(_back(context, opened, anchor))
         answer = _progress(context, opened)
@@ -443,7 +443,7 @@ class PlanResponses(Struct):
         )
         unviewed = self.actions.unviewed(context.session, opened, form)
         if unviewed:
-            # Nothing was decided yet, so sending it again by a reload asks again.
+            # Nothing was decided yet, so a reload asks again.
             progress = progress_of(opened, notes_of(opened, context.session))
             return _diff_html("unviewed.html", context, opened, form=form, files=unviewed, progress=progress)
         return redirect(context.plan_path(self.actions.decide(context.session, opened, form)))
@@ -472,7 +472,7 @@ def _diff_html(template: str, context: RequestContext, opened: OpenPlan, **value
 
 
 def _diff_values(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
-    """Return what every template with diffs takes."""
+    """Return the values of all templates with diffs."""
     session = context.session
     return {
         "base": context.base,
@@ -488,7 +488,7 @@ def _diff_values(context: RequestContext, opened: OpenPlan) -> dict[str, object]
 
 
 def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
-    """How far the review is, for the script of the page."""
+    """Return the progress for the page's script."""
     notes = notes_of(opened, context.session)
     progress = progress_of(opened, notes)
     return {
@@ -506,7 +506,7 @@ def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
 
 
 def _back(context: RequestContext, opened: OpenPlan, anchor: str) -> str:
-    """The page on which something was noted, at that place."""
+    """Return the page and anchor where something was noted."""
     path = context.plan_path(opened.plan.plan_id)
     file = number_in(context.form.get("on_file", ""))
     if file is not None and file < len(opened.review.files):
@@ -517,7 +517,7 @@ def _back(context: RequestContext, opened: OpenPlan, anchor: str) -> str:
 
 # --- HTML and headers: templates escape everything, and headers allow only what is needed
 
-# Characters of a found line on each side of what was found.
+# Characters on each side of a search match.
 _AROUND: Final = 80
 _HERE: Final = Path(__file__).parent
 
@@ -539,38 +539,38 @@ _HEADERS: Final = {
 
 
 def html(template: str, values: Mapping[str, Any], status: int = 200) -> Response:
-    """The page that `template` makes of `values`."""
+    """Return a page from `template` and `values`."""
     return with_headers(HTMLResponse(rendered(template, values), status))
 
 
 def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """The HTML that `template` makes of `values`."""
+    """Return HTML from `template` and `values`."""
     return _environment().get_template(template).render(values)
 
 
 def redirect(path: str) -> Response:
-    """Send the browser on to `path` of this server, after a form."""
+    """Redirect to `path` of this server after a form."""
     return with_headers(RedirectResponse(path, 303))
 
 
 def problems_page(base: str, problems: Problems) -> Response:
-    """Why something cannot be shown or done; `base` is the path of the list of plans."""
+    """Return a page of `problems`; `base` is the path of the list of plans."""
     status = 404 if any(each.code is Code.PLAN_NOT_FOUND for each in problems) else 409
     return html("problems.html", {"base": base, "problems": problems}, status)
 
 
 def nothing() -> Response:
-    """Return the response for a path that leads nowhere."""
+    """Return the 404 response."""
     return refused(404, "Page not found.")
 
 
 def refused(status: int, message: str) -> Response:
-    """Return a refusal in plain words."""
+    """Return a plain text refusal."""
     return with_headers(PlainTextResponse(message + "\n", status))
 
 
 def static(name: str) -> Response | None:
-    """Return a file of the package; None if there is none of that name."""
+    """Return a file of the package, or None."""
     data = _static_files().get(name)
     kind = _KINDS[Path(name).suffix] if data is not None else None
     return with_headers(Response(data, media_type=kind)) if kind is not None else None
@@ -582,7 +582,7 @@ def static_text(name: str) -> str:
 
 
 def with_headers(answer: Response) -> Response:
-    """Return `answer` with the headers that every response has."""
+    """Add the common headers to `answer`."""
     answer.headers.update(_HEADERS)
     return answer
 
@@ -608,7 +608,7 @@ def _environment() -> Environment:
         "plan_title": plan_title,
         "plan_summary": plan_summary,
         "date": _date,
-        # For HTML that `safe_html` made: nothing else may go through here.
+        # Only for HTML from `safe_html`.
         "inert": Markup,
         "code_spans": _code_spans,
         "height": height_of,
@@ -619,7 +619,7 @@ def _environment() -> Environment:
 
 
 def _code_spans(text: str) -> Markup:
-    """A message, in which what is between backticks is code."""
+    """Return a message with backticked text as code."""
     parts = shown(ShellWords().text(text)).split("`")
     if len(parts) % 2 == 0:
         return escape("`".join(parts))
@@ -629,7 +629,7 @@ def _code_spans(text: str) -> Markup:
 
 
 def _marked_line(line: FoundLine) -> Markup:
-    """A line with the text marked that was found, and so much around it as fits a row."""
+    """Return a line with the match marked, truncated to fit a row."""
     start, end = line.at, line.at + line.length
     before = shown(line.text[max(0, start - _AROUND) : start])
     after = shown(line.text[end : end + _AROUND])
@@ -640,7 +640,7 @@ def _marked_line(line: FoundLine) -> Markup:
 
 
 def _date(seconds: float) -> Markup:
-    """Return ``21 Nov 2026, 09:15``, in the time zone of this machine."""
+    """Return ``21 Nov 2026, 09:15`` in local time."""
     moment = datetime.fromtimestamp(seconds).astimezone()
     return Markup('<time datetime="{}">{}</time>').format(
         moment.isoformat("T", "seconds"), f"{moment.day} {moment:%b %Y, %H:%M}"
@@ -649,7 +649,7 @@ def _date(seconds: float) -> Markup:
 
 # --- Decisions
 
-# The verbs of the form with which a plan is decided.
+# The verbs of the decision form.
 APPROVE: Final = "approve"
 APPROVE_AND_APPLY: Final = "apply"
 REQUEST_CHANGES: Final = "changes"
@@ -660,7 +660,7 @@ _ONE_LINE_END: Final = str.maketrans({"\r": ""})
 
 
 def no_such_edit() -> Problems:
-    """For an edit that the plan does not have."""
+    """Return the problem of a missing edit."""
     return (Diagnostic.invalid("the plan has no edit of that number", "go back to the plan and choose one"),)
 
 
@@ -677,18 +677,18 @@ def _outcome(decision: decisions.Decision, n_edits: int) -> str:
 
 
 def _comment(text: str) -> str:
-    # Browsers send CRLF. What is too long is left to the store to refuse: one more is enough for that.
+    # Browsers send CRLF. The store refuses too long comments: one extra character is enough for that.
     return text.translate(_ONE_LINE_END).strip()[: decisions.MOST_COMMENT_CHARACTERS + 1]
 
 
-# --- A plan in a chat: the same lines as on the page, without its forms and links
+# --- A plan in a chat: the same lines as on the page, without forms and links
 
 _COLOURS: Final = lazy_pattern(r":root \{\n  color-scheme: light dark;\n(?P<light>[^}]*)\}")
 _DARK: Final = lazy_pattern(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{(?P<dark>[^}]*)\}")
 
 
 def chat_plan_html(opened: OpenPlan, earlier: ReviewReport | None) -> str:
-    """What a plan is, and its files without their lines.
+    """Return a summary of a plan and its files, without lines.
 
     `earlier` is the review of the plan that this one revises.
     """
@@ -697,13 +697,13 @@ def chat_plan_html(opened: OpenPlan, earlier: ReviewReport | None) -> str:
 
 
 def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
-    """The lines of the file at `index` from the one at `first`, a count through all hunks, and its edits."""
+    """Return the lines of the file at `index` from line `first`, a count through all hunks, with edits."""
     options = DiffOptions()
     views = FileViews(opened, PlanNotes(), options)
     values = {
         "view": views.of(opened.review.files[index], first, LINES_OF_A_FILE, goes_on=first > 0),
         "options": options,
-        # An undo is accepted or rejected whole.
+        # An undo can only be approved whole.
         "takes_choices": not opened.review.is_whole and not opened.state.is_result,
     }
     return rendered("chat_file.html", values)
@@ -711,14 +711,14 @@ def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
 
 @cache
 def chat_app_html() -> str:
-    """The App: one HTML file with its style sheet and its script."""
+    """Return the chat app: an HTML file with inline CSS and script."""
     sheet = static_text("review.css")
     css = f"{sheet}\n{_of_hosts(sheet)}\n{static_text('chat.css')}"
     return rendered("chat_app.html", {"css": css, "script": static_text("chat.js")})
 
 
 def _of_hosts(sheet: str) -> str:
-    """The colours of `sheet` by the theme that a host asks for, which need not be that of the browser."""
+    """Return CSS that applies the colours of `sheet` by the host's theme, not the browser's."""
     light, dark = _COLOURS.search(sheet), _DARK.search(sheet)
     assert light is not None, "the sheet names its colours"
     assert dark is not None, "the sheet names its dark colours"

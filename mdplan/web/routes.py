@@ -1,7 +1,7 @@
-"""Routes of the review page. Each is behind the guard of the server, and all but the links need a session.
+"""Routes of the review page, behind the server's guard; all except the links need a session.
 
-A form is obeyed only with the token of the session in it. Every answer to a form is a redirect, so that going
-back or loading again repeats nothing.
+A form must contain the session's token, and is answered by a redirect, so that going back or reloading
+repeats nothing.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -23,18 +23,18 @@ from mdplan.web.http_options import local_options
 from mdplan.web.pages import listed_plans
 from mdplan.web.sessions import ReviewSession, ReviewSessions, SessionStore, announce, withdraw
 
-# What follows the path of the pages in a link.
+# The last component of a link.
 OPEN: Final = "open"
 VIEW: Final = "view"
 _PLAN: Final = "plan/{plan_id}"
 
-# A form has a choice for each conflict of a merge.
+# A merge form has a choice per conflict.
 _MOST_FIELDS: Final = 500
 ResponseOf = Callable[[responses.RequestContext], Response]
 
 
 class ReviewRoutes:
-    """Routes of the review page: `actions` decide, and `sessions` say who asks."""
+    """Routes of the review page, with `actions` and `sessions`."""
 
     def __init__(self, actions: responses.ReviewActions, sessions: ReviewSessions) -> None:
         self._actions = actions
@@ -42,7 +42,7 @@ class ReviewRoutes:
         self._sessions = sessions
 
     def all(self) -> tuple[BaseRoute, ...]:
-        """Every route, the more special ones first."""
+        """Return all routes, more specific ones first."""
         deciding, viewing = self._sessions.deciding, self._sessions.viewing
         links = (_only_get(deciding.base + OPEN, self._open), _only_get(viewing.base + VIEW, self._view))
         return (*links, *self._pages(deciding), *self._pages(viewing))
@@ -62,9 +62,9 @@ class ReviewRoutes:
         )
 
     async def _open(self, request: Request) -> Response:
-        """Start a session, on a page that goes on by itself.
+        """Start a session and return a page that redirects itself.
 
-        A redirect would come without the new cookie, when the link was followed from a page of another site.
+        After an HTTP redirect from another site's link, browsers would not send the new cookie.
         """
         sessions = self._sessions.deciding
         plan_id = request.query_params.get("plan", "")
@@ -75,7 +75,7 @@ class ReviewRoutes:
         return _first_page(sessions, value, target) if value is not None else _no_session()
 
     async def _view(self, request: Request) -> Response:
-        """Start a session that shows one plan, by a link that a client of a server of agents received."""
+        """Start a session that shows one plan, from a link received by an agent's client."""
         sessions = self._sessions.viewing
         plan_id = request.query_params.get("plan", "")
         value = self._sessions.start_view(plan_id, request.query_params.get("token", ""))
@@ -84,7 +84,7 @@ class ReviewRoutes:
         return _first_page(sessions, value, responses.plan_path(sessions.base, plan_id))
 
     def _list(self, context: responses.RequestContext) -> Response:
-        # What happens while the page is made is news to it.
+        # Events while the page is rendered are news to it.
         news = self._actions.news(context.session)
         page = listed_plans(self._actions.reviewing, context.number("page"))
         return responses.html("list.html", {"base": context.base, "page": page, "news": news})
@@ -129,7 +129,7 @@ def _form(sessions: SessionStore, path: str, response_of: ResponseOf) -> Route:
 
 
 def _first_page(sessions: SessionStore, value: str, target: str) -> Response:
-    """Set the cookie of a session that starts, and go on to its first page."""
+    """Set the cookie of a new session, and continue to its first page."""
     answer = responses.html("opened.html", {"base": sessions.base, "target": target})
     path = sessions.base.rstrip("/")
     answer.set_cookie(sessions.cookie, value, path=path, httponly=True, samesite="strict", secure=False)
@@ -137,14 +137,14 @@ def _first_page(sessions: SessionStore, value: str, target: str) -> Response:
 
 
 def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
-    """A route without HEAD: a program that looks where a link leads must not use it up."""
+    """Return a route without HEAD, so that link previews do not use up the link."""
     route = Route(path, endpoint, methods=["GET"])
     route.methods = {"GET"}
     return route
 
 
 def _may_see(context: responses.RequestContext) -> bool:
-    """Return True if a session may see the page: a view link shows one plan and static files."""
+    """Return True if the session may see the page: a view link shows one plan and static files."""
     plan_id, static_name = context.path.get("plan_id"), context.path.get("name")
     return context.session.may_decide or static_name is not None or context.session.may_see(plan_id or "")
 
@@ -163,7 +163,7 @@ def _context_of(
 
 
 def _form_fields(body: bytes) -> Mapping[str, str] | None:
-    """Return the fields of a form as browsers send it; None for anything else."""
+    """Return the fields of a browser form; None for anything else."""
     try:
         pairs = parse_qsl(
             body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
@@ -185,11 +185,11 @@ def _no_session() -> Response:
 def review_part(
     reviewing: ReviewService, user: Callable[[], str], show_link: Callable[[str], None]
 ) -> HttpPart:
-    """Return the review page, below a random path. `user` returns the name of the reviewer.
+    """Return the review page, below a random path. `user` returns the reviewer's name.
 
-    Once the server listens, `show_link` receives the one-time link to a session that may decide; only a
-    terminal may show it. Until the server stops, MCP servers find the address for viewing a plan in the
-    user's state directory (see `announce`).
+    Once the server listens, `show_link` receives the one-time link to a deciding session, which only a
+    terminal may show. While it runs, MCP servers find the view address in the user's state directory (see
+    `announce`).
     """
     sessions = ReviewSessions()
     roots = [root.path for root in reviewing.engine.workspace.roots]
@@ -221,21 +221,21 @@ def review_part(
     return HttpPart(
         routes=ReviewRoutes(responses.ReviewActions(reviewing, user), sessions).all(),
         admissions=(has_session,),
-        # Scripts that are modules send the origin of their page, as forms do.
+        # Module scripts send the origin of their page, like forms.
         pages=(deciding.base, viewing.base),
         running=running,
         listening=listening,
     )
 
 
-# Forms hold comments, and nothing else that is long.
+# Comments are the only long fields of forms.
 _MOST_FORM_BYTES: Final = 1 << 16
 
 
 def serve_page(reviewing: ReviewService, host: str, port: int, show_link: Callable[[str], None]) -> int:
-    """Serve the page on `host` and `port` (0: a free one) until a signal ends it; return the exit code.
+    """Serve the page on `host` and `port` (0: any free one) until a signal; return the exit code.
 
-    `show_link` receives the link that opens it. An address that other machines reach is a usage error.
+    `show_link` receives the link that opens it. An address that other machines can reach is a usage error.
     """
     options = local_options(host, port, _MOST_FORM_BYTES)
     return serve_http([review_part(reviewing, user_name, show_link)], options)

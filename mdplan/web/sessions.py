@@ -1,11 +1,11 @@
 """Sessions of the review page, and the links that open them.
 
-There are two kinds of links. A one-time link is printed in the terminal of the person who started the server,
-and opens a session that may decide. A view link shows one plan and cannot decide: servers of agents send it
-to clients, so it is no secret. Nothing turns one kind into the other. All sessions end with the process.
+A one-time link is printed in the terminal of the person who started the server, and opens a session that may
+decide. A view link shows one plan and cannot decide: agents' servers send it to clients, so it is not secret.
+Neither can be converted to the other. All sessions end with the process.
 
-Each kind has pages below a random path of its own. Browsers send a cookie to every port of a host, but only
-below the path of the cookie (RFC 6265 section 5.1.4): no one can lure a browser to a path that is secret.
+Each kind has pages below its own random path. Browsers send a cookie to every port of a host, but only below
+its path (RFC 6265 section 5.1.4), and no attacker can lure them to a secret path.
 """
 
 import dataclasses
@@ -31,12 +31,12 @@ from mdplan.values import Struct, field
 _TOKEN_BYTES: Final = 32
 _PATH_BYTES: Final = 16
 _MAX_SESSIONS: Final = 100
-# A person who went away for longer opens the page again.
+# After this time the page must be opened again.
 _IDLE_SECONDS: Final = 8 * 3600.0
 
 
 class EditChoice(StrEnum):
-    """The choice of a person for one edit. Nothing is accepted by default."""
+    """A person's choice for an edit. Nothing is accepted by default."""
 
     NONE = "none"
     ACCEPT = "accept"
@@ -44,28 +44,28 @@ class EditChoice(StrEnum):
 
 
 class Mark(Struct):
-    """The mark of a person on one edit before the decision on the plan."""
+    """A person's mark on an edit before the decision on the plan."""
 
     choice: EditChoice = EditChoice.NONE
     comment: str = ""
 
     @property
     def is_rejected(self) -> bool:
-        """Whether a decision on the plan rejects the edit."""
+        """True if the decision will reject the edit."""
         return self.choice is EditChoice.REJECT
 
 
 def verdicts_key(marks: Mapping[int, Mark]) -> str:
-    """A short text that stands for the rejected edits: what a page shows, told by the form that decides."""
+    """Return a key for the rejected edits, to compare a form with its page."""
     rejected = sorted(index for index, mark in marks.items() if mark.is_rejected)
     return hashlib.sha256(repr(rejected).encode("ascii")).hexdigest()[:16]
 
 
 @dataclasses.dataclass(slots=True)
 class PlanNotes:
-    """The notes of one browser on one plan: `marks` by edit, `viewed` files, comments by number.
+    """A browser's notes on a plan: `marks` by edit, `viewed` files, comments by number.
 
-    `version` grows with every change, so that other windows of the browser learn of it.
+    `version` increases with every change, so that other windows notice.
     """
 
     marks: dict[int, Mark] | None = None
@@ -74,7 +74,7 @@ class PlanNotes:
     version: int = 0
 
     def add_comment(self, comment: LineComment) -> int:
-        """Add a comment; its number."""
+        """Add a comment and return its number."""
         number = max(self.comments, default=0) + 1
         self.comments[number] = comment
         return number
@@ -88,10 +88,10 @@ class FlashMessage(Struct):
 
 
 class ReviewSession(Struct):
-    """One browser, with all its windows. Notes and notices are by plan ID.
+    """A browser with all its windows; notes and notices are by plan ID.
 
-    A session that may decide sees all plans, and has a `form_token`, which is in every form. A session of a
-    view link sees `only_plan`, and has no token, so no form that it sends is valid.
+    A deciding session sees all plans and has a `form_token` for its forms. A view session sees `only_plan`
+    and has no token, so it cannot submit forms.
     """
 
     only_plan: str | None = None
@@ -101,27 +101,27 @@ class ReviewSession(Struct):
 
     @property
     def may_decide(self) -> bool:
-        """Whether this session was opened by a one-time link."""
+        """True if a one-time link opened this session."""
         return self.only_plan is None
 
     def may_see(self, plan_id: str) -> bool:
-        """Whether this session shows the plan of that full ID."""
+        """Return True if this session shows the plan with that full ID."""
         return self.only_plan in (None, plan_id)
 
     def notes_on(self, plan_id: str) -> PlanNotes:
-        """What this browser noted about the plan of that full ID."""
+        """Return this browser's notes on the plan with that full ID."""
         return self.notes.setdefault(plan_id, PlanNotes())
 
     def owns(self, form_token: str) -> bool:
-        """Return True if a form with that token comes from a page of this session."""
+        """Return True if the token belongs to this session."""
         return self.form_token is not None and _equal(form_token, self.form_token)
 
 
 class SessionStore:
-    """Sessions of one kind by the value of their cookie, the last used at the end; the longest idle ones end.
+    """Sessions of one kind by cookie value, in order of last use; the longest idle end first.
 
-    `base` is the path of their pages, with a slash at its end, and `cookie` the name of their cookie. Both
-    are random: no server on the same host can ask for the cookie, or overwrites it.
+    `base` is the path of their pages, with a trailing slash, `cookie` the cookie's name. Both are random, so
+    that no other server on the host can request or overwrite the cookie.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -132,7 +132,7 @@ class SessionStore:
         self._lock = Lock()
 
     def add(self, session: ReviewSession) -> str:
-        """Add `session`; the value of its cookie."""
+        """Add `session` and return its cookie value."""
         value = secrets.token_urlsafe(_TOKEN_BYTES)
         with self._lock:
             self._used[value] = (session, self._clock())
@@ -141,7 +141,7 @@ class SessionStore:
         return value
 
     def of(self, cookies: Mapping[str, str]) -> ReviewSession | None:
-        """The session of a browser that sends those cookies, which is used now."""
+        """Return the session for these cookies, marking it as used."""
         value = cookies.get(self.cookie, "")
         with self._lock:
             now = self._clock()
@@ -153,15 +153,15 @@ class SessionStore:
             return session
 
     def covers(self, path: str) -> bool:
-        """Whether a page of these sessions may be at that path."""
+        """Return True if `path` is within the pages of these sessions."""
         return path.startswith(self.base) or path == self.base.rstrip("/")
 
 
 class ReviewSessions:
-    """The links and sessions of one server. `clock` gives seconds that only grow.
+    """The links and sessions of a server; `clock` is monotonic, in seconds.
 
-    `deciding` are the sessions that may decide, `viewing` those that show one plan. They are separate: an
-    agent that opens many view links ends no session of a person, and learns no path of theirs.
+    Deciding and viewing sessions are separate: an agent opening many view links cannot end a person's session
+    or learn its path.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -172,19 +172,19 @@ class ReviewSessions:
         self._lock = Lock()
 
     def new_link(self) -> str:
-        """Token of a link that works once."""
+        """Return the token of a new one-time link."""
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         with self._lock:
             self._links.add(token)
         return token
 
     def is_link(self, token: str) -> bool:
-        """Whether a link with that token would start a session."""
+        """Return True if `token` would start a session."""
         with self._lock:
             return self._matching_link(token) is not None
 
     def start(self, token: str) -> str | None:
-        """Start a session by the link with that token, which is used up; the value of its cookie."""
+        """Start a session from a one-time link, using it up; return its cookie value."""
         with self._lock:
             link = self._matching_link(token)
             if link is None:
@@ -193,13 +193,13 @@ class ReviewSessions:
         return self.deciding.add(ReviewSession(form_token=secrets.token_urlsafe(_TOKEN_BYTES)))
 
     def start_view(self, plan_id: str, token: str) -> str | None:
-        """Start a session that shows the plan of that full ID by its view link; the value of its cookie."""
+        """Start a session from a view link of the plan with that full ID; return its cookie value."""
         if not self.is_view_link(plan_id, token):
             return None
         return self.viewing.add(ReviewSession(only_plan=plan_id))
 
     def is_view_link(self, plan_id: str, token: str) -> bool:
-        """Whether a view link with that token shows the plan of that full ID."""
+        """Return True if `token` is a view link of the plan with that full ID."""
         return _equal(token, view_token(self.view_key, plan_id))
 
     def _matching_link(self, token: str) -> str | None:
@@ -210,20 +210,20 @@ def _equal(given: str, expected: str) -> bool:
     return compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
 
 
-# --- Where the review page of a root is served, so that a server of agents can show a plan to people.
+# --- Where the review page of a root is served, so that an agent's server can show a plan to people
 #
-# The address is for viewing: clients receive it, and it opens a page that shows one plan and cannot decide.
+# The address is for viewing: it opens a page that shows one plan and cannot decide.
 
 
 def view_token(view_key: str, plan_id: str) -> str:
-    """The token of the link that shows one plan, for the server with that key."""
+    """Return the token of the view link for a plan."""
     return hmac.new(view_key.encode(), plan_id.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
 
 def announce(root_path: str, address: str, view_key: str) -> bool:
-    """Record that this process serves the review of the root; False where that cannot be stored.
+    """Record that this process serves the review of the root; return False if it cannot be stored.
 
-    `root_path` is the root's real path, `address` the URL that takes the query `plan` and `token`.
+    `root_path` is the root's real path; `address` is a URL that takes the query `plan` and `token`.
     """
     try:
         with Store(root_path).write(syncs=False) as database:
@@ -235,13 +235,13 @@ def announce(root_path: str, address: str, view_key: str) -> bool:
 
 
 def withdraw(root_path: str) -> None:
-    """Remove the record of this process; the record of another process stays."""
+    """Remove the record of this process, if any."""
     with suppress(StorageRefused), Store(root_path).write(syncs=False) as database:
         database.execute("DELETE FROM review WHERE process = ?", (os.getpid(),))
 
 
 def address_of(root_path: str, plan_id: str) -> str | None:
-    """The URL that shows the plan of the root, and cannot decide; None where no process serves one."""
+    """Return the view URL for a plan of the root; None if no process serves it."""
     row = None
     with suppress(StorageRefused), Store(root_path).read() as database:
         if database is not None:
