@@ -1,1 +1,1 @@
-"""Reading git repositories: names of commits, files of a commit, and what changed."""
+"""Read git repositories: names of commits, files of a commit, and changes."""

@@ -1,8 +1,8 @@
-"""Git repositories: where they are, what names in them mean, and what changed, all as the `git` program says.
+"""Git repositories through the `git` program: location, revisions, and changes.
 
-Every process of git begins here. Nothing runs that a repository configures, but what its user asks for: the
-signing of commits, merge drivers, and the programs that talk to a remote. No `GIT_DIR` is set, so git itself
-refuses the repository of another user (`safe.directory`).
+All git processes start here. No repository-configured program runs, except what the user requests: commit
+signing, merge drivers, and transport helpers. `GIT_DIR` is never set, so git refuses repositories of other
+users (`safe.directory`).
 """
 
 import os
@@ -23,18 +23,18 @@ from mdplan.values import Struct
 from mdplan.words import Text, say
 
 BRANCHES: Final = "refs/heads/"
-# The trailer of a commit of the bot; its value is the plan ID.
+# The commit trailer of the bot, with the plan ID.
 PLAN_TRAILER: Final = "Mdplan-Plan"
 TITLE_TRAILER: Final = "Mdplan-Title"
 CLIENT_TRAILER: Final = "Mdplan-Client"
-# What a name that is none of a ref can begin with, as git completes it.
+# Prefixes that git tries for a short ref name.
 _PREFIXES: Final = (BRANCHES, "refs/tags/", "refs/remotes/")
 _ID: Final = lazy_pattern(r"[0-9a-f]{4,40}")
-# Files in which git keeps the branch that an unfinished rebase or bisection will go back to.
+# Files with the branch to which an unfinished rebase or bisection returns.
 _RETURNS: Final = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 _SHOWN_DIGITS: Final = 12
 _MOST_CHARACTERS: Final = 4096
-# Variables that would point git at another repository or index, or give paths another meaning.
+# Variables that would change git's repository, index, or interpretation of paths.
 _OTHERS: Final = lazy_pattern(
     "GIT_(DIR|CONFIG|WORK_TREE|COMMON_DIR|INDEX_FILE|NAMESPACE|PREFIX|EXTERNAL_DIFF|OBJECT_DIRECTORY"
     "|ALTERNATE_OBJECT_DIRECTORIES|GRAFT_FILE|SHALLOW_FILE|REPLACE_REF_BASE"
@@ -47,7 +47,7 @@ _VARIABLES: Final = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-# What is written survives a power cut. Bare repositories are checked by `RepositoryLocation.of`.
+# Writes survive a power loss. `RepositoryLocation.of` checks bare repositories.
 _SETTINGS: Final = {
     "core.alternateRefsCommand": "true",
     "core.fsmonitor": "false",
@@ -57,10 +57,10 @@ _SETTINGS: Final = {
     "push.recurseSubmodules": "no",
     "safe.bareRepository": "all",
 }
-# Name and password in an address; a name alone, as that of `ssh://git@host`, is no secret.
+# Credentials in a URL; just a user name, as in `ssh://git@host`, is not secret.
 _PASSWORD: Final = lazy_pattern(r"(?<=://)(?!git@)[^\s/]*@")
 _ONLY_EXPLICIT: Final = {"safe.bareRepository": "explicit"}
-# What git says of one that nobody named, before it reads the configuration of it.
+# git's message about an implicit bare repository, before it reads its configuration.
 _IMPLICIT_BARE: Final = lazy_pattern(rb"cannot use bare repository '(.+)' \(safe\.bareRepository")
 FSCK: Final = "run `git fsck` if the repository may be damaged"
 _LOOK: Final = "run `git status` in that folder"
@@ -75,10 +75,10 @@ def start_git(
     variables: Mapping[str, str | bytes] = _NONE,
     stderr: int = subprocess.PIPE,
 ) -> "subprocess.Popen[bytes]":
-    """Start git in `folder` with these configuration `settings` and environment `variables`.
+    """Start git in `folder` with configuration `settings` and environment `variables`.
 
-    Its messages are in English. Raises `StorageRefused`: IO_ERROR where git is not installed,
-    INVALID_ARGUMENT for a word that no program can be given.
+    Messages are in English. Raise `StorageRefused`: IO_ERROR if git is not installed, INVALID_ARGUMENT for an
+    argument that cannot be passed.
     """
     kept = {name: value for name, value in os.environ.items() if not _OTHERS.fullmatch(name)}
     configured = [word for item in {**_SETTINGS, **settings}.items() for word in ("-c", "=".join(item))]
@@ -106,7 +106,7 @@ def run_git(
     settings: Mapping[str, str] = _NONE,
     variables: Mapping[str, str | bytes] = _NONE,
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run git as `start_git` does, to its end."""
+    """Run git to completion; arguments as in `start_git`."""
     with start_git(folder, *arguments, settings=settings, variables=variables) as process:
         try:
             stdout, stderr = process.communicate(stdin)
@@ -119,23 +119,23 @@ def run_git(
 def git_failed(
     done: "subprocess.CompletedProcess[bytes]", hint: str = _LOOK, code: Code = Code.IO_ERROR
 ) -> StorageRefused:
-    """Return the exception for what git refused, with its own words on one line."""
+    """Return an exception with git's own error message on one line."""
     words = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())
     return repository_error(code, f"`git {done.args[0]}` failed: {visible(words)}", hint)
 
 
 class RepositoryLocation(Struct):
-    """A repository at `path`; `below` is the folder of its trees that is the root, empty for all of them."""
+    """A repository at `path`; `below` is the root's folder in its trees, or empty."""
 
     path: str
     below: str
 
     @classmethod
     def of(cls, workspace: Workspace) -> "RepositoryLocation":
-        """Find the repository that the root of `workspace` lies in, or is.
+        """Return the repository that contains the root of `workspace`.
 
-        Raises `StorageRefused`: INVALID_ARGUMENT for several roots, for a folder in no repository, and for a
-        bare repository that is content of another one; PERMISSION_DENIED for one of another user.
+        Raise `StorageRefused`: INVALID_ARGUMENT for several roots, a folder outside repositories, or a bare
+        repository inside another one; PERMISSION_DENIED for another user's.
         """
         if len(workspace.roots) > 1:
             raise repository_error(Code.INVALID_ARGUMENT, "git works on one root", say("give one {--root}"))
@@ -163,7 +163,7 @@ class RepositoryLocation(Struct):
         return cls(path, "")
 
     def within(self, path: str) -> str:
-        """Return `path`, from the root, as the trees of the repository have it."""
+        """Convert `path` from the root to the repository's trees."""
         return posixpath.join(self.below, path)
 
     def git(
@@ -173,34 +173,34 @@ class RepositoryLocation(Struct):
         settings: Mapping[str, str] = _NONE,
         variables: Mapping[str, str | bytes] = _NONE,
     ) -> "subprocess.CompletedProcess[bytes]":
-        """Run git in the repository, as `run_git` does."""
+        """Run git in the repository, as `run_git`."""
         return run_git(self.path, *arguments, stdin=stdin, settings=settings, variables=variables)
 
     def from_root(self, path: str) -> str:
-        """Return `path`, as the trees of the repository have it, from the root."""
+        """Convert `path` in the repository's trees to the root."""
         return path.removeprefix(f"{self.below}/") if self.below else path
 
     def text(self, *arguments: str, settings: Mapping[str, str] = _NONE) -> str:
-        """Return what git prints. Raises `StorageRefused` (IO_ERROR)."""
+        """Return git's output. Raise `StorageRefused` (IO_ERROR)."""
         done = self.git(*arguments, settings=settings)
         if done.returncode:
             raise git_failed(done)
         return _decoded(done.stdout)
 
     def words(self, *arguments: str, settings: Mapping[str, str] = _NONE) -> list[str]:
-        """Return what git prints, split at NUL. Raises `StorageRefused` (IO_ERROR)."""
+        """Return git's output, split at NUL. Raise `StorageRefused` (IO_ERROR)."""
         return [word for word in self.text(*arguments, settings=settings).split("\0") if word]
 
     def is_ancestor(self, first: str, second: str) -> bool:
-        """Tell whether the commit `first` is one that led to `second`. Raises `StorageRefused` (IO_ERROR)."""
+        """Return True if commit `first` is an ancestor of `second`. Raise `StorageRefused` (IO_ERROR)."""
         return not self.words("rev-list", "--max-count=1", first, f"^{second}")
 
     def config(self) -> Mapping[str, str]:
-        """Return the configuration that holds in the repository; sections and names are in lower case."""
+        """Return the effective configuration; sections and names in lower case."""
         return dict(word.partition("\n")[::2] for word in self.words("config", "--list", "-z"))
 
     def diff(self, *arguments: str) -> list[str]:
-        """Return the words of `git diff -z`. It runs no filter that is configured, and shows no submodule."""
+        """Return the words of `git diff -z`, without configured filters and submodules."""
         filters = {name.rpartition(".")[0] for name in self.config() if name.startswith("filter.")}
         off = (("clean", ""), ("process", ""), ("required", "false"))
         settings = {f"{each}.{name}": value for each in filters for name, value in off}
@@ -213,7 +213,7 @@ class RepositoryLocation(Struct):
 
 
 class Commit(Struct):
-    """A commit of the repository, whose name is its ID."""
+    """A commit; `name` is its ID."""
 
     name: str
     tree: str
@@ -223,7 +223,7 @@ class Commit(Struct):
 
     @classmethod
     def of(cls, place: RepositoryLocation, *revisions: str) -> "list[Commit]":
-        """Read the commits that `git log` lists for `revisions`. Raises `StorageRefused` (IO_ERROR)."""
+        """Return the commits that `git log` lists for `revisions`. Raise `StorageRefused` (IO_ERROR)."""
         shown = ("--no-show-signature", "--encoding=UTF-8", "--format=%H%n%T%n%P%n%cn <%ce>%n%B")
         words = place.words("log", "-z", *shown, *revisions, "--")
         lines = (_encoded(word).split(b"\n", 4) for word in words)
@@ -234,22 +234,21 @@ class Commit(Struct):
 
 
 class BaseCommit(Struct):
-    """A commit to plan on, and the full name of the branch by which it was named; None for any other name."""
+    """A commit to plan on, and the full name of the branch if one named it."""
 
     commit: str
     branch: str | None
 
     @property
     def shown(self) -> str:
-        """The commit, for messages."""
+        """The abbreviated ID, for messages."""
         return self.commit[:_SHOWN_DIGITS]
 
 
 def find_base(place: RepositoryLocation, given: str) -> BaseCommit:
-    """Find what `given` names: a branch, tag, remote branch, other ref, or commit (4 or more digits of it).
+    """Resolve `given`: a branch, tag, remote branch, other ref, or commit (4 or more digits).
 
-    Raises `StorageRefused`: INVALID_ARGUMENT for no such name, for one of several things, and for what is no
-    commit.
+    Raise `StorageRefused`: INVALID_ARGUMENT for an unknown or ambiguous name, or if it is not a commit.
     """
     name = _real_name(place, given) if given == "HEAD" else given
     if name == "HEAD":
@@ -274,9 +273,9 @@ def find_base(place: RepositoryLocation, given: str) -> BaseCommit:
 
 
 def find_commit(place: RepositoryLocation, reference: str) -> str:
-    """Find the commit that `reference` names, as git reads it: HEAD~2 and main@{yesterday} too.
+    """Resolve `reference` like git, including HEAD~2 and main@{yesterday}.
 
-    Raises `StorageRefused` (INVALID_ARGUMENT) for a name of no commit.
+    Raise `StorageRefused` (INVALID_ARGUMENT) if it is not a commit.
     """
     named = place.git("rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}")
     if named.returncode:
@@ -286,10 +285,10 @@ def find_commit(place: RepositoryLocation, reference: str) -> str:
 
 
 def target_branch(place: RepositoryLocation, given: str | None, base: BaseCommit) -> str:
-    """Return the full name of the branch that a commit on `base` goes to: `given`, else what named `base`.
+    """Return the full name of the target branch of a commit on `base`: `given`, else the branch of `base`.
 
-    It need not exist. A branch that represents another one is that other one. Raises `StorageRefused`:
-    INVALID_ARGUMENT where there is none, or it can be none.
+    It need not exist. Symbolic refs are resolved. Raise `StorageRefused`: INVALID_ARGUMENT without a branch,
+    or for an invalid one.
     """
     if given is None:
         if base.branch is not None:
@@ -311,19 +310,19 @@ def target_branch(place: RepositoryLocation, given: str | None, base: BaseCommit
 
 
 def branch_tip(place: RepositoryLocation, branch: str) -> str | None:
-    """Return the commit that the branch of this full name is at; None where there is no such branch."""
+    """Return the commit of the branch with this full name, or None."""
     return next((value for _, value in _refs(place, branch).values()), None)
 
 
 def is_branch(name: str) -> bool:
-    """Tell whether `name` is the full name of a branch."""
+    """Return True if `name` is the full name of a branch."""
     return name.startswith(BRANCHES)
 
 
 def checked_out_in(place: RepositoryLocation, branch: str) -> str | None:
-    """Find the work tree where the branch of this full name is checked out, or will be again; None for none.
+    """Return the work tree that has, or will again have, this branch checked out, or None.
 
-    As git sees it: also one whose folder is gone, and that is not pruned.
+    Includes work trees whose folder is gone but that are not pruned.
     """
     folder = ""
     for line in place.text("worktree", "list", "--porcelain").splitlines():
@@ -341,10 +340,10 @@ def checked_out_in(place: RepositoryLocation, branch: str) -> str | None:
 
 
 def changed_files(place: RepositoryLocation, reference: str, commit: str | None = None) -> frozenset[str]:
-    """Find the paths, from the root, of the files of `commit` that differ from the commit `reference`.
+    """Return the paths, from the root, of files that differ between `commit` and `reference`.
 
-    Without `commit`, of the work tree, with the files that git does not track. Raises `StorageRefused`:
-    INVALID_ARGUMENT for a name of no commit, IO_ERROR where git fails.
+    Without `commit`, compare the work tree, including untracked files. Raise `StorageRefused`:
+    INVALID_ARGUMENT for an unknown commit, IO_ERROR.
     """
     commits = (find_commit(place, reference), *([commit] if commit else []))
     within = f":(top,literal){place.below}"
@@ -356,11 +355,11 @@ def changed_files(place: RepositoryLocation, reference: str, commit: str | None 
 def file_history(
     place: RepositoryLocation, paths: Collection[str], commit: str | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return facts on those of `paths` (from the root) that have a commit, from `commit` or HEAD back.
+    """Return facts about those of `paths` (from the root) with a commit, from `commit` or HEAD back.
 
-    Each is a map of `changed` and `created` (dates of ISO 8601), `authors` (names, those with the most
-    commits first), and `tag`, the newest tag that the commit has; null for none. Commits of the bot do not
-    count: a page that says when it changed would change again. Raises `StorageRefused` (IO_ERROR).
+    Each has `changed` and `created` (ISO 8601 dates), `authors` (names, most commits first), and `tag`, the
+    newest tag containing it, or null. Commits of the bot do not count: a page that shows its change date
+    would change again. Raise `StorageRefused` (IO_ERROR).
     """
     start = commit or "HEAD"
     words = place.words(
@@ -389,20 +388,20 @@ def file_history(
 
 
 def is_tracked(path: str) -> bool:
-    """Tell whether `path` is in the files of a repository, so that others may have written it."""
+    """Return True if `path` is inside the files of a repository, so others may have written it."""
     outer, name = os.path.split(path)
     around = run_git(outer, "ls-files", "--", f":(literal,icase){name}", settings=_ONLY_EXPLICIT)
     return bool(around.stdout or _IMPLICIT_BARE.search(around.stderr))
 
 
 def repository_error(code: Code, message: str, hint: str) -> StorageRefused:
-    """Return the exception that carries this one problem, in which no address has a password."""
+    """Return the exception for one problem, without passwords of URLs."""
     shown, advice = without_password(message), hint if isinstance(hint, Text) else without_password(hint)
     return StorageRefused((Diagnostic(code=code, message=shown, hint=advice),))
 
 
 def without_password(text: str) -> str:
-    """Return `text` without the names and passwords that the addresses in it contain."""
+    """Return `text` without user names and passwords in URLs."""
     return _PASSWORD.sub("", text)
 
 
@@ -420,9 +419,9 @@ def _unusable(folder: str, done: "subprocess.CompletedProcess[bytes]") -> Storag
 
 
 def _must_not_be_content(path: str) -> None:
-    """Raise `StorageRefused` (INVALID_ARGUMENT) for a bare repository `path` in the files of another one.
+    """Raise `StorageRefused` (INVALID_ARGUMENT) if the bare repository `path` is in another one's files.
 
-    Whoever can write files of a repository must not write the configuration of one.
+    Write access to files of a repository must not give control over a configuration.
     """
     if is_tracked(path):
         message = f"`{visible(path)}` is a bare repository in the files of another one"
@@ -430,14 +429,14 @@ def _must_not_be_content(path: str) -> None:
 
 
 def _refs(place: RepositoryLocation, *names: str) -> dict[str, tuple[str, str]]:
-    """Return those of the full `names` that exist, with the ref that each comes to, and its value."""
+    """Return the existing refs among the full `names`, each with its resolved ref and value."""
     shown = "--format=%(refname)%00%(symref)%00%(objectname)"
     listed = (line.split("\0") for line in place.text("for-each-ref", shown, *names).splitlines())
     return {name: (real or name, value) for name, real, value in listed if name in names}
 
 
 def _real_name(place: RepositoryLocation, name: str) -> str:
-    """Return what `name` comes to in the end when it is symbolic; it need not exist."""
+    """Resolve the symbolic ref `name`, which need not exist."""
     done = place.git("symbolic-ref", "--quiet", name)
     return name if done.returncode else _decoded(done.stdout).rstrip("\n")
 

@@ -1,4 +1,4 @@
-"""The files of a commit, where all else finds a disk: listed, read and refused by the same rules."""
+"""The files of a commit, in place of a disk, under the same rules."""
 
 import errno
 import hashlib
@@ -21,35 +21,35 @@ from mdplan.storage.root import Root
 from mdplan.text.visible import visible
 from mdplan.values import Struct, replace
 
-# Above all descriptors that a process can have, so that a call which goes past these files is refused.
+# Higher than any descriptor of a process, so that system calls on these handles fail.
 _FIRST_HANDLE: Final = 1 << 30
-# As deep as folders usually are and more: each is found from the root.
+# More than the usual number of folders: every lookup starts at the root.
 _KEPT_TREES: Final = 512
 _MOST_LISTED: Final = 1_000_000
 FOLDER: Final = stat.S_IFDIR
 _FOLDER_MODE: Final = FOLDER | 0o755
 _SUBMODULE: Final = 0o160000
 _ID_BYTES: Final = 20
-# The kinds of objects by their numbers in packs.
+# Object types by their numbers in packs.
 _KINDS: Final = {"tree": 2, "blob": 3}
-# A `git gc` took away the folder for an object, which was empty until then.
+# `git gc` removed the folder for an object, which was still empty.
 FOLDER_GONE: Final = b"unable to create temporary file"
 _MOST_TRIES: Final = 20
 AddObject: TypeAlias = "Callable[[str, bytes], str]"
 
 
 class TreeEntry(NamedTuple):
-    """An entry of a tree: the mode, and the ID of the object."""
+    """An entry of a tree: mode and object ID."""
 
     mode: int
     name: str
 
 
 class Objects:
-    """The objects of the repository at `place`, as one process of `git cat-file` tells them.
+    """The objects of the repository at `place`, read through one `git cat-file` process.
 
-    Git finds those that are repacked meanwhile. Every method raises `OSError` (EIO) for an object that is
-    missing, as in a partial clone, or damaged, or of another kind.
+    git also finds objects that are repacked meanwhile. Methods raise `OSError` (EIO) for an object that is
+    missing, as in a partial clone, damaged, or of another type.
     """
 
     def __init__(self, place: repository.RepositoryLocation) -> None:
@@ -58,10 +58,10 @@ class Objects:
         self.tree = lru_cache(_KEPT_TREES)(self._read_tree)
 
     def close(self) -> None:
-        """End the process; the next question starts another one."""
+        """End the process; the next read starts another one."""
         process, self._process = self._process, None
         if process is not None:
-            # Of a process that the parent of this one started, only the pipes are closed.
+            # After a fork, close only the pipes of the parent's process.
             with suppress(BrokenPipeError), process:
                 process.kill()
 
@@ -77,24 +77,24 @@ class Objects:
         with suppress(BrokenPipeError):
             asked.write(f"{name}\n".encode())
             asked.flush()
-        # The name, the kind and the size; one without these is missing.
+        # Name, type and size; less means that the object is missing.
         found, size, data = told.readline().split(), 0, b""
         if found[2:]:
             size = int(found[2])
             data = told.read(size + 1)[:-1]
         if not found or len(data) < size:
-            # Git ends where it meets a damaged object.
+            # git exits at a damaged object.
             self.close()
         if found[:2] != [name.encode(), kind.encode()] or len(data) < size:
             raise _error(errno.EIO)
         return data
 
     def tree_of(self, commit: str) -> str:
-        """Return the ID of the tree of a commit."""
+        """Return the tree ID of a commit."""
         return self.read(commit, "commit").partition(b"\n")[0].removeprefix(b"tree ").decode()
 
     def find(self, tree: str, path: str) -> TreeEntry | None:
-        """Return the entry at `path` below the folder `tree`, of which an empty path names itself."""
+        """Return the entry at `path` below `tree`; an empty path is `tree` itself."""
         found: TreeEntry | None = TreeEntry(FOLDER, tree)
         for name in filter(None, path.split("/")):
             if found is None or not stat.S_ISDIR(found.mode):
@@ -119,7 +119,7 @@ class Objects:
 
 def tree_data(entries: Mapping[str, TreeEntry]) -> bytes:
     """Return the content of a tree with these `entries`."""
-    # Git sorts folders as if their names ended in a slash.
+    # git sorts folders as if their names ended in a slash.
     encoded = {
         (b"%s/" % _encoded(name) if stat.S_ISDIR(entry.mode) else _encoded(name)): entry
         for name, entry in entries.items()
@@ -131,11 +131,10 @@ def tree_data(entries: Mapping[str, TreeEntry]) -> bytes:
 
 
 def write_objects(place: repository.RepositoryLocation, count: int, write: Callable[[AddObject], str]) -> str:
-    """Let `write` add `count` objects to the repository, each a kind and its content; return what it returns.
+    """Add `count` objects through `write`, which adds (type, content) pairs; return its result.
 
-    They are loose objects, which no repack removes before something names them, and are on the disk when this
-    returns. `write` is called again where a repack came in between. Raises `StorageRefused`: IO_ERROR, and
-    what `write` raises.
+    They are loose objects, which survive repacks until something refers to them, and are synced. `write` is
+    repeated after a concurrent repack. Raise `StorageRefused`: IO_ERROR, or as `write`.
     """
     for left in reversed(range(_MOST_TRIES)):
         made = ""
@@ -143,7 +142,7 @@ def write_objects(place: repository.RepositoryLocation, count: int, write: Calla
             assert process.stdin is not None
             pack = Pack(process.stdin)
             try:
-                # Where git has ended early, it says why.
+                # If git has exited early, its message says why.
                 with suppress(BrokenPipeError):
                     pack.put(struct.pack(">4sII", b"PACK", 2, count))
                     made = write(pack.add)
@@ -162,20 +161,20 @@ def write_objects(place: repository.RepositoryLocation, count: int, write: Calla
 
 
 class Pack:
-    """A pack that is written to `file`."""
+    """A pack being written to `file`."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.checksum = hashlib.sha1(usedforsecurity=False)
 
     def put(self, data: bytes) -> None:
-        """Write `data` as it is."""
+        """Write `data` verbatim."""
         self.checksum.update(data)
         self._file.write(data)
 
     def add(self, kind: str, data: bytes) -> str:
-        """Write an object, and return its ID."""
-        # Its kind and its size, seven bits a byte.
+        """Write an object and return its ID."""
+        # Type and size, seven bits per byte.
         rest, head = len(data) >> 4, bytearray([_KINDS[kind] << 4 | len(data) & 15])
         while rest:
             head[-1] |= 0x80
@@ -186,7 +185,7 @@ class Pack:
 
 
 class _OpenObject(Struct):
-    """A file, and how far it was read."""
+    """A file and its read position."""
 
     mode: int
     data: bytes
@@ -194,7 +193,7 @@ class _OpenObject(Struct):
 
 
 class CommitTree(Struct):
-    """The files of one commit of the repository at `place`; every process that sees it can open them."""
+    """The files of a commit, which any process with access to the repository can open."""
 
     place: repository.RepositoryLocation
     commit: str
@@ -203,11 +202,11 @@ class CommitTree(Struct):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The repository and its folder, and what of it is excluded; no commit."""
+        """The repository, its folder and its globs, without the commit."""
         return ("git", self.place.path, self.place.below, repr(self.allow), repr(self.deny))
 
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
-        """Return the mode and the blob of each file."""
+        """Return mode and blob ID of each file."""
         found = dict[str, str]()
         with closing(Objects(self.place)) as objects, suppress(OSError):
             tree = objects.tree_of(self.commit)
@@ -218,7 +217,7 @@ class CommitTree(Struct):
         return found
 
     def open(self) -> Workspace:
-        """The files. Raises `StorageRefused` for a repository that cannot be opened."""
+        """Open the files. Raise `StorageRefused`."""
         scope = scope_of(self.allow, self.deny)
         filesystem = CommitFileSystem(self)
         path = self.place.path
@@ -227,33 +226,33 @@ class CommitTree(Struct):
         return Workspace((Root("", path, path, descriptor, scope, filesystem),))
 
     def of_repository(self) -> "CommitTree":
-        """All files of the commit, also those outside the root."""
+        """All files of the commit, also outside the root."""
         return CommitTree(replace(self.place, below=""), self.commit, (), ())
 
     def changed_since(self, reference: str) -> frozenset[str]:
-        """Paths of the files that differ from the commit `reference`. Raises `StorageRefused`."""
+        """Return the paths of files that differ from commit `reference`. Raise `StorageRefused`."""
         return repository.changed_files(self.place, reference, self.commit)
 
     def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
-        """What git knows of the files at `paths` up to this commit. Raises `StorageRefused`."""
+        """Return git's facts about the files at `paths` up to this commit. Raise `StorageRefused`."""
         return repository.file_history(self.place, paths, self.commit)
 
 
 class CommitFileSystem(FileSystem):
-    """The disk that a commit would be if it were checked out where it says. Nothing can be written.
+    """A read-only view of a commit as if it were checked out.
 
     Blobs are files with their executable bit, links are links; a submodule is a folder that cannot be
-    entered. Content is that of the blobs: no filter and no line end of `.gitattributes` is applied. What the
-    repository lacks, as a partial clone does, is EIO.
+    entered. Content is verbatim, without filters or newline conversion from `.gitattributes`. Objects missing
+    in a partial clone are EIO.
     """
 
-    # Nine tree objects can contain each other a billion times.
+    # Nine nested tree objects can contain a billion files.
     most_listed = _MOST_LISTED
 
     def __init__(self, tree: CommitTree) -> None:
         super().__init__()
         self._objects = Objects(tree.place)
-        # Planners are kept as long as their thread, and that may be the end of the process.
+        # Planners live as long as their thread, perhaps until the process ends.
         self._close = weakref.finalize(self, self._objects.close)
         self._commit = tree.commit
         self._below = tree.place.below
@@ -265,7 +264,7 @@ class CommitFileSystem(FileSystem):
         self._content = lru_cache(1)(partial(self._objects.read, kind="blob"))
 
     def open_root(self, path: str) -> int:
-        """Open the root folder; `path` is the repository. Releasing it ends the reading of objects."""
+        """Open the root folder; `path` is the repository. Releasing it stops git."""
         del path
         self.before(Step.OPEN_ROOT)
         try:
@@ -276,7 +275,7 @@ class CommitFileSystem(FileSystem):
         return self._root
 
     def open_directory(self, directory: int, name: str) -> int:
-        """Open the folder `name`; a link or file in its place is ENOTDIR, a submodule EXDEV."""
+        """Open the folder `name`; ENOTDIR for a link or file, EXDEV for a submodule."""
         self.before(Step.OPEN_DIRECTORY)
         if name == ".":
             return self._handle(self._folder(directory))
@@ -288,7 +287,7 @@ class CommitFileSystem(FileSystem):
         return self._handle(found.name)
 
     def open_file(self, directory: int, name: str) -> int:
-        """Open `name` for reading; a link in its place is ELOOP."""
+        """Open `name` for reading; ELOOP for a link."""
         self.before(Step.OPEN_FILE)
         found = self._find(directory, name)
         if not stat.S_ISREG(found.mode):
@@ -298,7 +297,7 @@ class CommitFileSystem(FileSystem):
         return number
 
     def status(self, descriptor: int) -> os.stat_result:
-        """The status of an open file or folder."""
+        """Return the status of an open file or folder."""
         self.before(Step.STATUS)
         opened = self._files.get(descriptor)
         if opened is not None:
@@ -307,7 +306,7 @@ class CommitFileSystem(FileSystem):
         return self._status(_FOLDER_MODE, 0)
 
     def status_of(self, directory: int, name: str) -> os.stat_result:
-        """The status of `name`, of the link itself where it is one."""
+        """Return the status of `name` without following links."""
         self.before(Step.STATUS)
         found = self._find(directory, name)
         if stat.S_ISDIR(found.mode) or found.mode == _SUBMODULE:
@@ -323,7 +322,7 @@ class CommitFileSystem(FileSystem):
         return data
 
     def read_link(self, directory: int, name: str) -> str:
-        """Where the link `name` points to, as it is written in it."""
+        """Return the target of the link `name`, verbatim."""
         self.before(Step.READ_LINK)
         found = self._find(directory, name)
         if not stat.S_ISLNK(found.mode):
@@ -331,9 +330,9 @@ class CommitFileSystem(FileSystem):
         return _decoded(self._content(found.name))
 
     def list(self, directory: int) -> list[DirectoryEntry]:
-        """Return what the folder holds; a submodule is neither folder nor file.
+        """Return the entries of the folder; a submodule is neither folder nor file.
 
-        Raises `StorageRefused` (IO_ERROR) for a damaged or missing one, which nobody takes for an empty one.
+        Raise `StorageRefused` (IO_ERROR) for a damaged or missing tree, never treating it as empty.
         """
         self.before(Step.LIST)
         with storage_errors(visible(self._below or "."), "reading in the commit a folder of"):
@@ -344,13 +343,13 @@ class CommitFileSystem(FileSystem):
         ]
 
     def may_write(self, directory: int, name: str) -> bool:
-        """Whether a commit could replace `name`: any."""
+        """Return True: a commit can replace any file."""
         del directory, name
         self.before(Step.MAY_WRITE)
         return True
 
     def release(self, descriptor: int) -> None:
-        """Close a file or folder; with the root the repository."""
+        """Close a file or folder; closing the root stops git."""
         self._files.pop(descriptor, None)
         self._folders.pop(descriptor, None)
         if descriptor == self._root:
@@ -379,7 +378,7 @@ class CommitFileSystem(FileSystem):
         return found.name
 
     def _status(self, mode: int, size: int) -> os.stat_result:
-        # The identity does not matter: no two names of a tree are one file.
+        # The identity is irrelevant: a tree has no hard links.
         return os.stat_result((mode, 0, 0, 1, os.geteuid(), os.getegid(), size, 0, 0, 0))
 
 
