@@ -1,1 +1,1 @@
-"""The bot: a manifest of edits for many files becomes one plan."""
+"""The bot: turn a manifest of edits for many files into one plan."""

@@ -1,4 +1,4 @@
-"""Plans, checks and applies a manifest on files of a folder: `mdplan bot plan`, `check` and `apply`."""
+"""Plan, check and apply a manifest to files of a folder: `mdplan bot plan`, `check` and `apply`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -56,9 +56,9 @@ class RunFindings(msgspec.Struct, kw_only=True):
 
 
 class BotResult(Struct, kw_only=True):
-    """The result of a manifest: its `plan`, None for a refusal or without changes.
+    """The result of a manifest: its `plan`, or None if refused or without changes.
 
-    `problems` are all of them, `findings` has the counts, and `diff` gives the parts of the exact diff.
+    `problems` are all problems, `findings` the counts; `diff` yields the exact diff.
     """
 
     plan: Plan | None
@@ -71,10 +71,9 @@ class BotResult(Struct, kw_only=True):
 
 
 class PullRequestPart(Struct, kw_only=True):
-    """One part of a manifest that was split: so many `files` on a `branch` with its pull request.
+    """A part of a split manifest: a `branch` with its pull request.
 
-    `commit` and `pull_request` are None for a part with nothing left to do, and `error` says why another
-    failed.
+    `commit` and `pull_request` are None if nothing is left to do; `error` describes a failure.
     """
 
     name: str
@@ -90,13 +89,12 @@ class BotReport(ApplyReport, kw_only=True):
 
     The manifest names `files_named` files: `files_left_out` meet no condition, `files_hold` already match,
     `files_changed` are in the plan, and `files_refused` cannot be planned. With refused files there is no
-    plan, unless the bot keeps going. Files that change only because of their links are in `files` and not
+    plan, unless the bot keeps going. Files that change only because of their links are in `files` but not
     counted here. The report contains neither the diff nor the edits.
 
-    With `--git`, `base_commit` is the commit that was planned on; `commit` is the one that was made, and
-    `branch` the full name of the branch that it went to. There is no receipt then: git keeps the history.
-    `pull_request` is the address of the pull request that `bot pr` opened, updated or closed; of a manifest
-    that was split, `pull_requests` has one for each part.
+    With `--git`, `base_commit` is the commit of the base; `commit` is the new commit, and `branch` the full
+    name of its branch. There is no receipt then: git keeps the history. `pull_request` is the URL of the pull
+    request that `bot pr` opened, updated or closed; `pull_requests` has one per part of a split manifest.
     """
 
     files_named: int = 0
@@ -112,9 +110,9 @@ class BotReport(ApplyReport, kw_only=True):
 
 
 class Proposal(Struct, kw_only=True):
-    """What a manifest would do: the report, and the plan; None without changes or with a refusal.
+    """What a manifest would do: the report, and the plan, if any.
 
-    `diff` gives the parts of the exact diff.
+    `diff` yields the exact diff.
     """
 
     report: BotReport
@@ -122,27 +120,27 @@ class Proposal(Struct, kw_only=True):
     diff: Callable[[], Iterator[bytes]]
 
     def document(self) -> Iterator[bytes]:
-        """The parts of the plan as a file, which `mdplan apply` takes; none where there is no plan."""
+        """Yield the plan as a file for `mdplan apply`, if there is a plan."""
         return iter(()) if self.plan is None else document_parts(self.plan, with_sections=True)
 
 
-# --- Planning a manifest: list the files, plan each alone, plan those together that depend on each other
+# --- Planning a manifest: list the files, plan each on its own, plan interdependent ones together
 #
-# The result is one plan, which is stored, shown, committed and undone like any other: all files or none.
+# The result is one plan, stored, shown, committed and undone like any other: all files or none.
 
-# What happened, and facts about it, as JSON.
+# An event and its facts, as JSON.
 EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 
 
 def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
-    """Do nothing."""
+    """Ignore an event."""
 
 
 class RunOptions(Struct, kw_only=True):
-    """How to plan: in up to `jobs` processes, or on the cluster at the address `executor`.
+    """How to plan: in up to `jobs` processes, or on the cluster at `executor`.
 
-    With `keep_going` files that cannot be planned are skipped and reported. `on_event` is called for each
-    step. With `only` no other files (paths from the root) are planned.
+    `keep_going` skips and reports files that cannot be planned. `on_event` is called for each step. `only`
+    restricts planning to these paths from the root.
     """
 
     jobs: int
@@ -156,9 +154,9 @@ class RunOptions(Struct, kw_only=True):
 def propose(
     engine: Engine, loaded: LoadedManifest, options: RunOptions, *, keeps: bool
 ) -> Iterator[Proposal]:
-    """What the manifest `loaded` would do to the files of `engine`; `keeps` stores the plan under its ID.
+    """Yield what the manifest `loaded` would do to the files of `engine`; `keeps` stores the plan.
 
-    Raises `StorageRefused` as `Bot.plan` does.
+    Raise `StorageRefused` as `Bot.plan`.
     """
     with ExitStack() as resources:
         result = Bot.of(engine, loaded, options, FolderTree.of(engine.workspace)).plan(resources)
@@ -170,10 +168,10 @@ def propose(
 
 
 def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:
-    """Plan and commit what `loaded` asks for: all files or none.
+    """Plan and commit `loaded`: all files or none.
 
-    With `options.keep_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does.
-    Errors: those of planning; STALE_BASE where a file changed concurrently; those of the commit.
+    With `options.keep_going`, all files that can be planned. Raise `StorageRefused` as `Bot.plan`. Errors: as
+    planning and committing; STALE_BASE for a concurrent change.
     """
     # A half-finished commit must not be the base of a plan.
     recovered = engine.recovery.recover_pending()
@@ -196,7 +194,7 @@ def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotRep
 
 
 class Bot(Struct):
-    """Plans what a manifest asks of the files of `job`."""
+    """Plan a manifest for the files of `job`."""
 
     job: Job
     options: RunOptions
@@ -207,9 +205,9 @@ class Bot(Struct):
         return cls(Job(tree=tree, settings=engine.settings, loaded=loaded), options)
 
     def plan(self, resources: ExitStack) -> BotResult:
-        """The plan of all files, or what is wrong with them; it lasts as long as `resources`.
+        """Plan all files; the result is valid as long as `resources`.
 
-        Raises `StorageRefused` for an executor or a folder that cannot be opened.
+        Raise `StorageRefused` if an executor or folder cannot be opened.
         """
         spool = Spool()
         resources.callback(spool.close)
@@ -230,7 +228,7 @@ class Bot(Struct):
     def plan_candidates(
         self, candidates: list[CandidateFile], findings: RunFindings, spool: Spool
     ) -> BotResult:
-        """The plan of `candidates`, with the `findings` and the diffs in `spool`."""
+        """Plan `candidates`, filling `findings` and `spool`."""
         packed = PackedJob.of(self.job)
         cache, kept = VerdictCache.of(self.job), dict[str, FileOutcome]()
         unread: list[CandidateFile] = []
@@ -282,13 +280,13 @@ class Bot(Struct):
     def _find_coupled(
         self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile], findings: RunFindings
     ) -> list[CandidateFile]:
-        """The files that have to be planned together, in order."""
+        """Return the files to plan together, in order."""
         places = changed_places(findings.alone.values())
         selected = {*findings.alone, *findings.satisfied}
         links: dict[str, frozenset[str]] = {}
         if places:
             paths = [path for path in self._linking(selected) if path.lower().endswith(MARKDOWN_SUFFIXES)]
-            # Each part is sent with all places, so that there are few parts.
+            # Each part is sent with all places, so use few parts.
             parts = _chunks(paths, max(_CHUNK, -(-len(paths) // (self.options.jobs * _PARTS_EACH))))
             for part in in_order(executor, links_of_chunk, parts, packed, places, jobs=self.options.jobs):
                 links.update(part)
@@ -298,7 +296,7 @@ class Bot(Struct):
         return [candidate for candidate in candidates if candidate.path in members]
 
     def _linking(self, selected: set[str]) -> list[str]:
-        """The files whose links are examined: those of the manifest, or all."""
+        """Return the files whose links to examine: the manifest's, or all."""
         if self.job.loaded.manifest.update_references != "workspace":
             return sorted(selected)
         with self.job.tree.open() as workspace:
@@ -316,7 +314,7 @@ class Bot(Struct):
         findings: RunFindings,
         spool: Spool,
     ) -> BotResult:
-        """One plan of what was planned alone and what is planned together."""
+        """Merge the plans of single files and of files planned together."""
         all_open: set[str] = set()
         for member in together:
             alone = findings.alone.pop(member.path, None)
@@ -359,7 +357,7 @@ class Bot(Struct):
 
 
 def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
-    """The report on `result`, with the fields of its commit."""
+    """Return the report on `result`, with the fields of its commit."""
     findings = result.findings
     known = committed
     if not known:
@@ -372,7 +370,7 @@ def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
     if error is not None and result.plan is None:
         known = {}
     known |= {"ok": error is None, "error": error, "diagnostics": problems, "warnings": warnings}
-    # They are in the plan, and would be most of the report.
+    # The plan has these, and they would dominate the report.
     known |= {"edit_results": (), "diff": None, "diff_exact": None}
     return BotReport(
         **known,
@@ -403,11 +401,11 @@ def _too_many(job: Job, plans: Sequence[PackedPlan]) -> Diagnostic | None:
 
 
 def _unused(loaded: LoadedManifest, candidates: Iterable[CandidateFile]) -> list[Diagnostic]:
-    """Warnings about rules that name no file."""
+    """Return warnings about rules without files."""
     used = {number for candidate in candidates for number in candidate.rules}
     unused: list[Diagnostic] = []
     for number, rule in enumerate(loaded.manifest.files):
-        # That nothing changed is no mistake.
+        # A rule for changed files may match none.
         if number not in used and rule.changed_since is None:
             place = loaded.located.place(("files", number))
             unused.append(
@@ -436,12 +434,13 @@ _BROKEN: Final = Code.IO_ERROR.problem(
 
 # --- Grouping files whose outputs depend on each other
 #
-# A file is planned alone unless links lead from it to a place that another file changes, or the other way
-# round, or an edit of one writes into the other. For all others the plan of all files would not differ.
+# A file is planned on its own unless links connect it with a place that another file changes, in either
+# direction, or an edit of one writes to the other. For all others, a plan of all files would give the same
+# result.
 
 
 def changed_places(standalone: Iterable[PackedPlan]) -> ChangedPlaces:
-    """The places of all files together; files in different folders can share a name."""
+    """Return the union of all changed places; files in different folders can share a name."""
     places: dict[str, frozenset[str] | None] = {}
     for each in standalone:
         for name, keys in each.places.items():
@@ -453,9 +452,9 @@ def changed_places(standalone: Iterable[PackedPlan]) -> ChangedPlaces:
 def find_coupled_files(
     standalone: Mapping[str, PackedPlan], links: Mapping[str, frozenset[str]], selected: Iterable[str]
 ) -> frozenset[str]:
-    """Those of the files `selected`, by path, that have to be planned together.
+    """Return the paths in `selected` that must be planned together.
 
-    `links` has for every file that was examined the changed names that it may link to.
+    `links` maps examined files to the changed names that they may link to.
     """
     linking = Counter(name for names in links.values() for name in names)
     changing = Counter(name for each in standalone.values() for name in each.places)
@@ -471,7 +470,7 @@ def find_coupled_files(
         own = standalone.get(path)
         own_names = own.places if own is not None else {}
         links_here = links.get(path, frozenset())
-        # What a file says of itself was planned with it.
+        # Links of a file to itself were planned with it.
         is_linked = any(linking[name] > (name in links_here) for name in own_names)
         links_to_others = any(changing[name] > (name in own_names) for name in links_here)
         may_be_mended = own is not None and own.has_broken_links and bool(changing)
@@ -489,10 +488,10 @@ def find_coupled_files(
 def plan_group(
     planner: FilePlanner, together: Sequence[CandidateFile], all_open: Collection[str], *, keep_going: bool
 ) -> tuple[PackedPlan | None, Mapping[str, Problems]]:
-    """The plan of the files `together`, None if nothing changes, and the problems of files by path.
+    """Return the plan of the files `together` (None without changes), and problems by path.
 
-    With `keep_going` it is the plan of those without problems; else there is none where a file has some. Of
-    the files `all_open` it is known that no edit is done yet.
+    `keep_going` plans the files without problems; otherwise a problem means no plan. In the files `all_open`
+    no edit is done yet.
     """
     refused: dict[str, Problems] = {}
     selected: dict[str, SelectedEdits] = {}
@@ -522,7 +521,7 @@ def plan_group(
 def _by_file(
     planner: FilePlanner, problems: Problems, selected: Mapping[str, SelectedEdits]
 ) -> dict[str, Problems]:
-    """`problems` by the file whose edits have them; those of no file count for all."""
+    """Group `problems` by the file of their edit; problems without file apply to all."""
     owners = [(path, number) for path, each in selected.items() for number in range(len(each.paths))]
     by_file: defaultdict[str, list[Diagnostic]] = defaultdict(list)
     for problem in problems:

@@ -1,6 +1,6 @@
-"""Plans, checks and applies a manifest on a commit of a repository, without any work tree.
+"""Plan, check and apply a manifest on a commit of a repository, without a work tree.
 
-Plans and their verification are the same as for files on disk. Only reading and writing differ.
+Planning and verification are the same as for files on disk; only reading and writing differ.
 """
 
 import os
@@ -46,19 +46,20 @@ from mdplan.text.visible import escaped, visible
 from mdplan.values import Struct, replace
 from mdplan.words import Option, say
 
-# Each attempt lost to another writer; then a person should look.
+# Each attempt was lost to another writer; after this many, a person should look.
 MOST_ATTEMPTS: Final = 20
 
 
 class GitCommit(Struct, kw_only=True):
-    """Options of the commit of a plan: its branch (None for the branch that was read), author and message.
+    """Options for committing a plan.
 
-    `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
-    `on_stale` ``rebase`` the manifest is planned again on a branch that moved concurrently; with ``merge`` a
-    branch with commits by others gets a merge of its own commits with those of the plan. With `rebuilds` a
-    branch whose own commits are all of this bot begins again at the commit that was read. `forge` is the
-    committer of commits that a forge makes for the bot; where it `is_by_forge`, a branch stays only if that
-    made it.
+    - `branch`: None for the branch that was read.
+    - `author` (``Name <address>``), `message`: None for the values of git and the manifest.
+    - `on_stale`: ``rebase`` plans again if the branch moved; ``merge`` merges a branch that has other
+      people's commits.
+    - `rebuilds`: a branch with only commits of this bot restarts from the base.
+    - `forge`: the committer of commits that a forge makes for the bot; with `is_by_forge`, an unchanged
+      branch stays only if the forge made it.
     """
 
     branch: str | None = None
@@ -74,10 +75,10 @@ class GitCommit(Struct, kw_only=True):
 def propose_on_commit(
     engine: Engine, loaded: LoadedManifest, options: RunOptions, ref: str
 ) -> Iterator[Proposal]:
-    """What the manifest `loaded` would do to the files of the commit that `ref` names.
+    """Yield what the manifest `loaded` would do to the commit `ref`.
 
-    The plan is not stored: `mdplan apply` knows the files of folders alone. Raises `StorageRefused`:
-    INVALID_ARGUMENT where there is no such repository or commit, and as `Bot.plan` does.
+    The plan is not stored, because `mdplan apply` only handles folders. Raise `StorageRefused`:
+    INVALID_ARGUMENT for an unknown repository or commit, or as `Bot.plan`.
     """
     place = repository.RepositoryLocation.of(engine.workspace)
     base = repository.find_base(place, ref)
@@ -90,11 +91,11 @@ def propose_on_commit(
 def apply_to_branch(
     engine: Engine, loaded: LoadedManifest, options: RunOptions, ref: str, wanted: GitCommit
 ) -> BotReport:
-    """Plan what `loaded` asks of the commit that `ref` names, and commit it to a branch: all files or none.
+    """Plan `loaded` on the commit `ref`, and commit it to a branch: all files or none.
 
-    Where there is nothing to do there is no commit. Errors: those of planning; INVALID_ARGUMENT for names
-    that are none, and where the author is unknown; TARGET_BUSY for a branch that is checked out;
-    STALE_BASE for one that is, or moved, elsewhere; LOCK_TIMEOUT, IO_ERROR.
+    Without changes there is no commit. Errors: as planning; INVALID_ARGUMENT for invalid names or an unknown
+    author; TARGET_BUSY for a checked-out branch; STALE_BASE for a branch at, or moved to, another commit;
+    LOCK_TIMEOUT, IO_ERROR.
     """
     try:
         place = repository.RepositoryLocation.of(engine.workspace)
@@ -109,7 +110,7 @@ def apply_to_branch(
 
 
 class _Attempt(Struct):
-    """One way from a commit to the next."""
+    """One attempt to commit."""
 
     engine: Engine
     loaded: LoadedManifest
@@ -119,7 +120,7 @@ class _Attempt(Struct):
     wanted: GitCommit
 
     def report(self) -> BotReport | None:
-        """What came of it; None if the branch has moved. Raises `StorageRefused`."""
+        """Return the report, or None if the branch has moved. Raise `StorageRefused`."""
         base = repository.find_base(self.place, self.ref)
         branch = repository.target_branch(self.place, self.wanted.branch, base)
         at = base.commit if branch == base.branch else repository.branch_tip(self.place, branch)
@@ -133,7 +134,7 @@ class _Attempt(Struct):
             result = Bot.of(self.engine, self.loaded, self.options, tree).plan(resources)
             if result.plan is None:
                 if foreign is not None and not result.problems:
-                    # Nothing is left to do, and the branch has more than that.
+                    # Nothing is left to do, but the branch has other commits.
                     raise foreign
                 return replace(bot_report(result, {}), base_commit=base.commit)
             facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
@@ -154,7 +155,7 @@ class _Attempt(Struct):
     def _foreign(
         self, branch: str, at: str | None, base: repository.BaseCommit, bot: bytes
     ) -> StorageRefused | None:
-        """Why `branch`, which is at `at`, cannot begin again at `base`; None where it can."""
+        """Return why `branch` at `at` cannot restart from `base`, or None."""
         if at is None or at == base.commit:
             return None
         if not self.wanted.rebuilds:
@@ -176,7 +177,7 @@ class _Attempt(Struct):
         return None
 
     def _is_there(self, plan: Plan, base: repository.BaseCommit, at: str, bot: bytes) -> bool:
-        """Whether `at` was made of `plan` on `base` by whom it is wanted: then a rebuilt branch stays."""
+        """Return True if `at` is this plan on `base` by the wanted committer, so a rebuilt branch stays."""
         (commit,) = repository.Commit.of(self.place, "--no-walk", at)
         committer = self.wanted.forge if self.wanted.is_by_forge else bot
         is_same = commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
@@ -192,9 +193,9 @@ class _Attempt(Struct):
         *,
         merges: bool,
     ) -> str | None:
-        """The commit that `branch`, which was at `at`, is at now; None where it moved meanwhile.
+        """Return the new commit of `branch`, formerly at `at`; None if it moved meanwhile.
 
-        Where it `merges`, it is one of `at` and the commit of the plan.
+        `merges` makes it a merge of `at` and the plan's commit.
         """
         text = CommitText(
             message=commit_message(
@@ -218,7 +219,7 @@ class _Attempt(Struct):
                 commit = merged_commit(self.place, at, commit, text)
                 if commit == at:
                     return at
-            # What was checked out while this was planned must stay what git thinks it is.
+            # A branch that was checked out during planning must not move.
             must_be_free(self.place, branch)
             now = self.engine.clock()
             granted(self.engine.gate.use(clearance, plan.plan_id, root, commit, now))
@@ -227,7 +228,7 @@ class _Attempt(Struct):
 
 
 def tree_of(engine: Engine, place: repository.RepositoryLocation, base: repository.BaseCommit) -> CommitTree:
-    """Return the files of the commit `base` that `engine` may touch."""
+    """Return the files of the commit `base` within the scope of `engine`."""
     scope = engine.workspace.roots[0].scope
     return CommitTree(place, base.commit, scope.allow, scope.deny)
 
@@ -241,7 +242,7 @@ def _committed_report(result: BotResult, base: repository.BaseCommit, branch: st
 
 
 def must_be_free(place: repository.RepositoryLocation, branch: str) -> None:
-    """Raise `StorageRefused` (TARGET_BUSY) if the branch of this full name is checked out."""
+    """Raise `StorageRefused` (TARGET_BUSY) if the branch with this full name is checked out."""
     folder = repository.checked_out_in(place, branch)
     if folder is not None:
         message = f"the branch `{_short_name(branch)}` is checked out in `{visible(folder)}`"
@@ -252,9 +253,9 @@ def must_be_free(place: repository.RepositoryLocation, branch: str) -> None:
 def must_be_of_the_bot(
     place: repository.RepositoryLocation, branch: str, at: str, base: str, bots: Collection[bytes | None] = ()
 ) -> None:
-    """Raise `StorageRefused` (STALE_BASE) if somebody else made a commit of `branch` from `base` to `at`.
+    """Raise `StorageRefused` (STALE_BASE) if `branch` has foreign commits from `base` to `at`.
 
-    Those of the bot name their plan; with `bots` their committer is one of these as well.
+    Commits of the bot name their plan; if `bots` are given, their committer is one of these.
     """
     for commit in repository.Commit.of(place, at, f"^{base}"):
         if plan_of(commit.message) is None or (bots and commit.committer not in bots):
@@ -280,26 +281,26 @@ def _moved(ref: str, on_stale: OnStale) -> Diagnostic:
     )
 
 
-# --- Writing a commit and moving a branch to it
+# --- Writing a commit and moving a branch
 #
-# Files and trees are written as loose objects, which no `git repack` or `git gc` removes before the branch
-# moves. `git commit-tree` writes the commit, signed as git is configured, and `git update-ref` moves the
-# branch in one compare-and-swap. So whenever this is killed, the branch is at its old commit or at the new
-# one, and a later `git gc` removes unused objects.
+# Files and trees are loose objects, which `git repack` and `git gc` keep until the branch moves. `git
+# commit-tree` writes the commit, signed as configured, and `git update-ref` moves the branch by
+# compare-and-swap. So after a kill the branch is at the old or the new commit, and a later `git gc` removes
+# unused objects.
 
 _ORDINARY: Final = stat.S_IFREG | 0o644
 _NO_COMMIT: Final = "0" * 40
 
-# The ID of a tree without entries.
+# The ID of the empty tree.
 _EMPTY: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _LOCKED: Final = lazy_pattern(rb"Unable to create '(.+)': File exists")
 
-# What becomes of a path, as its components; None for a file that goes.
+# The new entry at a path, given as components; None for a deleted file.
 _Changes: TypeAlias = "Mapping[tuple[str, ...], TreeEntry | None]"
 
 
 class CommitText(Struct, kw_only=True):
-    """The message of a commit, and who makes it ``Name <address>``, at `now` if no variable says when."""
+    """The message of a commit, its people as ``Name <address>``, and the default time `now`."""
 
     message: bytes
     author: bytes
@@ -310,9 +311,10 @@ class CommitText(Struct, kw_only=True):
 def write_commit(
     place: repository.RepositoryLocation, base: str, files: Sequence[StagedFile], text: CommitText
 ) -> str:
-    """Write a commit whose parent is `base` and in which `files` have their results; nothing names it yet.
+    """Write an unreferenced commit with the parent `base` and the results of `files`.
 
-    Raises `StorageRefused`: what making a result gives, FILE_EXISTS where a folder and a file meet, IO_ERROR.
+    Raise `StorageRefused`: as creating a result, FILE_EXISTS for a folder in place of a file or vice versa,
+    IO_ERROR.
     """
     paths = [_components(place.within(file.name.path)) for file in files]
     folders = {path[:length] for path in paths for length in range(len(path))}
@@ -342,9 +344,9 @@ def move_branch(
     text: CommitText,
     wait: float,
 ) -> bool:
-    """Let `branch` be at `commit` if it is still at `base` (None for no such branch); whether it was.
+    """Move `branch` from `base` (None if it does not exist) to `commit`; return True if moved.
 
-    Waits up to `wait` seconds for others that move it. Raises `StorageRefused`: LOCK_TIMEOUT, IO_ERROR.
+    Wait up to `wait` seconds for other writers. Raise `StorageRefused`: LOCK_TIMEOUT, IO_ERROR.
     """
     subject = text.message.partition(b"\n")[0].decode("utf-8", "surrogateescape")
     done = place.git(
@@ -368,13 +370,13 @@ def move_branch(
 
 
 def _mode(objects: Objects, tree: str, *paths: tuple[str, ...]) -> int:
-    """Return the mode of the first of `paths` that is a file of the tree; else that of an ordinary file."""
+    """Return the mode of the first existing file among `paths`, or the default mode."""
     found = (objects.find(tree, "/".join(path)) for path in paths)
     return next((each.mode for each in found if each is not None and stat.S_ISREG(each.mode)), _ORDINARY)
 
 
 def _write_tree(objects: Objects, add: AddObject, base: str | None, changes: _Changes) -> TreeEntry:
-    """Write the tree `base` with `changes`, without folders that become empty; others stay as they are."""
+    """Write the tree `base` with `changes`, dropping folders that become empty."""
     entries = dict(objects.tree(base)) if base is not None else {}
     here = {path[0]: change for path, change in changes.items() if len(path) == 1}
     for name, change in here.items():
@@ -396,7 +398,7 @@ def _write_tree(objects: Objects, add: AddObject, base: str | None, changes: _Ch
 
 
 def _by_folder(changes: _Changes) -> Mapping[str, _Changes]:
-    """Return those of `changes` that are in folders, by the first of these."""
+    """Group `changes` in folders by the first folder."""
     found: defaultdict[str, dict[tuple[str, ...], TreeEntry | None]] = defaultdict(dict)
     for path, change in changes.items():
         if len(path) > 1:
@@ -407,9 +409,9 @@ def _by_folder(changes: _Changes) -> Mapping[str, _Changes]:
 def commit_tree(
     place: repository.RepositoryLocation, tree: str, parents: Sequence[str], text: CommitText
 ) -> str:
-    """Write a commit of `tree` with `parents`; nothing names it yet. Raises `StorageRefused` (IO_ERROR).
+    """Write an unreferenced commit of `tree`. Raise `StorageRefused` (IO_ERROR).
 
-    It is signed if `commit.gpgSign` says so: `git commit-tree` does not look at that.
+    `commit.gpgSign` is honoured here, since `git commit-tree` ignores it.
     """
     signs = place.git("config", "--type=bool", "--get", "commit.gpgSign").stdout.strip() == b"true"
     write = partial(
@@ -423,7 +425,7 @@ def commit_tree(
     )
     done = write()
     if FOLDER_GONE in done.stderr:
-        # A repack removes folders of objects that are empty, also the one that git has just made.
+        # A repack removes empty object folders, even one that git has just created.
         done = write()
     if done.returncode:
         hint = "check gpg.format and user.signingKey with `git config --list`" if signs else repository.FSCK
@@ -432,7 +434,7 @@ def commit_tree(
 
 
 def _people(text: CommitText) -> dict[str, bytes]:
-    """Environment variables that tell git who made the commit, and when."""
+    """Return git's environment variables for people and times."""
     variables = {}
     now = time.strftime(f"@{int(text.now)} %z", time.localtime(text.now))
     for role, who in (("AUTHOR", text.author), ("COMMITTER", text.committer)):
@@ -453,20 +455,20 @@ def _in_the_way(name: str) -> StorageRefused:
     )
 
 
-# --- Merging two commits without a work tree, by git with mdplan as its merge driver
+# --- Merging two commits without a work tree, by git with mdplan as merge driver
 
 _DRIVER: Final = "-I -m mdplan merge %O %A %B -o %A --path %P --marker-size %L"
 _SUFFIXES: Final = ("md", "markdown", "mdx", "yaml", "yml", "json", "toml")
 
-# How git ends where it merged, without conflicts or with some.
+# Exit codes of a merge without and with conflicts.
 _MERGED: Final = (0, 1)
 
-# What the driver prints for each conflict.
+# The driver's output for each conflict.
 _CONFLICT: Final = "conflict in "
 
 
 class MergedTree(Struct):
-    """A merged `tree`, the files that need a person, and what the driver said of them."""
+    """A merged `tree`, its conflicting files, and the driver's output."""
 
     tree: str
     conflicts: tuple[str, ...]
@@ -474,8 +476,8 @@ class MergedTree(Struct):
 
 
 def merge_trees(place: repository.RepositoryLocation, branch: str, base: str) -> MergedTree:
-    """The tree of `branch` and `base`. Raises `StorageRefused` (IO_ERROR) for a git that cannot do it."""
-    # There git reads no `.gitattributes` of a work tree or index, which could name another driver.
+    """Merge `branch` and `base`. Raise `StorageRefused` (IO_ERROR) if git is too old."""
+    # In the git folder, git reads no `.gitattributes`, which could name another driver.
     folder_of_git = place.text("rev-parse", "--absolute-git-dir").rstrip("\n")
     with tempfile.TemporaryDirectory() as folder:
         attributes = Path(folder) / "attributes"
@@ -486,7 +488,7 @@ def merge_trees(place: repository.RepositoryLocation, branch: str, base: str) ->
             "merge.mdplan.recursive": "binary",
         }
         words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", branch, base)
-        # A partial clone fetches what it lacks.
+        # A partial clone may fetch missing objects.
         variables = {"GIT_NO_LAZY_FETCH": "0"}
         done = repository.run_git(folder_of_git, *words, settings=settings, variables=variables)
     if done.returncode not in _MERGED:
@@ -497,9 +499,9 @@ def merge_trees(place: repository.RepositoryLocation, branch: str, base: str) ->
 
 
 def merged_commit(place: repository.RepositoryLocation, branch: str, other: str, text: CommitText) -> str:
-    """A commit of `branch` and `other`; `branch` itself where it has all of the other's text and parents.
+    """Return a merge commit of `branch` and `other`, or `branch` if that already has everything.
 
-    Raises `StorageRefused`: MERGE_CONFLICT, IO_ERROR.
+    Raise `StorageRefused`: MERGE_CONFLICT, IO_ERROR.
     """
     made = merge_trees(place, branch, other)
     if made.conflicts:
@@ -511,7 +513,7 @@ def merged_commit(place: repository.RepositoryLocation, branch: str, other: str,
 
 
 def conflicts_of(made: MergedTree) -> list[Diagnostic]:
-    """MERGE_CONFLICT for each place, or file, that needs a person."""
+    """Return MERGE_CONFLICT for each conflicting place or file."""
     found: list[Diagnostic] = []
     for file in made.conflicts:
         beginning = f"{_CONFLICT}{file}, "
@@ -527,20 +529,20 @@ def conflicts_of(made: MergedTree) -> list[Diagnostic]:
     return found
 
 
-# --- Author and message of a commit, from variables and the configuration as git reads them
+# --- Author and message of a commit, by git's rules for variables and configuration
 
 _GIVEN: Final = lazy_pattern(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
 _TRAILER_LINE: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
 
-# What git takes away at both ends of a name, besides blanks and controls.
+# Characters that git strips from names, besides whitespace and controls.
 _CRUD: Final = ".,:;<>\"\\'" + "".join(map(chr, range(33)))
 _INSIDE: Final = {ord(character): None for character in "<>\n\0"}
 
 
 def signatures(place: repository.RepositoryLocation, author: str | None) -> tuple[bytes, bytes]:
-    """Return the author and the committer of a commit, as `signature` finds them.
+    """Return author and committer, as `signature`.
 
-    Raises `StorageRefused` (INVALID_ARGUMENT), also for a variable of git that is no time.
+    Raise `StorageRefused` (INVALID_ARGUMENT), also for an invalid time in git's variables.
     """
     config = place.config()
     people = (signature("author", config, author), signature("committer", config))
@@ -560,9 +562,9 @@ def signature(
     given: str | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> bytes | Diagnostic:
-    """Who is the `role` of a commit.
+    """Return the person for the `role`.
 
-    It is `given` (``Name <address>``), else the `environment` (GIT_AUTHOR_NAME and its like), else `config`
+    Precedence: `given` (``Name <address>``), the `environment` (GIT_AUTHOR_NAME etc.), `config`
     (`author.name`, then `user.name`). Never guessed. Errors: INVALID_ARGUMENT.
     """
     variables = f"GIT_{role.upper()}_"
@@ -591,16 +593,16 @@ def signature(
 def commit_message(
     given: str | None, manifest: str, plan_id: str, intent: Intent = NO_INTENT, client: Client | None = None
 ) -> bytes:
-    """What a commit says: what was `given`, else what it is for, else that it is of `manifest`.
+    """Return the commit message: `given`, else the intent, else the name of `manifest`.
 
-    The plan is its last trailer, after the `client` that made it and a title that is not the subject.
+    The plan is the last trailer, after the `client` that made it and a title that is not the subject.
     """
     name = manifest.replace("\\", "/").rpartition("/")[2]
     purpose = "\n\n".join(filter(None, (intent.title, intent.description)))
     text = (given or "").replace("\r\n", "\n").strip() or purpose or f"Apply {visible(name)}"
     lines = [line.rstrip() for line in text.split("\n")]
     last = lines[max((index for index, line in enumerate(lines) if not line), default=len(lines)) + 1 :]
-    # A trailer is with others that are there, else in a paragraph of its own.
+    # Append to existing trailers, or start a new paragraph.
     between = "" if last and all(map(_TRAILER_LINE.fullmatch, last)) else "\n"
     trailers = [f"{repository.TITLE_TRAILER}: {intent.title}"] if intent.title not in ("", lines[0]) else []
     trailers += [f"{repository.CLIENT_TRAILER}: {escaped(str(client))}"] if client is not None else []
@@ -610,12 +612,12 @@ def commit_message(
 
 
 def plan_of(message: bytes) -> str | None:
-    """The plan that a commit with this `message` was made of; None for a commit of others."""
+    """Return the plan ID in a commit `message`, or None."""
     last = message.decode("utf-8", "surrogateescape").rstrip("\n").rpartition("\n")[2]
     name, colon, plan_id = last.partition(": ")
     return plan_id if colon and name == repository.PLAN_TRAILER else None
 
 
 def _clean(text: str) -> str:
-    """`text` without what git takes out of names and addresses."""
+    """Return `text` without characters that git strips from names and addresses."""
     return text.strip(_CRUD).translate(_INSIDE)

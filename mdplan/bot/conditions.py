@@ -1,7 +1,6 @@
-"""Tests the conditions of a manifest on a file: first on its bytes, then on its text.
+"""Test the conditions of a manifest on a file: first on its bytes, then on its text.
 
-Checking the bytes is quick and may say yes where the answer is no, never the other way round: a file that
-this check rules out is not parsed, and its conditions would not have been met.
+The fast byte check has no false negatives: files that it rules out need no parsing.
 """
 
 import codecs
@@ -28,14 +27,14 @@ from mdplan.values import Struct, replace
 
 
 class FileFacts(Struct, dict=True):
-    """Facts about a file that conditions test, computed lazily: `outline`, and `values` of placeholders."""
+    """Lazily computed facts about a file: `outline` and placeholder `values`."""
 
     outline: Outline
     values: Values
 
     @cached_property
     def front_matter(self) -> tuple[DocumentFormat, dict[str, Any]]:
-        """Values of the front matter; none where it is missing, or cannot be read."""
+        """The values of the front matter; empty if it is missing or unreadable."""
         content = self.outline.front_matter_content
         if isinstance(content, DataContent):
             return DocumentFormat(content.language), content.values
@@ -43,35 +42,35 @@ class FileFacts(Struct, dict=True):
 
     @property
     def written_front_matter(self) -> dict[str, Any]:
-        """The same values with numbers as they are written."""
+        """The same values with numbers as written."""
         content = self.outline.front_matter_content
         return content.written_values if isinstance(content, DataContent) else {}
 
 
 class BytePrefilter(Struct, dict=True):
-    """`data` of a file that is read in `encoding`, None for the one that is found."""
+    """The bytes of a file; `encoding` is None if it is to be detected."""
 
     data: bytes
     encoding: str | None = None
 
     @cached_property
     def is_readable(self) -> bool:
-        """Whether its ASCII characters are bytes of the same number, and all others none of these."""
+        """True if ASCII characters are single equal bytes, and other characters contain none."""
         return keeps_ascii(self.data, self.encoding)
 
     @cached_property
     def may_have_front_matter(self) -> bool:
-        """Whether it may begin with front matter."""
+        """True if it may start with front matter."""
         return not self.is_readable or _MAY_BEGIN_FRONT_MATTER.match(self.data) is not None
 
     def may_have(self, text: str) -> bool:
-        """Whether it may contain `text`, by the letter but for line ends."""
+        """Return True if it may contain `text`, ignoring newline style."""
         return may_contain(self.data, self.encoding, text)
 
     def may_have_section(self, title: str) -> bool:
-        """Whether it may have a heading that is rendered as `title`, in whatever case and markup.
+        """Return True if it may have a heading that renders as `title`, ignoring case.
 
-        Markup adds characters to the letters of a title and takes none away, but for entities.
+        Markup only adds characters to the letters of a title, except for entities.
         """
         letters = _PLAIN.sub("", title.lower()).encode("ascii")
         if not letters or not self.is_readable or not _MARKUP.isdisjoint(title):
@@ -80,12 +79,12 @@ class BytePrefilter(Struct, dict=True):
 
     @cached_property
     def _headings(self) -> list[bytes]:
-        """What is after the marks of lines that may be ATX headings, in lower case."""
+        """Lines that may be ATX headings, without marks, in lower case."""
         return [line.lower() for line in _ATX.findall(self._lines)]
 
     @cached_property
     def _has_underlines(self) -> bool:
-        """Whether there may be setext headings; the fences of front matter are none."""
+        """True if there may be setext headings; front matter fences do not count."""
         front_matter = _FRONT_MATTER.match(self._lines)
         return _UNDERLINE.search(self._lines, front_matter.end() if front_matter else 0) is not None
 
@@ -95,7 +94,7 @@ class BytePrefilter(Struct, dict=True):
 
 
 def may_be_met(condition: Condition, raw: BytePrefilter, values: Values) -> bool:
-    """Whether a file of these bytes can fulfil `condition`; `values` are those known of any file."""
+    """Return True if a file with these bytes may meet `condition`; `values` apply to all files."""
     return (
         all(raw.may_have_section(title) for title in _fixed(condition.has_section[-1:], values))
         and all(raw.may_have(text) for text in _fixed(condition.has_text, values))
@@ -112,12 +111,12 @@ def _may_match(pattern: str, raw: BytePrefilter) -> bool:
 
 
 def is_met(condition: Condition, facts: FileFacts, path: Path) -> bool:
-    """Whether `condition`, at `path` of the manifest, is met. Raises `ManifestProblem`."""
+    """Return True if `condition`, at `path` of the manifest, is met. Raise `ManifestProblem`."""
     return all(_parts(condition, facts, path))
 
 
 def _parts(condition: Condition, facts: FileFacts, path: Path) -> Iterator[bool]:
-    """Whether each part is met, the cheapest first."""
+    """Yield whether each part is met, cheapest first."""
 
     def texts(name: str, given: Iterable[str], has: Callable[[str, FileFacts], bool]) -> Iterator[bool]:
         for text in given:
@@ -141,7 +140,7 @@ def _parts(condition: Condition, facts: FileFacts, path: Path) -> Iterator[bool]
 
 
 def _check_readable(facts: FileFacts, path: Path) -> None:
-    """Raise `ManifestProblem` (FRONT_MATTER_INVALID) for front matter of which nobody can tell what it is."""
+    """Raise `ManifestProblem` (FRONT_MATTER_INVALID) for unreadable front matter."""
     content = data_content(facts.outline)
     if isinstance(content, Unreadable) and facts.outline.format is DocumentFormat.MARKDOWN:
         problem = unreadable(facts.outline, content)
@@ -198,7 +197,7 @@ def _value_at(key: str, values: dict[str, Any]) -> object:
 
 
 def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:
-    """Yield those of `texts` that are known of any file."""
+    """Yield the `texts` that do not depend on the file."""
     for template in texts:
         with suppress(ManifestProblem):
             text = filled(template, values)
@@ -206,9 +205,7 @@ def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:
                 yield text
 
 
-# --- Questions to the bytes of a file, before it is decoded or parsed
-#
-# Every answer "no" is certain; "yes" only means that a closer look is needed.
+# --- Checks of a file's bytes before decoding: "no" is certain, "yes" requires a closer look
 
 _MAY_BEGIN_FRONT_MATTER: Final = lazy_pattern(rb"[\s\x80-\xff]*+(?:[-+;{<%]|[A-Za-z][\w-]*+:)")
 _ATX: Final = lazy_pattern(rb"#[ \t]([^\n]*)")
@@ -216,15 +213,15 @@ _UNDERLINE: Final = lazy_pattern(rb"^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
 _FRONT_MATTER: Final = lazy_pattern(rb"---[ \t]*\n(?![ \t]*\n).*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _PLAIN: Final = lazy_pattern(r"[^a-z0-9]+")
 
-# A title with these may be markup, whose letters no heading needs to have.
+# Possible markup, whose letters may be missing in the heading.
 _MARKUP: Final = frozenset("[]<>&\\")
 
-# What may represent letters of ASCII: entities, and two letters whose lower case has one.
+# Stand-ins for ASCII letters: entities, and two characters that lower-case to ASCII.
 _STAND_INS: Final = lazy_pattern("&|\u212a|\u0130".encode())
 
 
 def _contains(line: bytes, letters: bytes) -> bool:
-    """Whether `line` has all `letters` in their order, or something that may stand for any of them."""
+    """Return True if `line` contains `letters` in order, or stand-ins for them."""
     at = -1
     for letter in letters:
         at = line.find(letter, at + 1)

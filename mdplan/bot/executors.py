@@ -1,4 +1,4 @@
-"""Executors of planning: this process, a pool of processes, or a Dask cluster."""
+"""Executors for planning: this process, a process pool, or a Dask cluster."""
 
 import multiprocessing
 import os
@@ -20,16 +20,15 @@ Result = TypeVar("Result")
 DASK: Final = "dask://"
 _PRELOADED: Final = "mdplan.bot.file_planner"
 
-# Enough that no process waits for the next part while another is at a large file, and few enough that little
-# is held.
+# Enough to keep processes busy while one handles a large file, but few enough to save memory.
 _IN_FLIGHT_EACH: Final = 4
 
 
 class InlineExecutor(Executor):
-    """Runs what is submitted at once, in this process."""
+    """Run tasks immediately in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401
-        """Run `fn`."""
+        """Run `fn` now."""
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -39,7 +38,7 @@ class InlineExecutor(Executor):
 
 
 def default_jobs() -> int:
-    """How many processes this one may keep busy."""
+    """Return the number of processors available to this process."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # Elsewhere than on Linux.
@@ -48,10 +47,10 @@ def default_jobs() -> int:
 
 @contextmanager
 def open_executor(address: str | None, jobs: int, parts: int) -> Iterator[Executor]:
-    """The executor for `parts` pieces of work: the cluster at `address`, or up to `jobs` processes.
+    """Yield the executor for `parts` tasks: the cluster at `address`, or up to `jobs` processes.
 
-    A single part is planned in this process. Raises `StorageRefused`: INVALID_ARGUMENT for an invalid
-    address, IO_ERROR for a cluster that does not answer.
+    A single task runs in this process. Raise `StorageRefused`: INVALID_ARGUMENT for an invalid address,
+    IO_ERROR for an unreachable cluster.
     """
     if address is not None:
         with _dask(address) as executor:
@@ -71,7 +70,7 @@ def open_executor(address: str | None, jobs: int, parts: int) -> Iterator[Execut
 def in_order(
     executor: Executor, task: Callable[..., Result], given: Iterable[Task], *first: object, jobs: int
 ) -> Iterator[Result]:
-    """`task(*first, each)` for each of `given`, in their order; few are under way at a time."""
+    """Yield `task(*first, each)` for each of `given`, in order, with few tasks pending."""
     waiting: deque[Future[Result]] = deque()
     rest = iter(given)
     for item in islice(rest, jobs * _IN_FLIGHT_EACH):
@@ -84,10 +83,10 @@ def in_order(
 
 
 def _context() -> multiprocessing.context.BaseContext:
-    """How processes start: as copies of this one, or of a small one where this one has threads.
+    """Return how to start processes: by fork, or by forkserver if this process has threads.
 
-    A copy of a process with threads could wait for a lock for ever; elsewhere than on Linux copies are not
-    safe at all. The small one has to load everything first.
+    A forked process could wait forever for a lock of another thread, and forking is only safe on Linux. A
+    forkserver must import everything first.
     """
     methods = multiprocessing.get_all_start_methods()
     if sys.platform == "linux" and threading.active_count() == 1:
@@ -100,7 +99,7 @@ def _context() -> multiprocessing.context.BaseContext:
 
 
 def _ignore_interrupts() -> None:
-    """A terminal interrupts all processes at once; the one that started the others ends them."""
+    """Ignore interrupts: a terminal sends them to all processes, but the parent ends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

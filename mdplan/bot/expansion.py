@@ -1,8 +1,8 @@
-"""Expands the edits of a manifest for one file: loops, placeholders, snippets, YAML with positions.
+"""Expand the edits of a manifest for a file: loops, placeholders, snippets, YAML with positions.
 
-There are two kinds of loop. Among edits, ``{forEach, as, edits}`` repeats its edits for each entry of a list.
-In place of a text, ``{forEach, as, text, between, before, after}`` repeats its text for each entry: rows of a
-table, items, sections.
+There are two kinds of loop. Among edits, ``{forEach, as, edits}`` repeats edits for each entry of a list. In
+place of a text, ``{forEach, as, text, between, before, after}`` repeats text: rows of a table, items,
+sections.
 """
 
 import datetime as dt
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 LOOP: Final = "forEach"
 EDIT_LOOP: Final = frozenset({LOOP, "as", "edits", "comment"})
 
-# Fields of an edit for the bot, which are not part of the planned operation.
+# Edit fields for the bot, which are not part of the operation.
 ONLY_IF_CHANGED: Final = "onlyIfChanged"
 AT: Final = "at"
 ABOUT_EDITS: Final = frozenset({"comment", ONLY_IF_CHANGED, AT})
@@ -49,14 +49,14 @@ DEFAULT_NAME: Final = "item"
 _MOST_EDITS: Final = 100_000
 
 
-# From the top of a manifest down: names of fields, and 0-based indexes in lists.
+# Field names and 0-based list indexes from the root of a manifest.
 Path: TypeAlias = tuple[str | int, ...]
 
 
 class FilledEdit(Struct):
-    """One edit as a batch takes it, and its path in the manifest.
+    """An edit in batch form, and its path in the manifest.
 
-    With `only_if_changed` the edit applies only where another edit changes the file; `at` names its section.
+    `only_if_changed`: apply only if another edit changes the file. `at` names its section.
     """
 
     edit: Mapping[str, Any]
@@ -66,7 +66,7 @@ class FilledEdit(Struct):
 
 
 class ManifestProblem(Exception):  # noqa: N818 (it is no error of the program)
-    """A problem, and its path in the manifest once that is known."""
+    """A problem and, once known, its path in the manifest."""
 
     def __init__(self, problem: Diagnostic, path: Path = ()) -> None:
         super().__init__(problem.message)
@@ -74,13 +74,13 @@ class ManifestProblem(Exception):  # noqa: N818 (it is no error of the program)
 
     @classmethod
     def of(cls, message: str, hint: str, path: Path = ()) -> "ManifestProblem":
-        """Make one with INVALID_ARGUMENT."""
+        """Create a problem with INVALID_ARGUMENT."""
         return cls(Diagnostic.invalid(message, hint), path)
 
 
 @contextmanager
 def placed(path: Path) -> Iterator[None]:
-    """Give a `ManifestProblem` that the block raises `path`, if it has none."""
+    """Set `path` on a `ManifestProblem` raised in the block, if it has none."""
     try:
         yield
     except ManifestProblem as problem:
@@ -88,7 +88,7 @@ def placed(path: Path) -> Iterator[None]:
 
 
 class VariableName(Struct):
-    """A placeholder: its dotted `text`, as it is looked up."""
+    """The dotted name of a placeholder."""
 
     text: str
 
@@ -99,25 +99,25 @@ class VariableName(Struct):
 
 
 class Values(Struct):
-    """Values of placeholder names: decoded JSON by the first element of a name.
+    """Decoded JSON values by the first element of their name.
 
-    `turns` is how often all loops around are gone through.
+    `turns` is the total number of iterations of all enclosing loops.
     """
 
     known: Mapping[str, Any]
     turns: int = 1
 
     def having(self, **more: Any) -> "Values":  # noqa: ANN401 (any JSON)
-        """These values and `more`, which shadow values of the same name."""
+        """Return these values shadowed by `more`."""
         return replace(self, known={**self.known, **more})
 
     def find(self, name: VariableName) -> Any:  # noqa: ANN401 (any JSON)
-        """What `name` stands for, with its own placeholders filled in. Raises `ManifestProblem`."""
+        """Return the value of `name`, with its own placeholders filled in. Raise `ManifestProblem`."""
         value = self.written(name)
         return filled(value, self) if isinstance(value, Template) else value
 
     def written(self, name: VariableName) -> Any:  # noqa: ANN401 (any JSON)
-        """What `name` stands for, as it is written. Raises `ManifestProblem`."""
+        """Return the value of `name` verbatim. Raise `ManifestProblem`."""
         value: Any = self.known
         for depth, part in enumerate(name.parts):
             is_index = isinstance(value, list) and part.isdecimal() and int(part) < len(value)
@@ -131,7 +131,7 @@ class Values(Struct):
 
 
 def expand_edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledEdit | ManifestProblem]:
-    """Yield the edits at `path` of a manifest, filled in from `values`, and all of their problems."""
+    """Yield the edits at `path` of a manifest, filled in from `values`, and all problems."""
     for number, edit in enumerate(_edits(edits, values, path)):
         if number == _MOST_EDITS:
             yield _too_much(f"there are more than {_MOST_EDITS} edits", path)
@@ -140,9 +140,9 @@ def expand_edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[F
 
 
 def filled_in(value: Any, values: Values, path: Path) -> Any:  # noqa: ANN401 (any JSON)
-    """`value`, decoded JSON at `path`, with placeholders filled in and texts of loops made.
+    """Return `value`, decoded JSON at `path`, with placeholders and text loops expanded.
 
-    Raises `ManifestProblem`.
+    Raise `ManifestProblem`.
     """
     match value:
         case str():
@@ -161,12 +161,12 @@ def filled_in(value: Any, values: Values, path: Path) -> Any:  # noqa: ANN401 (a
 
 
 def is_edit_loop(edit: object) -> bool:
-    """Whether `edit` is a loop over edits."""
+    """Return True if `edit` is a loop over edits."""
     return isinstance(edit, Mapping) and LOOP in edit and "edits" in edit
 
 
 def is_text_loop(value: object) -> bool:
-    """Whether `value` is a loop that makes a text."""
+    """Return True if `value` is a text loop."""
     return isinstance(value, Mapping) and LOOP in value and "text" in value
 
 
@@ -205,7 +205,7 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str:
 
 
 def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values]:
-    """The values for each iteration of `loop`."""
+    """Return the values for each iteration of `loop`."""
     with placed((*path, LOOP)):
         entries = values.find(VariableName(str(loop[LOOP])))
         if not isinstance(entries, list):
@@ -221,11 +221,11 @@ def _too_much(message: str, path: Path) -> ManifestProblem:
     return ManifestProblem.of(message, "make a manifest of a part", path)
 
 
-# --- Placeholders: ``{{name}}`` in a text of a manifest stands for a value, ``{{{{`` for two braces
+# --- Placeholders: ``{{name}}`` in a manifest stands for a value, ``{{{{`` for two braces
 #
-# They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text that
-# is one placeholder and nothing else is that value, whatever it is; inside other text it must be a text, a
-# number, true or false. So it must in a field that takes text: see `with_texts`. Filters follow the name.
+# They are strict: unknown names and unclosed braces are errors. A text that is only a placeholder becomes its
+# value, of any type; inside other text, and in fields for text (see `with_texts`), it must be a text, number
+# or boolean. Filters follow the name.
 
 _OPENING: Final = "{{"
 _LITERAL: Final = "{{{{"
@@ -233,21 +233,21 @@ _PLACEHOLDER: Final = lazy_pattern(r"\{\{[ \t]*([^\s{}|]+)((?:[ \t]*\|[^{}|]+)*)
 _PIECE: Final = lazy_pattern(r"\{\{\{\{|\{\{")
 _SHOWN: Final = 60
 
-# What is known of a file only when it is read.
+# Names whose values depend on the file.
 OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter", "git", "sections"})
 
-# Names that a variable of the manifest may use; any other pair of braces in one is text.
+# Names that a variable may use; any other braces in it are text.
 _OF_VARIABLES: Final = lazy_pattern(rf"\{{\{{[ \t]*(?:{'|'.join(sorted(OF_FILES))}|vars|env|data)\b")
 
 
 class Template(str):
-    """A variable of the manifest that has placeholders itself: they are filled in where it is used."""
+    """A variable with placeholders, which are filled in where it is used."""
 
     __slots__ = ()
 
 
 def with_templates(value: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """`value` of a variable that a manifest contains, with its texts that have placeholders marked."""
+    """Return `value` of a variable with its texts that have placeholders marked."""
     match value:
         case str():
             return Template(value) if _OF_VARIABLES.search(value) else value
@@ -260,7 +260,7 @@ def with_templates(value: Any) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def templates_in(value: object) -> Iterator[Template]:
-    """The templates in `value`, decoded JSON."""
+    """Yield the templates in `value`, decoded JSON."""
     match value:
         case Template():
             yield value
@@ -275,29 +275,29 @@ def templates_in(value: object) -> Iterator[Template]:
 
 
 class Filter(Struct):
-    """A filter of a placeholder: its `name`, and what follows the colon, empty without one."""
+    """A filter of a placeholder: its `name`, and the text after the colon."""
 
     name: str
     argument: str
 
     def __call__(self, value: Any) -> Any:  # noqa: ANN401 (any JSON)
-        """What it makes of `value`. Raises `ManifestProblem`."""
+        """Apply the filter. Raise `ManifestProblem`."""
         return FILTERS[self.name](value, self.argument)
 
 
 class Placeholder(Struct):
-    """A name, and the filters that its value passes through."""
+    """A name and the filters for its value."""
 
     name: VariableName
     filters: tuple[Filter, ...] = ()
 
     @property
     def has_default(self) -> bool:
-        """Whether it has a value where nothing has the name."""
+        """True if a filter provides a default."""
         return any(each.name == DEFAULT for each in self.filters)
 
     def value(self, values: Values) -> Any:  # noqa: ANN401 (any JSON)
-        """What it represents. Raises `ManifestProblem`."""
+        """Return its value. Raise `ManifestProblem`."""
         try:
             value = values.find(self.name)
         except ManifestProblem:
@@ -310,7 +310,7 @@ class Placeholder(Struct):
 
 
 def pieces(text: str) -> list[str | Placeholder]:
-    """Split `text` into literals and placeholders. Raises `ManifestProblem` for half a placeholder."""
+    """Split `text` into literals and placeholders. Raise `ManifestProblem` for unclosed ones."""
     parts: list[str | Placeholder] = []
     at = 0
     while opening := _PIECE.search(text, at):
@@ -333,12 +333,12 @@ def pieces(text: str) -> list[str | Placeholder]:
 
 
 def placeholders_in(text: str) -> tuple[Placeholder, ...]:
-    """The placeholders of `text`. Raises `ManifestProblem`."""
+    """Return the placeholders in `text`. Raise `ManifestProblem`."""
     return tuple(part for part in pieces(text) if isinstance(part, Placeholder))
 
 
 def has_placeholder(value: object) -> bool:
-    """Whether a text in `value`, decoded JSON, has two braces."""
+    """Return True if a text in `value`, decoded JSON, has opening braces."""
     match value:
         case str():
             return _OPENING in value
@@ -351,9 +351,9 @@ def has_placeholder(value: object) -> bool:
 
 
 def filled(text: str, values: Values) -> Any:  # noqa: ANN401 (any JSON)
-    """`text` with all placeholders filled in; the value itself where it is one placeholder.
+    """Return `text` with placeholders filled in, or the value if it is only one placeholder.
 
-    Raises `ManifestProblem`.
+    Raise `ManifestProblem`.
     """
     if _OPENING not in text:
         return text
@@ -366,7 +366,7 @@ def filled(text: str, values: Values) -> Any:  # noqa: ANN401 (any JSON)
 def filled_text(
     template: str, values: Values, noun: str = "text", hint: str = "write more than the placeholder"
 ) -> str:
-    """Return `template` with all placeholders filled in. Raises `ManifestProblem` if that is not text."""
+    """Return `template` with placeholders filled in. Raise `ManifestProblem` unless it is text."""
     value = filled(template, values)
     if not isinstance(value, str):
         raise ManifestProblem.of(f"a {noun} is needed here", hint)
@@ -374,7 +374,7 @@ def filled_text(
 
 
 def text_of(value: float) -> str:
-    """A number, true or false of JSON as it is written inside a text."""
+    """Return a JSON number or boolean as text."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
@@ -394,7 +394,7 @@ def _as_text(placeholder: Placeholder, values: Values) -> str:
 
 
 def _unknown(name: VariableName, depth: int, value: object) -> ManifestProblem:
-    """Return why `value` has no element of `name` at `depth`."""
+    """Return why `value` has no element `name` at `depth`."""
     part = name.parts[depth]
     where = f"`{_short('.'.join(name.parts[:depth]))}` has no" if depth else "there is no"
     if isinstance(value, list):
@@ -416,7 +416,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-# --- Filters: ``{{row.name | default: none | cell}}`` passes a value from left to right
+# --- Filters: ``{{row.name | default: none | cell}}``, applied from left to right
 
 DEFAULT: Final = "default"
 _ISO_DATE: Final = "%Y-%m-%d"
@@ -424,7 +424,7 @@ _LINE_END: Final = "\r\n"
 
 
 def read_filter(text: str) -> Filter:
-    """The filter that ``name`` or ``name: argument`` gives. Raises `ManifestProblem` for an unknown name."""
+    """Parse the filter ``name`` or ``name: argument``. Raise `ManifestProblem` for an unknown name."""
     name, _, argument = text.partition(":")
     name, argument = name.strip(), argument.strip()
     if name not in FILTERS:
@@ -439,32 +439,32 @@ def read_filter(text: str) -> Filter:
 
 
 def _default(value: Any, argument: str) -> Any:  # noqa: ANN401 (any JSON)
-    """`argument` in place of null and of a name that has no value."""
+    """Return `argument` in place of null or a missing value."""
     return argument if value is None else value
 
 
 def _cell(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
-    """A value as the cell of a table row: pipes are escaped, line ends are ``<br>``."""
+    """Return a value as table cell: pipes escaped, ``<br>`` for newlines."""
     del argument
     text = _text(value, "cell")
     return cell_source("<br>".join(lines_of(to_lf(text))) if has_line_end(text) else text)
 
 
 def _slug(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
-    """The anchor that GitHub gives a heading with this title."""
+    """Return GitHub's anchor for a heading with this title."""
     del argument
     return heading_slug(_text(value, "slug"))
 
 
 def _code(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
-    """A text as a code block in the language `argument`, with a fence that the text does not close."""
+    """Return a text as code block in the language `argument`, with a safe fence."""
     text = _text(value, "code")
     fence = "`" * max(3, longer_than_runs(text))
     return f"{fence}{argument}\n{text.rstrip(_LINE_END)}\n{fence}"
 
 
 def _date(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
-    """A date or time of ISO 8601 in the form that `argument` gives as `strftime` takes it."""
+    """Format an ISO 8601 date or time by the `strftime` format `argument`."""
     try:
         return dt.datetime.fromisoformat(str(value)).strftime(argument or _ISO_DATE)
     except ValueError:
@@ -496,19 +496,19 @@ FILTERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
 }
 
 
-# --- Numbers, true and false of data in fields that take text
+# --- Numbers and booleans in text fields
 #
-# A placeholder that is alone is its value, so that a front matter key can get a number. A cell, a heading
-# or a payload has text only: there it is written as it would be inside a longer text.
+# A text that is only a placeholder becomes its value, so that a front matter key can be a number. Cells,
+# headings and payloads hold only text, so there the value is converted.
 
 _LISTS: Final = frozenset({tuple, list})
 _MAPS: Final = frozenset({dict, Mapping})
 
 
 def with_texts(filled: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    """The edit `filled`, made of `written` in a manifest, with text where values of data belong to text.
+    """Return the edit `filled`, made from `written`, with data converted to text in text fields.
 
-    What the manifest itself has in such a place is left to the request reader, which refuses it.
+    Wrong types that the manifest itself contains are left to the request reader.
     """
     model = operation_named(op_of(filled))
     if model is None:
@@ -520,7 +520,7 @@ def with_texts(filled: Mapping[str, Any], written: Mapping[str, Any]) -> dict[st
 
 
 def _with_spellings(edit: dict[str, Any], filled: Mapping[str, Any]) -> dict[str, Any]:
-    """The `edit` of values, with the digits of numbers as `filled` has them."""
+    """Return `edit` with numbers spelled as in `filled`."""
     many = filled.get("values")
     pairs = many.items() if isinstance(many, Mapping) else [(filled.get("key"), filled.get("value"))]
     texts = {
@@ -535,8 +535,8 @@ def _with_spellings(edit: dict[str, Any], filled: Mapping[str, Any]) -> dict[str
 
 
 def _fitted(value: Any, written: object, wanted: tuple[Any, ...]) -> Any:  # noqa: ANN401 (any JSON)
-    """`value`, which came of `written`, where one of the types `wanted` is asked for."""
-    # A text that became something else was a placeholder, and all below it is data.
+    """Convert `value`, expanded from `written`, to one of the types `wanted`."""
+    # Only a placeholder changes a text's type; everything in it is data.
     is_data = isinstance(written, str)
     match value:
         case Plain():
@@ -561,14 +561,14 @@ def _fitted(value: Any, written: object, wanted: tuple[Any, ...]) -> Any:  # noq
 
 
 def _takes_text(wanted: tuple[Any, ...]) -> bool:
-    """Whether text is among `wanted` and no number; where a path of texts is, one text is one as well."""
+    """Return True if `wanted` includes text but no number; a path of texts counts as text."""
     plain = {str if each == tuple[str, ...] else each for each in wanted}
     return str in plain and not plain & {int, float, bool, Any}
 
 
 @cache
 def _of_field(model: type[Any], name: str) -> tuple[Any, ...]:
-    """The types that the field `name` of `model`, in any spelling of it, takes."""
+    """Return the types of the field `name` of `model`, in any spelling."""
     camel = camel_case(name)
     names = {camel, EDIT_SYNONYMS.get(camel, camel)}
     for own, declared in model.model_fields.items():
@@ -578,7 +578,7 @@ def _of_field(model: type[Any], name: str) -> tuple[Any, ...]:
 
 
 def _below(wanted: tuple[Any, ...], part: str | int) -> tuple[Any, ...]:
-    """The types of what is at `part`, a name or an index, in a value of one of `wanted`."""
+    """Return the types of the element `part`, a name or index, in a value of one of `wanted`."""
     found: list[Any] = []
     for each in wanted:
         origin = get_origin(each)
@@ -592,7 +592,7 @@ def _below(wanted: tuple[Any, ...], part: str | int) -> tuple[Any, ...]:
 
 
 def _types(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 (any type)
-    """The members of a union, without None and what is annotated to them."""
+    """Return the members of a union, without None and annotations."""
     if get_origin(annotation) in {Union, UnionType}:
         return tuple(each for member in get_args(annotation) for each in _types(member))
     if hasattr(annotation, "__metadata__"):
@@ -600,14 +600,14 @@ def _types(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 (any type)
     return () if annotation is NoneType else (annotation,)
 
 
-# --- Snippets: parts of source files between tags in comments, as documentation tools mark them
+# --- Snippets: parts of source files between tags in comments, as in documentation tools
 
-# The only snippet name that is not one: it stands for all of a file.
+# A pseudo name for the whole file.
 ALL: Final = "*"
 _NAME: Final = r"[\w.-]+"
 _FRAGMENT: Final = lazy_pattern(r"(.+)#([\w-]+|\*)", re.DOTALL)
 
-# In their order: our own and AWS, Google, mdBook, Visual Studio.
+# In order: our own and AWS, Google, mdBook, Visual Studio.
 _STARTS: Final = lazy_pattern(
     rf"\W*(?:snippet[:-]start[: ]\s*\[?({_NAME})\]?|\[START ({_NAME})\]|ANCHOR: *({_NAME})"
     rf"|#region ({_NAME}))\W*"
@@ -622,7 +622,7 @@ _HINT: Final = "put it between `snippet:start NAME` and `snippet:end`, each in a
 
 
 class _OpenSnippet(msgspec.Struct):
-    """A snippet that has begun in `line`, from 1."""
+    """A snippet that started on the 1-based `line`."""
 
     name: str
     line: int
@@ -630,15 +630,15 @@ class _OpenSnippet(msgspec.Struct):
 
 
 def split_name(name: str) -> tuple[str, str | None]:
-    """The file that `name` gives, and the snippet of it: None without `#SNIPPET` at its end."""
+    """Split ``FILE#SNIPPET`` into file and snippet, or None."""
     fragment = _FRAGMENT.fullmatch(name)
     return (fragment[1], fragment[2]) if fragment else (name, None)
 
 
 def read_snippets(text: str, file: str) -> dict[str, str]:
-    """The snippets in the `text` of `file` by name, without common indent and without lines of tags.
+    """Return the snippets in `text` by name, without common indentation and tag lines.
 
-    Raises `ManifestProblem` for one that repeats, has no end or no start.
+    Raise `ManifestProblem` for duplicate, unclosed or unopened snippets.
     """
     done: dict[str, str] = {}
     pending: list[_OpenSnippet] = []
@@ -664,9 +664,9 @@ def read_snippets(text: str, file: str) -> dict[str, str]:
 
 
 def read_snippet(text: str, name: str, file: str) -> str | list[dict[str, str]]:
-    """The snippet `name` in the `text` of `file`; for `*` all of them, each a map of `name` and `text`.
+    """Return the snippet `name`; for `*` all of them as maps of `name` and `text`.
 
-    Raises `ManifestProblem`, also where there is none of that name.
+    Raise `ManifestProblem`, also for an unknown name.
     """
     snippets = read_snippets(text, file)
     if name == ALL:
@@ -681,7 +681,7 @@ def _problem(reason: str, file: str) -> ManifestProblem:
     return ManifestProblem.of(f"in `{visible(file)}` {reason}", _HINT)
 
 
-# --- Sections that a manifest names by what they are, because headings differ from page to page
+# --- Sections that a manifest names by role, because headings differ between pages
 
 
 class PagePlace(StrEnum):
@@ -692,7 +692,7 @@ class PagePlace(StrEnum):
 
 
 def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagnostic:
-    """The address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND for a page without H1."""
+    """Return the address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND without H1."""
     if place is PagePlace.TOP_OF_BODY:
         return {"headingPath": []}
     section = next((section for section in outline.sections if section.level == 1), None)
@@ -704,12 +704,11 @@ def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagno
     )
 
 
-# --- The text of a manifest as data that knows where in the text it is
+# --- Parsing a manifest with positions
 #
-# YAML and JSON are read in one way: JSON that `json` accepts is YAML too, so its places are found there.
-# Of YAML only what JSON can say is read: texts, numbers, true, false, null, lists and maps. A date is a
-# text. `yes`, `1.10` and the like are texts that keep their spelling, and have the value that a page has
-# which says so.
+# JSON is parsed by `json`, and located as YAML. Of YAML, only JSON values are accepted: texts, numbers, true,
+# false, null, lists and maps. Dates are texts. `yes`, `1.10` and the like are texts that keep their spelling,
+# with the value that they would have in a page.
 
 _SCHEMA_HINT: Final = say("see {mdplan schema manifest} for what belongs there")
 MAX_CHARACTERS: Final = 16 * 1024 * 1024
@@ -724,20 +723,20 @@ _CONSTANTS: Final[Mapping[str, bool | None]] = {
 
 
 class SourceMap(Struct):
-    """Decoded `data`, and the place of each part of it: of a field its name, of an entry its start."""
+    """Decoded `data`, and positions by path: of field names and list entries."""
 
     data: Any
     places: Mapping[Path, Position]
 
     def place(self, path: Path) -> Position:
-        """The position of the value at `path`; if it is missing, that of its nearest parent."""
+        """Return the position of the value at `path`, or of its nearest existing parent."""
         while path not in self.places:
             path = path[:-1]
         return self.places[path]
 
 
 class _Unreadable(Exception):  # noqa: N818 (it never leaves this module)
-    """Why a text cannot be read, and where; `hint` corrects a mistake that is known."""
+    """Why and where a text cannot be parsed; `hint` corrects a known mistake."""
 
     def __init__(self, reason: str, place: "Position | Node | None" = None, hint: str = "") -> None:
         super().__init__(reason)
@@ -748,9 +747,9 @@ class _Unreadable(Exception):  # noqa: N818 (it never leaves this module)
 def read_source_map(
     text: str, name: str, what: str = "the manifest", hint: str = _SCHEMA_HINT
 ) -> SourceMap | Diagnostic:
-    """The data of `text`, which is JSON where `name` ends so, and YAML else.
+    """Parse `text` as JSON, if `name` says so, else as YAML.
 
-    Errors: INVALID_ARGUMENT, in which `what` represents the text, with the `hint` on what belongs there.
+    Errors: INVALID_ARGUMENT, with `what` naming the text and a `hint` on its format.
     """
     try:
         return _read(text, name)
@@ -769,7 +768,7 @@ def _read(text: str, name: str) -> SourceMap:
     except (RecursionError, ValueError):
         raise _Unreadable("is not JSON: it is too deep, or a number in it too long") from None
     located = _read_yaml(text.replace("\t", " ") if is_json else text)
-    # Of escapes YAML has its own idea: only the places are taken from it.
+    # YAML differs in escapes, so use only its positions.
     return SourceMap(data, located.places) if is_json else located
 
 
@@ -794,18 +793,18 @@ def _read_yaml(text: str) -> SourceMap:
 
 
 class _NodeReader:
-    """Values of nodes; `places` grows with them."""
+    """Convert nodes to values, recording `places`."""
 
     def __init__(self, top: "Node") -> None:
         self.places: dict[Path, Position] = {(): _start(top)}
         self._seen: set[int] = set()
 
     def value(self, node: "Node", path: Path) -> Any:  # noqa: ANN401 (any JSON)
-        """The value of `node`, which is at `path`. Raises `_Unreadable`."""
+        """Return the value of `node` at `path`. Raise `_Unreadable`."""
         from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
         if id(node) in self._seen:
-            # A few aliases of aliases represent any number of parts.
+            # A few nested aliases can represent any number of parts.
             raise _Unreadable("uses an alias (`*name`); give the value a name under `vars` instead", node)
         if len(path) > _MOST_DEPTH:
             raise _Unreadable("is too deep", node)
@@ -869,14 +868,14 @@ def _start(node: "Node") -> Position:
     return Position(node.start_mark.line + 1, node.start_mark.column + 1)
 
 
-# --- Common YAML mistakes and their corrections
+# --- Common YAML mistakes and corrections
 
 SEVERAL: Final = "a second document begins here"
 _QUOTE: Final = "put the text in quotes: '…'"
 
 
 class _KnownMistake(NamedTuple):
-    """A mistake by what PyYAML says of it; it is where PyYAML stopped, or `at_start` of what was read."""
+    """A mistake recognised by PyYAML's message; `at_start` locates it at the start of the construct."""
 
     pattern: re.Pattern[str]
     reason: str
@@ -943,7 +942,7 @@ _KNOWN: Final = (
 
 
 def _yaml_mistake(error: "MarkedYAMLError") -> _Unreadable:
-    """Return the mistake that PyYAML found; its own words, and no hint, for a rare one."""
+    """Return the known mistake behind `error`, or PyYAML's own message."""
     mark = error.problem_mark or error.context_mark
     message = f"{error.context or ''}: {error.problem or ''}"
     reason, hint = error.problem or error.context or "it cannot be read", ""

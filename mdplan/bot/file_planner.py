@@ -1,4 +1,4 @@
-"""Plans single files of a manifest, in any process."""
+"""Plan single files of a manifest, in any process."""
 
 import hashlib
 import sys
@@ -35,13 +35,13 @@ from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.values import Struct, replace
 
-# Files are examined one after the other, so that few outlines are worth keeping.
+# Files are processed one after the other, so few outlines are worth caching.
 _KEPT_BYTES = 1 << 20
 _KEPT_OUTLINES = 8
 
 
 class FilePlanner:
-    """Plans files of a job one by one. It is used by one thread."""
+    """Plan the files of a job one by one, in one thread."""
 
     def __init__(self, job: Job) -> None:
         self.workspace = job.tree.open()
@@ -56,14 +56,14 @@ class FilePlanner:
         )
         self.selecting = Selector(job.loaded, self.documents, job.history)
         self._linked: dict[str, LinkIndex] = {}
-        # The files of a manifest are counted when all are planned.
+        # The limit on files is checked when all are planned.
         limits = replace(settings.batch, files=sys.maxsize)
         self._planner = Planner(self.documents, limits, self._link_index, makes_parts=True)
-        # What changes in other files is found when all files are known.
+        # Changes in other files are determined once all files are known.
         self._scope = "none" if job.loaded.manifest.update_references == "none" else "file"
 
     def plan(self, candidate: CandidateFile) -> FileOutcome:
-        """What becomes of `candidate`, if nothing happens to other files."""
+        """Return the outcome for `candidate`, assuming that other files do not change."""
         with reading_once():
             digest = self._digest(candidate.path)
             if candidate.known is not None and candidate.known[0] == digest:
@@ -79,7 +79,7 @@ class FilePlanner:
         return FileOutcome(path=candidate.path, verdict=FileStatus.REFUSED, problems=selected)
 
     def _digest(self, path: str) -> bytes:
-        """Return the SHA-256 of the bytes of a file; empty for one that cannot be read."""
+        """Return the SHA-256 of a file's bytes, or empty if unreadable."""
         read = self._read(path)
         return b"" if isinstance(read, Diagnostic) else hashlib.sha256(read.data).digest()
 
@@ -90,20 +90,20 @@ class FilePlanner:
         return self.workspace.read(name, self.documents.max_file_bytes)
 
     def open_edits(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
-        """The edits that `candidate` still needs; None if it needs none."""
+        """Return the edits that `candidate` still needs, or None."""
         with reading_once():
             selected = self.selecting.select(candidate)
             return self._planned(selected).left if isinstance(selected, SelectedEdits) else selected
 
     def plan_batch(self, edits: Sequence[SelectedEdits]) -> PlannedBatch | Problems:
-        """The plan of several files as one batch; what was read for them before is read anew."""
+        """Plan several files as one batch, reading them again."""
         first = edits[0].batch
         batch = first.model_copy(update={"files": tuple(each.batch.files[0] for each in edits)})
         with reading_once():
             return self._planner.plan(batch)
 
     def links(self, path: str, places: ChangedPlaces) -> frozenset[str]:
-        """Names of those of `places` that the file `path` may link to; it is not parsed."""
+        """Return the names in `places` that the file `path` may link to, without parsing it."""
         read = self._read(path)
         if isinstance(read, Diagnostic):
             return frozenset()
@@ -132,7 +132,7 @@ class FilePlanner:
         )
 
     def _planned(self, selected: SelectedEdits) -> "_PlannedAlone":
-        """The plan of `selected`; its conditional edits only if the others change the file."""
+        """Plan `selected`; its conditional edits only if the others change the file."""
         firm = [index for index, path in enumerate(selected.paths) if path not in selected.conditional]
         if len(firm) < len(selected.paths):
             others = selected.only(firm)
@@ -144,7 +144,7 @@ class FilePlanner:
         return self._planned_open(selected)
 
     def _planned_open(self, selected: SelectedEdits) -> "_PlannedAlone":
-        """The plan of those of `selected` that the file does not match yet."""
+        """Plan those of `selected` that are not yet satisfied."""
         planned = self._plan_alone(selected.batch)
         if isinstance(planned, PlannedBatch):
             return _PlannedAlone(planned, selected)
@@ -167,7 +167,7 @@ class FilePlanner:
         return self._planner.plan(batch.model_copy(update={"update_references": self._scope}))
 
     def _unsatisfied(self, selected: SelectedEdits, problems: Problems) -> dict[int, Diagnostic]:
-        """Those of `problems` that say that nothing is left to do, by the index of the edit."""
+        """Return `problems` that mean that nothing is left to do, by edit index."""
         file = selected.batch.files[0]
         name = self.workspace.locate(file.file)
         outline = (
@@ -189,11 +189,11 @@ class FilePlanner:
         return self.selecting.of_manifest(problem, selected.paths[problem.edit_index])
 
     def _changed_places(self, planned: PlannedBatch) -> ChangedPlaces:
-        """Where links may lead that must change, or that lead elsewhere afterwards."""
+        """Return link targets that change or lead elsewhere."""
         return LinkChanges.of(planned.files, self._link_index(planned.files[0].file)).places
 
     def _link_index(self, file: SnapshotFile) -> LinkIndex:
-        """The other files of the root of `file`; each of their folders is listed once."""
+        """Return the other files of the root of `file`, listing each folder once."""
         root = file.path.removesuffix(file.relative)
         if root not in self._linked:
             self._linked[root] = LinkIndex.for_file(file, self.documents)
@@ -201,7 +201,7 @@ class FilePlanner:
 
 
 class _PlannedAlone(Struct):
-    """The plan of one file, and the part of it that is not done yet: None where all of it is."""
+    """The plan of a file, and its unsatisfied edits, or None."""
 
     planned: PlannedBatch | Problems
     left: SelectedEdits | None
@@ -212,7 +212,7 @@ _of_thread = local()
 
 
 def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[FileOutcome]:
-    """What becomes of the candidates of `chunk`; any process can be asked."""
+    """Plan the candidates of `chunk`, in any process."""
     try:
         planner = planner_of(packed)
     except StorageRefused as refused:
@@ -226,13 +226,13 @@ def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[FileOutcome]:
 def links_of_chunk(
     packed: PackedJob, places: ChangedPlaces, paths: Sequence[str]
 ) -> list[tuple[str, frozenset[str]]]:
-    """Each of `paths` that may link to some of `places`, with their names."""
+    """Return those of `paths` that may link to `places`, with the names."""
     planner = planner_of(packed)
     return [(path, names) for path in paths if (names := planner.links(path, places))]
 
 
 def planner_of(packed: PackedJob) -> FilePlanner:
-    """The planner of this thread for the job `packed`, made when it is another run than before."""
+    """Return this thread's planner for the job `packed`, new for each run."""
     known = getattr(_of_thread, "planner", None)
     if known is None or known[0] != packed.key:
         if known is not None:
@@ -244,36 +244,36 @@ def planner_of(packed: PackedJob) -> FilePlanner:
     return planner
 
 
-# --- Plans that wait on the disk until all files are planned
+# --- Plans that wait on disk until all files are planned
 
 
 class SpooledPlans(Struct):
-    """The plans `made`, in `spool`, as `merge_plans` takes them."""
+    """The plans `made`, stored in `spool`, for `merge_plans`."""
 
     made: Sequence[PackedPlan]
     spool: Spool
 
     @property
     def warnings(self) -> Problems:
-        """Those of all plans."""
+        """The warnings of all plans."""
         return tuple(warning for each in self.made for warning in each.warnings)
 
     def sizes(self) -> Iterable[tuple[int, int]]:
-        """How many files and edits each has."""
+        """The numbers of files and edits of each plan."""
         return [(len(each.written), each.edits) for each in self.made]
 
     def changes(self, number: int) -> Sequence[tuple[FileChange, Sequence[Mapping[str, Any]]]]:
-        """The files of a plan, each with the edits that were requested."""
+        """Return the files of a plan with their requested edits."""
         return unpacked(self.spool.get(self.made[number].at[0]))
 
     def effects(self, number: int) -> Sequence[tuple[Effect, ...]]:
-        """What its edits remove and insert."""
+        """Return what its edits remove and insert."""
         return unpacked(self.spool.get(self.made[number].at[1]))
 
     def results(self, number: int) -> Sequence[EditResult]:
-        """What its edits do."""
+        """Return the results of its edits."""
         return unpacked(self.spool.get(self.made[number].at[2]))
 
     def diffs(self) -> Iterator[bytes]:
-        """The exact diff, plan by plan."""
+        """Yield the exact diff, plan by plan."""
         return (self.spool.get(each.at[3]) for each in self.made)

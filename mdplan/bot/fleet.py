@@ -1,4 +1,4 @@
-"""A manifest on many repositories: visits them in parallel, and keeps the state of each in SQLite."""
+"""Run a manifest on many repositories in parallel, keeping the state of each in SQLite."""
 
 import fcntl
 import hashlib
@@ -47,7 +47,7 @@ class FleetState(StrEnum):
 
 
 class FleetBranch(Struct, kw_only=True):
-    """A branch of the bot in a repository, its commit, and the address of its pull request."""
+    """A branch of the bot in a repository, its commit, and the URL of its pull request."""
 
     branch: str
     commit: str
@@ -57,8 +57,8 @@ class FleetBranch(Struct, kw_only=True):
 class FleetRepository(Struct, kw_only=True):
     """A repository of a fleet and its state.
 
-    `files` is how many files the branches change. `error` says why it failed, and `hint` what to do.
-    `question` is the digest of the manifest and the commits: while it is the same, there is nothing to do.
+    `files` is the number of files that the branches change. `error` and `hint` describe a failure. `question`
+    is a digest of the manifest and commits: if unchanged, nothing is left to do.
     """
 
     name: str
@@ -71,15 +71,15 @@ class FleetRepository(Struct, kw_only=True):
 
 
 class FleetReport(Report, kw_only=True):
-    """The report of `mdplan fleet`: its repositories with their states, in the order of the list."""
+    """The report of `mdplan fleet`: the repositories and their states, in list order."""
 
     repositories: tuple[FleetRepository, ...] = ()
 
 
 class FleetMember(Struct, kw_only=True):
-    """A repository: its `name` in reports, the `address` that git clones, and the branch to merge into.
+    """A repository: its `name` in reports, the `address` to clone, and the branch to merge into.
 
-    `github` is ``OWNER/NAME`` where that is not in the address.
+    `github` is ``OWNER/NAME`` if it differs from the address.
     """
 
     name: str
@@ -89,15 +89,15 @@ class FleetMember(Struct, kw_only=True):
 
     @property
     def folder(self) -> str:
-        """The name of its clone, which no other address has."""
+        """The unique folder name of its clone."""
         digest = hashlib.sha256(self.address.encode()).hexdigest()[:12]
         return f"{_PLAIN.sub('-', self.name)[:60]}-{digest}"
 
 
 class Fleet(Struct, kw_only=True):
-    """What to do in each repository: apply the manifest `loaded`, on the branches of `wanted`.
+    """What to do in each repository: apply the manifest `loaded` on the branches of `wanted`.
 
-    Clones lie in the folder `work`. With `github` each branch has a pull request.
+    Clones are in the folder `work`. With `github` each branch has a pull request.
     """
 
     loaded: LoadedManifest
@@ -110,20 +110,20 @@ class Fleet(Struct, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The digest of the manifest with its values, and of all that decides what a branch looks like."""
+        """A digest of the manifest, its values, and all options that affect the branches."""
         more = (self.settings, self.wanted, self.github, self.split, self.keep_going)
         facts = [self.loaded.located.data, self.loaded.values.known, *map(repr, more)]
         identity_json = json.dumps(facts, default=str)
         return hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
 
     def forge(self, member: FleetMember) -> Callable[[str], Forge] | None:
-        """Makes the forge of `member`; None where branches are pushed alone."""
+        """Return the forge factory for `member`; None if branches are only pushed."""
         return partial(GitHub.of_repository, name=member.github) if self.github else None
 
 
 _PLAIN: Final = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
-# A repository, and what is known of it.
+# A repository and its last known state.
 Visit: TypeAlias = tuple[FleetMember, FleetRepository]
 VisitTask: TypeAlias = Callable[[Fleet, Visit], FleetRepository]
 
@@ -131,10 +131,10 @@ VisitTask: TypeAlias = Callable[[Fleet, Visit], FleetRepository]
 def run_fleet(
     task: VisitTask, fleet: Fleet, members: Sequence[FleetMember], options: RunOptions
 ) -> FleetReport:
-    """Do `task` for each of `members`, several at a time; one that fails does not hold up the others.
+    """Run `task` for each of `members` in parallel; a failure does not hold up the others.
 
-    A run that is killed is resumed by the next one. Errors: those of the repositories, each once. Raises
-    `StorageRefused` for an executor or a folder that cannot be used.
+    A killed run is resumed by the next one. Errors: one per failed repository. Raise `StorageRefused` for an
+    unusable executor or folder.
     """
     states = fleet_states(fleet)
     known = states.all()
@@ -150,7 +150,7 @@ def run_fleet(
 
 
 def fleet_report(repositories: Sequence[FleetRepository]) -> FleetReport:
-    """The report on `repositories`, with a problem for each that failed."""
+    """Return the report on `repositories`, with a problem per failure."""
     problems = tuple(
         Code.IO_ERROR.problem(
             f"{repository.name}: {repository.error}", repository.hint or "run the command again to retry"
@@ -163,20 +163,20 @@ def fleet_report(repositories: Sequence[FleetRepository]) -> FleetReport:
 
 
 class FleetStates:
-    """The states of the fleet `fleet` in the file `path`; each change is on the disk when it returns."""
+    """The states of `fleet` in the file `path`; changes are synced."""
 
     def __init__(self, path: Path, fleet: str) -> None:
         self._path, self._fleet = path, fleet
 
     def all(self) -> Mapping[str, FleetRepository]:
-        """The known states by the name of the repository. Raises `StorageRefused` (IO_ERROR)."""
+        """Return the known states by repository name. Raise `StorageRefused` (IO_ERROR)."""
         with self._database() as database:
             asked = "select name, state from repositories where fleet = ?"
             rows = database.execute(asked, (self._fleet,)).fetchall()
         return {name: _read(state) for name, state in rows}
 
     def put(self, repository: FleetRepository) -> None:
-        """Keep the state of `repository`. Raises `StorageRefused` (IO_ERROR)."""
+        """Store the state of `repository`. Raise `StorageRefused` (IO_ERROR)."""
         row = (self._fleet, repository.name, json.dumps(msgspec.to_builtins(repository)))
         with self._database() as database, database:
             database.execute("insert or replace into repositories values (?, ?, ?)", row)
@@ -202,18 +202,18 @@ class FleetStates:
 
 
 def fleet_states(fleet: Fleet) -> FleetStates:
-    """The states of the repositories; those of another branch are another fleet."""
+    """Return the states of the repositories; another branch is another fleet."""
     return FleetStates(Path(fleet.work) / "fleet.sqlite3", fleet.wanted.branch)
 
 
-# --- Visiting one repository, in any process that sees the folder of the clones
+# --- Visiting a repository, in any process with access to the clones
 
 _BUSY: Final = "busy"
 _CLOSED: Final = "The fleet that opened this pull request closed it."
 
 
 def _reports_failure(task: VisitTask) -> VisitTask:
-    """Return `task`, which gives the failed repository in place of a `StorageRefused`."""
+    """Return `task` with `StorageRefused` converted to a failed repository."""
 
     @wraps(task)
     def visit_repository(fleet: Fleet, visit: Visit) -> FleetRepository:
@@ -231,7 +231,7 @@ def _reports_failure(task: VisitTask) -> VisitTask:
 
 @_reports_failure
 def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
-    """Renew the branches and pull requests of a repository, unless all of it is as the last run left it."""
+    """Update the branches and pull requests of a repository, unless nothing changed since the last run."""
     member, known = visit
     with _clone(fleet, member) as clone:
         digest = _inputs_digest(fleet, member, clone)
@@ -263,7 +263,7 @@ def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
 
 @_reports_failure
 def merge_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
-    """Merge the open pull requests of a repository; without a forge the base must still be where it was."""
+    """Merge the open pull requests of a repository; without forge, the base must not have moved."""
     member, known = visit
     if known.state is not FleetState.OPEN:
         return known
@@ -271,7 +271,7 @@ def merge_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
         forge = fleet.forge(member)
         for branch in known.branches:
             if forge is None:
-                # Without force: a base that moved is refused.
+                # Without force, git refuses a moved base.
                 _git(clone, "push", "--quiet", "origin", f"{branch.commit}:{BRANCHES}{member.base}")
             else:
                 host = forge(member.address)
@@ -301,7 +301,7 @@ def close_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
 
 
 def _failed(known: FleetRepository, problem: Diagnostic) -> FleetRepository:
-    """Return `known` with what went wrong, in the words of a shell; the next run tries it again."""
+    """Return `known` as failed, with `problem` in shell terms; the next run retries."""
     state, problem = FleetState.FAILED, ShellWords().tell(problem)
     return replace(known, state=state, error=problem.message, hint=problem.hint, question="")
 
@@ -311,7 +311,7 @@ def _ended(known: FleetRepository, state: FleetState) -> FleetRepository:
 
 
 def _delete(clone: str, known: FleetRepository) -> None:
-    """Delete the branches that are where the last run left them; those that are gone need nothing."""
+    """Delete the branches that are still where the last run left them."""
     lines = _git(clone, "ls-remote", "--heads", "origin").splitlines()
     heads = {line.partition("\t")[2] for line in lines}
     for branch in known.branches:
@@ -323,7 +323,7 @@ def _delete(clone: str, known: FleetRepository) -> None:
 
 @contextmanager
 def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
-    """The bare clone of `member`, for this process alone; one that a killed run left is made again."""
+    """Yield the bare clone of `member`, locked for this process; re-create it after a killed run."""
     folder = Path(fleet.work) / member.folder
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
@@ -334,7 +334,7 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
         if clone.is_symlink() or not clone.is_dir():
             clone.unlink(missing_ok=True)
         busy.touch()
-        # Whoever put a clone here could have configured programs.
+        # Whoever placed a clone here could have configured programs.
         for name in ("config", "config.worktree", "commondir"):
             (clone / name).unlink(missing_ok=True)
         _git(str(folder), "init", "--quiet", "--bare", str(clone))
@@ -346,7 +346,7 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
 
 
 def _inputs_digest(fleet: Fleet, member: FleetMember, clone: str) -> str:
-    """Return the digest of what a run depends on: the manifest, the base, and the branches of the bot."""
+    """Return the digest of a run's inputs: the manifest, the base, and the bot's branches."""
     base, own = BRANCHES + member.base, BRANCHES + fleet.wanted.branch
     tips = _git(clone, "ls-remote", "--heads", "origin", base, own, f"{own}/*")
     return hashlib.sha256(f"{fleet.key}\n{tips}".encode()).hexdigest()
@@ -359,7 +359,7 @@ def _git(folder: str, *arguments: str) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-# --- The stored states
+# --- Stored states
 
 _WAIT_SECONDS: Final = 30.0
 
@@ -382,7 +382,7 @@ _HINT: Final = "write `repositories:` and below it `- address: ADDRESS`, with `n
 
 
 def read_repositories(path: str, base: str) -> tuple[FleetMember, ...] | Problems:
-    """The repositories that the YAML or JSON file `path` lists; `base` where one names no branch.
+    """Read the repositories listed in the YAML or JSON file `path`; `base` is the default branch.
 
     Errors: FILE_NOT_FOUND, NOT_A_TEXT_FILE, INVALID_ARGUMENT.
     """
@@ -413,7 +413,7 @@ def read_repositories(path: str, base: str) -> tuple[FleetMember, ...] | Problem
 
 
 def _member(given: Any, base: str) -> FleetMember | str:  # noqa: ANN401 (any JSON)
-    """The repository that an entry gives, or what is wrong with it."""
+    """Return the repository of an entry, or what is wrong with it."""
     fields = {"address": given} if isinstance(given, str) else given
     if not isinstance(fields, dict) or not all(isinstance(value, str) and value for value in fields.values()):
         return "an entry is an address, or a map of texts"

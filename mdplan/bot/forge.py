@@ -23,7 +23,7 @@ from mdplan.words import Option, say
 
 
 class PullRequest(Struct):
-    """An open pull request: its number and the address of its page."""
+    """An open pull request: its number and URL."""
 
     number: int
     url: str
@@ -38,29 +38,29 @@ class PullText(Struct, kw_only=True):
 
 
 class Forge(Protocol):
-    """A host of repositories. Each method raises `StorageRefused` (IO_ERROR) when the forge refuses."""
+    """A host of repositories. Methods raise `StorageRefused` (IO_ERROR)."""
 
     @property
     def committer(self) -> bytes:
-        """Who is the committer of the commits that the forge makes, as commits name it."""
+        """The committer of commits that the forge makes."""
 
     def commit(self, branch: str, base: str, message: str, files: Mapping[str, bytes | None]) -> str:
-        """Make a commit with `message` on `branch`, which is at the commit `base`; its ID.
+        """Commit `files` with `message` to `branch`, which is at `base`; return the ID.
 
-        `files` are those that it writes; None removes one. The forge signs it.
+        A file that is None is removed. The forge signs the commit.
         """
 
     def find(self, branch: str) -> PullRequest | None:
-        """The open pull request of the branch `branch`; None where there is none."""
+        """Return the open pull request of `branch`, or None."""
 
     def open(self, branch: str, base: str, text: PullText) -> PullRequest:
-        """Ask for a merge of `branch` into `base`."""
+        """Open a pull request from `branch` into `base`."""
 
     def update(self, pull: PullRequest, text: PullText) -> None:
-        """Give `pull` this text."""
+        """Update title, description and labels of `pull`."""
 
     def comment(self, pull: PullRequest, marker: str, text: str) -> None:
-        """Write the comment on `pull` that begins with the line `marker`, or write it again."""
+        """Write or update the comment on `pull` that starts with the line `marker`."""
 
     def merge(self, pull: PullRequest, commit: str) -> None:
         """Merge `pull`, if its branch is still at `commit`."""
@@ -77,7 +77,7 @@ _SECONDS: Final = 30
 _PAGE: Final = 100
 _MOST_BYTES: Final = 32 << 20
 
-# Comments are looked through so far.
+# The maximum number of comment pages to search.
 _MOST_PAGES: Final = 10
 _MEMBERS: Final = ("OWNER", "MEMBER", "COLLABORATOR")
 
@@ -98,15 +98,15 @@ class GitHub(Struct):
 
     @classmethod
     def of_environment(cls, address: str) -> "GitHub":
-        """As `of_repository`, with the name in GITHUB_REPOSITORY where that is set."""
+        """As `of_repository`, with the name from GITHUB_REPOSITORY if set."""
         return cls.of_repository(address, os.environ.get("GITHUB_REPOSITORY"))
 
     @classmethod
     def of_repository(cls, address: str, name: str | None = None) -> "GitHub":
-        """The repository `name`, else that of the remote `address`.
+        """Return the repository `name`, by default that of the remote `address`.
 
-        GH_TOKEN or GITHUB_TOKEN is the token, GITHUB_API_URL another API than that of github.com. Raises
-        `StorageRefused` (INVALID_ARGUMENT) where one is missing.
+        GH_TOKEN or GITHUB_TOKEN is the token; GITHUB_API_URL overrides the API of github.com. Raise
+        `StorageRefused` (INVALID_ARGUMENT) if anything is missing.
         """
         token = os.environ.get("GH_TOKEN") or os.environ.get("GITHUB_TOKEN")
         if not token:
@@ -124,13 +124,13 @@ class GitHub(Struct):
 
     @property
     def committer(self) -> bytes:
-        """Who is the committer of the commits that GitHub makes."""
+        """The committer of GitHub's commits."""
         return b"GitHub <noreply@github.com>"
 
     def commit(self, branch: str, base: str, message: str, files: Mapping[str, bytes | None]) -> str:
-        """Make a commit with `message` and `files` on `branch`, which is at `base`; its ID.
+        """Commit `files` with `message` to `branch`, which is at `base`; return the ID.
 
-        The author is whom the token belongs to (docs.github.com/graphql/reference/mutations).
+        The author is the token's owner (docs.github.com/graphql/reference/mutations).
         """
         headline, _, body = message.partition("\n")
         changes: dict[str, list[dict[str, str]]] = {"additions": [], "deletions": []}
@@ -150,7 +150,7 @@ class GitHub(Struct):
         return self._send("POST", address, {"query": _COMMIT, "variables": {"input": commit}}, _commit_of)
 
     def find(self, branch: str) -> PullRequest | None:
-        """The open pull request of the branch `branch`; None where there is none."""
+        """Return the open pull request of `branch`, or None."""
         owner = self.name.partition("/")[0]
         query = f"pulls?state=open&head={quote(f'{owner}:{branch}', safe='')}"
         pulls: list[PullRequest] = self._call(
@@ -159,19 +159,19 @@ class GitHub(Struct):
         return next(iter(pulls), None)
 
     def open(self, branch: str, base: str, text: PullText) -> PullRequest:
-        """Ask for a merge of `branch` into `base`."""
+        """Open a pull request from `branch` into `base`."""
         fields = {"title": text.title, "body": text.body, "head": branch, "base": base}
         pull: PullRequest = self._call("POST", "pulls", fields, _pull)
         self._label(pull, text)
         return pull
 
     def update(self, pull: PullRequest, text: PullText) -> None:
-        """Give `pull` this text."""
+        """Update title, description and labels of `pull`."""
         self._call("PATCH", f"pulls/{pull.number}", {"title": text.title, "body": text.body})
         self._label(pull, text)
 
     def comment(self, pull: PullRequest, marker: str, text: str) -> None:
-        """Write the comment on `pull` that begins with the line `marker`, or write it again."""
+        """Write or update the comment on `pull` that starts with the line `marker`."""
         body = {"body": f"{marker}\n{text}"}
 
         def ids(answer: Any) -> list[int | None]:  # noqa: ANN401 (any JSON)
@@ -205,7 +205,7 @@ class GitHub(Struct):
         return self._send(method, f"{self.api}/repos/{self.name}/{path}", body, read)
 
     def _send(self, method: str, address: str, body: object, read: "Callable[[Any], _Read]") -> "_Read":
-        """Return what `read` makes of the answer. Raises `StorageRefused` (IO_ERROR) for any other answer."""
+        """Return the response parsed by `read`. Raise `StorageRefused` (IO_ERROR)."""
         path = address.removeprefix(f"{self.api}/repos/{self.name}/")
         headers = {
             "Accept": "application/vnd.github+json",
@@ -236,10 +236,10 @@ _Read = TypeVar("_Read")
 
 
 class _SameServer(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect to another server, which would get the token, nor one of what changes something."""
+    """Redirects only to the same server, to protect the token, and only for GET requests."""
 
     def redirect_request(self, *given: Any) -> urllib.request.Request | None:  # noqa: ANN401 (those of urllib)
-        """Return the request to send instead; None to take the redirect for a refusal."""
+        """Return the redirected request; None to treat the redirect as a refusal."""
         request, _, _, _, _, address = given
         same = urlsplit(address)[:2] == urlsplit(request.full_url)[:2]
         return super().redirect_request(*given) if same and request.get_method() == "GET" else None
@@ -264,15 +264,15 @@ def _pull(answer: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
 
 
 def _is_own(comment: Any, marker: str) -> bool:  # noqa: ANN401 (any JSON)
-    """Whether `comment` begins with `marker`, and a program or a member of the project wrote it."""
-    # An account that was deleted is null.
+    """Return True if a bot or project member wrote `comment`, and it starts with `marker`."""
+    # A deleted account is null.
     is_bot = (comment["user"] or {}).get("type") == "Bot"
     is_trusted = is_bot or comment.get("author_association") in _MEMBERS
     return is_trusted and str(comment["body"]).startswith(marker)
 
 
 def _message(error: urllib.error.HTTPError) -> str:
-    """Return what GitHub says about its refusal, if that can be read."""
+    """Return GitHub's error message, if readable."""
     try:
         return visible(str(json.loads(error.read(2000).decode("utf-8", "replace"))["message"]))
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError):
@@ -291,30 +291,30 @@ def _refused(method: str, path: str, reason: str, status: int = 0) -> StorageRef
 
 
 class Remote(Struct):
-    """The remote `name` of a repository, which the `git` program talks to, with the credentials it has."""
+    """The remote `name` of a repository, accessed by `git` with its credentials."""
 
     place: repository.RepositoryLocation
     name: str
 
     def address(self) -> str:
-        """The address that it is pushed to."""
+        """The push URL."""
         return self._git("remote", "get-url", "--push", "--", self.name)
 
     def branches_of(self, branch: str) -> list[str]:
-        """The names of the parts of `branch` that have a branch; an empty one for a branch of the whole."""
+        """Return the parts of `branch` that have a remote branch; an empty name is the branch itself."""
         name = repository.BRANCHES + branch
         listed = self._git("ls-remote", "--", self.name, name, f"{name}/*").splitlines()
         return [line.partition("\t")[2].removeprefix(name).removeprefix("/") for line in listed]
 
     def fetch(self, *branches: str) -> None:
-        """Fetch `branches`, whose commits `tracking` names."""
+        """Fetch `branches` into their `tracking` refs."""
         refs = [f"+{repository.BRANCHES}{branch}:{tracking(self.name, branch)}" for branch in branches]
         for ref in self._blocking(*(tracking(self.name, branch) for branch in branches)):
             self._git("update-ref", "-d", ref)
         self._git("fetch", "--quiet", "--no-tags", "--", self.name, *refs)
 
     def follow(self, base: str, branch: str) -> str | None:
-        """Fetch both, and let the local `branch` be where the remote one is; that commit, if any."""
+        """Fetch both branches and move the local `branch` to the remote one; return that commit, if any."""
         here, there = repository.BRANCHES + branch, tracking(self.name, branch)
         tip = self._git("ls-remote", "--", self.name, here).partition("\t")[0]
         self.fetch(base, *([branch] if tip else []))
@@ -332,20 +332,20 @@ class Remote(Struct):
         return tip
 
     def put(self, branch: str, commit: str) -> None:
-        """Let the remote branch be at `commit`, wherever it is: for branches that nobody works on."""
+        """Force the remote branch to `commit`, for branches that nobody works on."""
         self._git("push", "--quiet", "--force", "--", self.name, f"{commit}:{repository.BRANCHES}{branch}")
 
     def remove(self, branch: str) -> None:
-        """Delete the remote branch that `put` made, and the ref that follows it."""
+        """Delete the remote branch made by `put`, and its tracking ref."""
         self._git("push", "--quiet", "--", self.name, f":{repository.BRANCHES}{branch}")
         self._git("update-ref", "-d", tracking(self.name, branch))
 
     def is_at_base(self, commit: str, base: str) -> bool:
-        """Whether all that led to `commit` is in the branch `base`, as it was fetched."""
+        """Return True if the fetched branch `base` contains `commit`."""
         return self.place.is_ancestor(commit, tracking(self.name, base))
 
     def _blocking(self, *wanted: str) -> list[str]:
-        """Return the refs that keep git from making the refs `wanted`: no ref is in a folder that is one."""
+        """Return refs whose names conflict with the refs `wanted`: a ref cannot be inside another."""
         folders = [f"{name}/" for name in wanted]
         known = {f"{ref}/" for ref in self._git("for-each-ref", "--format=%(refname)").splitlines()}
         related = (
@@ -356,17 +356,17 @@ class Remote(Struct):
         return [ref.rstrip("/") for ref in related]
 
     def move(self, branch: str, commit: str, expected: str) -> None:
-        """Let the local branch be at `commit`, if it is still at `expected`."""
+        """Move the local branch to `commit`, if it is still at `expected`."""
         self._git(
             "update-ref", "-m", "mdplan: signed by the forge", repository.BRANCHES + branch, commit, expected
         )
 
     def forget(self, branch: str) -> None:
-        """Delete the local branch `branch`, which the remote no longer has."""
+        """Delete the local branch `branch`, which is gone on the remote."""
         self._git("update-ref", "-d", repository.BRANCHES + branch)
 
     def push(self, branch: str, commit: str, expected: str | None) -> None:
-        """Let the remote branch be at `commit` (empty to delete it) if it is still at `expected`."""
+        """Move the remote branch to `commit` (empty to delete it) if it is still at `expected`."""
         lease = f"--force-with-lease={repository.BRANCHES}{branch}:{expected or ''}"
         ref = f"{commit}:{repository.BRANCHES}{branch}"
         self._git("push", "--quiet", "--porcelain", lease, "--", self.name, ref)
@@ -376,22 +376,22 @@ class Remote(Struct):
         if done.returncode == 0:
             return done.stdout.decode("utf-8", "replace").strip()
         if b"stale info" in done.stdout + done.stderr:
-            # Others pushed the branch while this ran.
+            # Someone else pushed the branch meanwhile.
             raise repository.git_failed(
                 done, "the branch was pushed by others; run the command again", Code.STALE_BASE
             )
         raise repository.git_failed(done, f"check the remote `{visible(self.name)}`")
 
 
-# --- Commits that the forge makes and signs in place of local ones
+# --- Replacing local commits by commits that the forge signs
 
 
 def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> str:
-    """The commit that `forge` makes in place of `commit`, which the local `branch` is at; it is moved there.
+    """Replace `commit`, the tip of the local `branch`, by a commit of `forge`, and return it.
 
-    It is made on a temporary branch, `BRANCH.signing`, so that the pull request never sees a branch without
-    commits. A merge stays as git made it: forges make no merges so. Raises `StorageRefused`: IO_ERROR where
-    the forge refuses, or makes a commit with other files.
+    It is made on a temporary branch, `BRANCH.signing`, so that the pull request never has an empty branch. A
+    merge stays as it is, since forges cannot make it this way. Raise `StorageRefused`: IO_ERROR if the forge
+    refuses, or its commit has other files.
     """
     place = remote.place
     (own,) = repository.Commit.of(place, "--no-walk", commit)
@@ -416,7 +416,7 @@ def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> s
 
 
 def _changes(place: repository.RepositoryLocation, commit: repository.Commit) -> Mapping[str, bytes | None]:
-    """Return the files that `commit` writes, with their bytes; None for those that it removes."""
+    """Return the files that `commit` writes, with their bytes; None for removed files."""
     words = place.words("diff-tree", "-r", "-z", "--no-renames", commit.parents[0], commit.name)
     with storage_errors(visible(place.path), "reading objects of"), closing(Objects(place)) as objects:
         return {
@@ -427,5 +427,5 @@ def _changes(place: repository.RepositoryLocation, commit: repository.Commit) ->
 
 
 def tracking(remote: str, branch: str) -> str:
-    """The ref of this repository for the branch `branch` of `remote`."""
+    """Return the local tracking ref of `branch` on `remote`."""
     return f"refs/remotes/{remote}/{branch}"

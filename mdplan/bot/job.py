@@ -1,4 +1,4 @@
-"""Jobs and outcomes: the picklable values that the bot exchanges with its planning processes."""
+"""Jobs and outcomes: picklable values exchanged between the bot and its planning processes."""
 
 import os
 import pickle
@@ -22,14 +22,14 @@ from mdplan.settings import Settings
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, field, replace
 
-# The value of a manifest that has the history of the file.
+# The manifest value with the file's history.
 GIT_FACTS: Final = "git"
 
-# Disks keep times in steps of up to two seconds.
+# File times have a resolution of up to two seconds.
 _RACY_NS: Final = 2_000_000_000
 
 
-# Keys of anchors that change, by the page key of their file; None where the path of the file changes.
+# Changed anchor keys by the page key of their file; None if the file's path changes.
 ChangedPlaces: TypeAlias = Mapping[str, frozenset[str] | None]
 
 # Most files have none, and there may be many files.
@@ -41,32 +41,32 @@ class Tree(Protocol):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Texts that say where the files are, and which of them may be named."""
+        """Texts that identify the files and their scope."""
 
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
-        """For `paths` what changes when the content of the file does; empty where that is not certain.
+        """Return a stamp per path that changes with the content; empty if that is uncertain.
 
-        A path without a stamp is missing.
+        Missing files have no stamp.
         """
 
     def open(self) -> Workspace:
-        """The files, to be listed and read. Raises `StorageRefused`."""
+        """Open the files for listing and reading. Raise `StorageRefused`."""
 
     def changed_since(self, reference: str) -> frozenset[str]:
-        """Paths, from the root, of the files that differ from the commit `reference`.
+        """Return the paths, from the root, of files that differ from commit `reference`.
 
-        Raises `StorageRefused`: INVALID_ARGUMENT for a folder in no repository, and for a name of no commit.
+        Raise `StorageRefused`: INVALID_ARGUMENT outside a repository, or for an unknown commit.
         """
 
     def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
-        """What git knows of the files at `paths`, from the root: see `file_history`.
+        """Return git's facts about the files at `paths`, from the root: see `file_history`.
 
-        Raises `StorageRefused`: INVALID_ARGUMENT for a folder in no repository.
+        Raise `StorageRefused`: INVALID_ARGUMENT outside a repository.
         """
 
 
 class FolderTree(Struct):
-    """The folders of a workspace, which every process of this machine can open."""
+    """The folders of a workspace, which every local process can open."""
 
     roots: Mapping[str, str]
     allow: tuple[str, ...]
@@ -74,19 +74,19 @@ class FolderTree(Struct):
 
     @classmethod
     def of(cls, workspace: Workspace) -> "FolderTree":
-        """Those of `workspace`."""
+        """Return the folders of `workspace`."""
         scope = workspace.roots[0].scope
         return cls({root.name: root.path for root in workspace.roots}, scope.allow, scope.deny)
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The folders, and what of them is excluded."""
+        """The folders and their globs."""
         return (*self.roots, *self.roots.values(), repr(self.allow), repr(self.deny))
 
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
-        """Identity, size and times of files, which are empty where a later change may have the same times.
+        """Return stamps from identity, size and times; empty if a later change could have the same times.
 
-        Files that are missing, or reached through a link, have none.
+        Files that are missing or behind a link have none.
         """
         latest = time.time_ns() - _RACY_NS
         is_real: dict[str, bool] = {}
@@ -106,18 +106,18 @@ class FolderTree(Struct):
         return stamps
 
     def open(self) -> Workspace:
-        """A second handle of the same workspace. Raises `StorageRefused`."""
+        """Open the same workspace again. Raise `StorageRefused`."""
         return Workspace.open(self.roots, self.allow, self.deny)
 
     def changed_since(self, reference: str) -> frozenset[str]:
-        """Paths of the files that differ, untracked files too. Raises `StorageRefused`."""
+        """Return the paths of files that differ, including untracked ones. Raise `StorageRefused`."""
         from mdplan.git.repository import RepositoryLocation, changed_files
 
         with self.open() as workspace:
             return changed_files(RepositoryLocation.of(workspace), reference)
 
     def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
-        """What git knows of the files at `paths`. Raises `StorageRefused`."""
+        """Return git's facts about the files at `paths`. Raise `StorageRefused`."""
         from mdplan.git.repository import RepositoryLocation, file_history
 
         with self.open() as workspace:
@@ -125,7 +125,7 @@ class FolderTree(Struct):
 
 
 class Job(Struct, kw_only=True):
-    """A manifest on the files of `tree`; `history` is what git knows of them, if the manifest asks."""
+    """A manifest for the files of `tree`; `history` has git's facts, if the manifest uses them."""
 
     tree: Tree
     settings: Settings
@@ -133,38 +133,39 @@ class Job(Struct, kw_only=True):
     history: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def with_history(self, candidates: Iterable["CandidateFile"]) -> "Job":
-        """The job with the git history of `candidates`, if a rule uses it. Raises `StorageRefused`."""
+        """Return the job with the git history of `candidates`, if a rule uses it. Raise `StorageRefused`."""
         if not any(self.loaded.uses(rule, GIT_FACTS) for rule in self.loaded.manifest.files):
             return self
         return replace(self, history=self.tree.history([each.path for each in candidates]))
 
 
 class PackedJob(Struct):
-    """A pickled job, and the key of this run, by which a process recognizes what it has unpacked before."""
+    """A pickled job, and a key by which processes recognise this run."""
 
     key: str
     data: bytes
 
     @classmethod
     def of(cls, job: Job) -> "PackedJob":
-        """`job`, packed."""
+        """Pack `job`."""
         # Another run may find other files.
         return cls(secrets.token_hex(8), _packed(job))
 
     def unpacked(self) -> Job:
-        """The job. It comes from the process that started this one, over a channel of its own."""
+        """Return the job. It comes from the parent process over a private channel."""
         job = pickle.loads(self.data)  # noqa: S301 (made by `of` in the process that started this one)
         assert isinstance(job, Job)
         return job
 
 
 class PackedPlan(Struct, kw_only=True):
-    """A plan in pieces, with what the bot needs to know of it before all files are planned.
+    """A plan in pieces, with what the bot needs before all files are planned.
 
-    It has no files that stay as they are. The `pieces` are its files with the edits that were requested, its
-    effects and its results, each pickled, and its exact diff; in a spool they are `at` these places. The plan
-    changes the files `written`, with so many `edits`. Links to `places` may have to change in other files. If
-    it is `all_open`, no edit that the manifest asks for is done yet.
+    - `pieces`: changed files with requested edits, effects and results, all pickled, and the exact diff; `at`
+      are their places in a spool.
+    - `written`: the changed files; `edits`: the number of edits.
+    - `places`: link targets that may change in other files.
+    - `all_open`: none of the manifest's edits is done yet.
     """
 
     pieces: tuple[bytes, ...]
@@ -185,7 +186,7 @@ class PackedPlan(Struct, kw_only=True):
         needs_others: bool = False,
         all_open: bool = False,
     ) -> "PackedPlan":
-        """Pack what was `planned`."""
+        """Pack the plan `planned`."""
         kept = ready_to_merge(planned.plan)
         changes = tuple(zip(kept.files, kept.requested, strict=True))
         return cls(
@@ -199,12 +200,12 @@ class PackedPlan(Struct, kw_only=True):
         )
 
     def spooled(self, spool: "Spool") -> "PackedPlan":
-        """The plan with its pieces in `spool`."""
+        """Return the plan with its pieces moved to `spool`."""
         return replace(self, pieces=(), at=tuple(map(spool.put, self.pieces)))
 
     @property
     def has_broken_links(self) -> bool:
-        """Whether a link in it would lead to nothing, if no other file changed."""
+        """True if a link in it would be broken if no other file changed."""
         return any(warning.code in LINK_CODES for warning in self.warnings)
 
 
@@ -213,16 +214,16 @@ def _packed(value: object) -> bytes:
 
 
 def unpacked(piece: bytes) -> tuple[Any, ...]:
-    """A piece of a packed plan. It comes from a process that this one started, or gave work to."""
+    """Unpickle a piece from a process of this run."""
     values = pickle.loads(piece)  # noqa: S301 (made by `PackedPlan.of` in this run)
     assert isinstance(values, tuple)
     return values
 
 
 class CandidateFile(Struct):
-    """A file, as callers write its path, and the numbers of the rules of a manifest that name it.
+    """A file, by its path as callers write it, and the indexes of the rules that match it.
 
-    `known` is the verdict on it if its bytes have this SHA-256.
+    `known` is the verdict for this SHA-256, if cached.
     """
 
     path: str
@@ -240,7 +241,7 @@ class FileStatus(StrEnum):
 
 
 class SkippedNearMiss(Struct, kw_only=True):
-    """A section nearly of the name that the edit at `asked` of a manifest gives: in `file`, on `line`."""
+    """A section on `line` of `file` whose name nearly matches the edit at `asked` of a manifest."""
 
     asked: Path
     file: str
@@ -252,9 +253,8 @@ class SkippedNearMiss(Struct, kw_only=True):
 class FileOutcome(Struct, kw_only=True):
     """The outcome of the file `path`.
 
-    Of one that changes: its `plan`, which the process that asks puts on the disk as it is. `misses` are
-    sections that are nearly those that were to be deleted. `digest` is the SHA-256 of the bytes that were
-    read.
+    `plan` has the changes, to be spooled by the parent. `misses` are near misses of sections to delete.
+    `digest` is the SHA-256 of the file.
     """
 
     path: str
@@ -268,11 +268,10 @@ class FileOutcome(Struct, kw_only=True):
 Chunk = Sequence[CandidateFile]
 
 
-# --- Near misses: a section to delete is missing, and the file has one with nearly the same name
+# --- Near misses: a section to delete is missing, but one with a similar name exists
 #
-# Such an edit is already satisfied: the section is gone. But the name in the manifest may be mistyped, and
-# then the mistake would go unnoticed. Likeness is strict here: `Instalation` is like `Installation`, `Step 1`
-# is not like `Step 2`.
+# Such an edit counts as satisfied, but the name may be mistyped. Similarity is strict: `Instalation` is
+# similar to `Installation`, but `Step 1` is not to `Step 2`.
 
 _LEAST: Final = 0.85
 _DIGITS: Final = lazy_pattern(r"[0-9]+")
@@ -280,8 +279,8 @@ _SHOWN: Final = 80
 
 
 def near_miss(operation: Operation, problem: Diagnostic, asked: Path, file: str) -> SkippedNearMiss | None:
-    """What `problem`, which says that the section of `operation` is not there, knows of a similar one."""
-    # The problem means that there is no such section to remove; for other edits it is an error.
+    """Return the near miss in `problem`, which says that the section of `operation` is missing."""
+    # For other edits a missing section is an error.
     if Code.SECTION_NOT_FOUND not in operation.satisfied_by or problem.code is not Code.SECTION_NOT_FOUND:
         return None
     heading = getattr(operation, "heading", None)
@@ -296,7 +295,7 @@ def near_miss(operation: Operation, problem: Diagnostic, asked: Path, file: str)
 
 
 def near_miss_warnings(misses: Iterable[SkippedNearMiss], loaded: LoadedManifest) -> list[Diagnostic]:
-    """A warning for each edit of the manifest that has `misses`, about the first of them and their number."""
+    """Return a warning per edit with `misses`: the first one, and their number."""
     of_edits: dict[Path, list[SkippedNearMiss]] = {}
     for miss in misses:
         of_edits.setdefault(miss.asked, []).append(miss)
@@ -329,21 +328,21 @@ def _shown(path: Sequence[str]) -> str:
     return f"`{text if len(text) <= _SHOWN else f'{text[: _SHOWN - 1]}…'}`"
 
 
-# --- Spool: bytes that are read again later, on the disk if they are many
+# --- Spool: bytes to read again later, on disk if there are many
 
 _IN_MEMORY: Final = 1 << 20
 _LENGTH_BYTES: Final = 8
 
 
 class Spool:
-    """A file without a name, which goes with this object."""
+    """An anonymous temporary file, deleted with this object."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 (it is closed with its owner)
         self._end = 0
 
     def put(self, data: bytes) -> int:
-        """Put `data` aside; the number by which `get` finds it."""
+        """Store `data`; return its offset for `get`."""
         start = self._end
         self._file.seek(start)
         self._file.write(len(data).to_bytes(_LENGTH_BYTES, "big"))
@@ -352,10 +351,10 @@ class Spool:
         return start
 
     def get(self, start: int) -> bytes:
-        """What was put aside there."""
+        """Return the data stored at `start`."""
         self._file.seek(start)
         return self._file.read(int.from_bytes(self._file.read(_LENGTH_BYTES), "big"))
 
     def close(self) -> None:
-        """Delete all of it."""
+        """Delete the file."""
         self._file.close()

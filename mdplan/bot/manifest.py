@@ -1,7 +1,7 @@
-"""Reads, checks and describes manifests: what should be true of which files.
+"""Parse, validate and describe manifests: the desired state of files.
 
-It is strict like a batch: unknown fields are refused with the nearest name. Edits are kept as they were
-written, for placeholders may be anywhere in them; `EditChecks` looks at what can be known before.
+Validation is strict, as for batches: unknown fields are refused with the nearest name. Edits stay as written,
+since placeholders may be anywhere in them; `EditChecks` checks what does not depend on a file.
 """
 
 import csv
@@ -44,7 +44,7 @@ def _as_list(given: object) -> object:
     return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else given
 
 
-# One text, or several; in a schema both forms are.
+# One text or several; the schema allows both.
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 Comment = Annotated[Any, Field(default=None, description="For people.")]
 
@@ -62,7 +62,7 @@ class ManifestPart(WireModel):
 
 
 class Condition(ManifestPart):
-    """Conditions on a file before its edits, all of which it must fulfil. Texts may have placeholders."""
+    """Conditions that a file must meet before its edits. Texts may have placeholders."""
 
     has_section: Texts = Field(
         default=(), description='Heading path of a section that is there: "Install", or ["Guide", "Install"].'
@@ -82,7 +82,7 @@ class Condition(ManifestPart):
 
 
 class Rule(ManifestPart):
-    """Files, and what should be true of them."""
+    """Files and their desired state."""
 
     file: Texts = Field(default=(), description="Paths inside the root; may have placeholders of vars.")
     glob: Texts = Field(
@@ -113,7 +113,7 @@ class Rule(ManifestPart):
 
 
 class Manifest(ManifestPart):
-    """The desired state of files, which the bot reaches by one plan over all of them."""
+    """The desired state of files, which the bot reaches by one plan for all of them."""
 
     schema_: str | None = Field(default=None, alias="$schema", description="For editors.")
     title: str | None = Field(
@@ -154,7 +154,7 @@ class Manifest(ManifestPart):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Its options under the names that a batch has for them."""
+        """Its options under their batch names."""
         return {
             "sequential": self.sequential,
             "updateReferences": self.update_references,
@@ -164,15 +164,15 @@ class Manifest(ManifestPart):
         }
 
 
-# --- Reading and checking a manifest, with all problems by line and column
+# --- Parsing and validating a manifest, with all problems by line and column
 
 _HINT: Final = say("see {mdplan schema manifest} for what is allowed")
 
 
 class LoadedManifest(Struct, kw_only=True):
-    """A manifest that was checked: its `name` in messages, and `values` that are the same for all files.
+    """A valid manifest: its `name` in messages, and the `values` that all files share.
 
-    `intent` is its title and description, with these values.
+    `intent` is its title and description with these values.
     """
 
     name: str
@@ -182,17 +182,17 @@ class LoadedManifest(Struct, kw_only=True):
     intent: Intent
 
     def uses(self, rule: Rule, name: str) -> bool:
-        """Whether `rule`, or a variable that is filled in for each file, may use the value `name`."""
+        """Return True if `rule`, or a variable filled in per file, may use the value `name`."""
         used = re.compile(rf"(?:\{{\{{[ \t]*|'{expansion.LOOP}': ['\"]){name}\b")
         return any(map(used.search, (str(rule), *expansion.templates_in(self.values.known))))
 
     def problem(self, misplaced: expansion.ManifestProblem) -> Diagnostic:
-        """INVALID_ARGUMENT at its place in the manifest."""
+        """Return INVALID_ARGUMENT at its position in the manifest."""
         return _placed(self.name, self.located, misplaced)
 
 
 def read_manifest(name: str, located: expansion.SourceMap) -> Manifest | Problems:
-    """The manifest in `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
+    """Validate the manifest `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
     if not isinstance(located.data, dict):
         message, hint = "the manifest is not a map", "write `files:` and below it what should be true of them"
         return (_placed(name, located, expansion.ManifestProblem.of(message, hint)),)
@@ -200,7 +200,7 @@ def read_manifest(name: str, located: expansion.SourceMap) -> Manifest | Problem
         return Manifest.model_validate(located.data)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        # An entry that was refused leaves its list short; that the list is then empty is no news.
+        # Do not report that a list is empty because its entries were refused.
         inside = {each["loc"][:length] for each in errors for length in range(len(each["loc"]))}
         return tuple(
             _value_problem(each, name, located)
@@ -218,7 +218,7 @@ def _value_problem(error: Mapping[str, Any], name: str, located: expansion.Sourc
 def checked(
     name: str, manifest: Manifest, located: expansion.SourceMap, values: expansion.Values
 ) -> LoadedManifest | Problems:
-    """`manifest` with its `values`; or what is wrong with its edits, conditions and placeholders."""
+    """Return `manifest` with its `values`, or problems with its edits, conditions and placeholders."""
     problems = [_placed(name, located, found) for found in _all_checks(manifest, located, EditChecks(values))]
     if problems:
         return tuple(problems)
@@ -243,9 +243,9 @@ def _intent(manifest: Manifest, values: expansion.Values) -> Intent:
 
 
 class EditChecks(Struct):
-    """Checks of texts that get `values`: those that are known before files are.
+    """Checks of texts with `values`, without files.
 
-    Of names that begin with one of `of_files` nothing is known before.
+    Names starting with one of `of_files` are unknown until then.
     """
 
     values: expansion.Values
@@ -254,7 +254,7 @@ class EditChecks(Struct):
     def edits(
         self, edits: Sequence[Any], path: expansion.Path, inside: frozenset[str]
     ) -> Iterator[expansion.ManifestProblem]:
-        """What is wrong with `edits` at `path`; `inside` are the names of the loops around them."""
+        """Yield problems with `edits` at `path`; `inside` are the names of enclosing loops."""
         for index, edit in enumerate(edits):
             here = (*path, index)
             if not isinstance(edit, Mapping):
@@ -272,7 +272,7 @@ class EditChecks(Struct):
         path: expansion.Path,
         inside: frozenset[str],
     ) -> Iterator[expansion.ManifestProblem]:
-        """What is wrong with the placeholders in `value`, decoded JSON."""
+        """Yield problems with placeholders in `value`, decoded JSON."""
         match value:
             case str():
                 yield from self._placeholders(value, path, inside)
@@ -302,12 +302,11 @@ class EditChecks(Struct):
             )
         given = {name: value for name, value in edit.items() if name not in expansion.ABOUT_EDITS}
         if expansion.AT in edit:
-            # Any address: which one it is, each file decides.
+            # Use any address: each file determines its own.
             given = {**given, "headingPath": []}
         misplaced = list(self.texts(given, path, inside))
         yield from misplaced
-        # What the request reader says of a field that is not filled in yet means nothing; of names it is
-        # right.
+        # Errors about unfilled values are meaningless; errors about field names are right.
         checked = given if not _is_to_fill(given) else _plain_fields(given)
         batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
         for problem in batch if isinstance(batch, tuple) else ():
@@ -350,7 +349,7 @@ class EditChecks(Struct):
                 yield expansion.ManifestProblem(problem, path)
 
     def _misuse(self, name: expansion.VariableName, inside: frozenset[str]) -> Diagnostic | None:
-        """Why nothing has `name`; what loops and files give is not known yet."""
+        """Return why `name` has no value; loops and files are not known yet."""
         if name.parts[0] in inside or name.parts[0] in self.of_files:
             return None
         try:
@@ -360,7 +359,7 @@ class EditChecks(Struct):
             return problem.problem
 
     def _misuse_in(self, template: expansion.Template) -> Diagnostic | None:
-        """What is wrong with the placeholders of a variable; one variable cannot use another."""
+        """Return what is wrong with the placeholders of a variable, which cannot use other variables."""
         for placeholder in expansion.placeholders_in(template):
             if placeholder.name.parts[0] == "vars":
                 reason = f"a variable uses `{placeholder.name.text}`, and variables cannot use each other"
@@ -381,7 +380,7 @@ def _all_checks(
     for number, rule in enumerate(manifest.files):
         path: expansion.Path = ("files", number)
         for name in ("file", "glob", "exclude", "changed_since"):
-            # Files are found before anything is known of them.
+            # Files are selected before anything is known about them.
             yield from before.texts(getattr(rule, name), (*path, to_camel(name)), frozenset())
         if rule.when is None:
             yield from repeating_edits(rule.edits, (*path, "edits"))
@@ -417,7 +416,7 @@ _ANY_FILE: Final = "a.md"
 
 
 def repeating_edits(edits: Sequence[Any], path: expansion.Path) -> Iterator[expansion.ManifestProblem]:
-    """Edits of a rule without a condition that would change their files in every run of the manifest."""
+    """Yield unconditional edits that would change their files in every run."""
     for index, edit in enumerate(edits):
         if expansion.is_edit_loop(edit):
             yield from repeating_edits(_list(edit["edits"]), (*path, index, "edits"))
@@ -433,7 +432,7 @@ def repeating_edits(edits: Sequence[Any], path: expansion.Path) -> Iterator[expa
 
 
 def has_unconditional(edits: Sequence[Any]) -> bool:
-    """Whether one of `edits` applies without another that changes the file."""
+    """Return True if any of `edits` applies regardless of others."""
     return any(
         has_unconditional(_list(edit["edits"])) if expansion.is_edit_loop(edit) else not _is_conditional(edit)
         for edit in edits
@@ -459,7 +458,7 @@ def _has_text_loop(value: object) -> bool:
 
 
 def _plain_fields(edit: Mapping[str, Any]) -> dict[str, Any]:
-    """The names of `edit`, with the values that can be checked; of all others a text."""
+    """Return `edit` with unchecked values replaced by an empty text."""
     return {name: "" if _is_to_fill(value) else value for name, value in edit.items()}
 
 
@@ -483,7 +482,7 @@ _EDIT: Final[Schema] = {"$ref": "#/$defs/Edit"}
 
 
 def manifest_schema() -> Schema:
-    """Schema of a manifest: its own fields, and the edits of a batch with placeholders and loops in them."""
+    """Return the schema of a manifest: its fields, and batch edits with placeholders and loops."""
     schema = model_schema(Manifest)
     batch = batch_schema()["$defs"]
     edits = batch.pop("FileEdits")["properties"]["edits"]["items"]
@@ -517,7 +516,7 @@ def manifest_schema() -> Schema:
 
 
 def _open(definition: Schema) -> Schema:
-    """A part of an edit, in which anything but its `op` may be filled in."""
+    """Return a definition in which anything except `op` may be filled in."""
     properties = definition.get("properties")
     if properties is None:
         return definition
@@ -563,14 +562,14 @@ def _loop(description: str, properties: Schema, required: list[str]) -> Schema:
     }
 
 
-# --- Inputs of a manifest: its own file, data files, options, and environment variables
+# --- Inputs of a manifest: its file, data files, options, and environment variables
 
 
 class ManifestInputs(Struct, kw_only=True):
     """Options and data that a caller passes with a manifest.
 
-    `variables` go before those of the manifest; of `environment` only the variables of these names can be
-    used; `data` are data files by the name of their value.
+    `variables` take precedence over those of the manifest; `environment` lists the usable environment
+    variables; `data` maps value names to data files.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -579,18 +578,18 @@ class ManifestInputs(Struct, kw_only=True):
 
 
 class InputFiles(Struct):
-    """Reads input files of the bot, of at most `max_bytes` each, under the rules of documents.
+    """Read input files of the bot, up to `max_bytes` each, under the rules for documents.
 
-    A pull request can bring manifests and their data, so neither may lead to another file of the machine.
-    A file below a root of `workspace` must be allowed there. Any other is read below the current folder, or
-    below its own folder if it lies elsewhere.
+    A pull request can contain manifests and data, so neither may lead to other files of the machine. A file
+    inside a root of `workspace` must be allowed there. Any other must be in the current folder or, if it is
+    elsewhere, in its own.
     """
 
     workspace: Workspace | None = None
     max_bytes: int = DEFAULT_SETTINGS.max_file_bytes
 
     def read(self, path: str) -> str:
-        """The text of the file `path`, which the user named. Raises `ManifestProblem`."""
+        """Return the text of the user's file `path`. Raise `ManifestProblem`."""
         try:
             read = self._bytes(os.path.abspath(path))
         except StorageRefused as refused:
@@ -606,9 +605,9 @@ class InputFiles(Struct):
             raise expansion.ManifestProblem.of(message, "write it in UTF-8") from None
 
     def read_relative(self, manifest: str, file: str) -> str:
-        """The text of `file`, a path that `manifest` contains; it is relative to the folder of `manifest`.
+        """Return the text of `file`, a path in `manifest`, relative to its folder.
 
-        Raises `ManifestProblem`, also for a path that leaves the root of `manifest`.
+        Raise `ManifestProblem`, also for a path out of the root of `manifest`.
         """
         manifest = os.path.abspath(manifest)
         path = os.path.normpath(os.path.join(os.path.dirname(manifest), file))
@@ -629,7 +628,7 @@ class InputFiles(Struct):
             return name if isinstance(name, Diagnostic) else root.read(name, self.max_bytes)
 
     def _base(self, absolute: str) -> str:
-        """The folder below which the file `absolute` is read."""
+        """Return the folder in which the file `absolute` may be read."""
         roots = () if self.workspace is None else self.workspace.roots
         folders = [folder for root in roots for folder in (root.path, root.given)]
         fitting = [folder for folder in folders if _is_below(folder, absolute)]
@@ -642,10 +641,10 @@ class InputFiles(Struct):
 def load_manifest(
     path: str, given: ManifestInputs, files: InputFiles | None = None
 ) -> LoadedManifest | Problems:
-    """The manifest in the file `path`, with its values; or all its problems, by line and column.
+    """Load the manifest `path` with its values; return all problems by line and column.
 
-    `files` reads it and its data; without it, they are read below the folder of the manifest. Errors:
-    INVALID_ARGUMENT, UNKNOWN_FIELD, and those of `read_batch` for edits without placeholders.
+    `files` reads it and its data, by default in the folder of the manifest. Errors: INVALID_ARGUMENT,
+    UNKNOWN_FIELD, and as `read_batch` for edits without placeholders.
     """
     files = files or InputFiles()
     try:
@@ -699,10 +698,10 @@ _JSON: Final = frozenset({".json", ""})
 
 
 def read_data(text: str, file: str, snippet: str | None = None) -> Any:  # noqa: ANN401 (any JSON)
-    """The data in the `text` of `file`, by its suffix; with `snippet` only that part of it, as text.
+    """Parse `text` of `file` by its suffix; with `snippet`, return only that part, as text.
 
-    Rows of `.csv` and `.tsv` are maps by the names in the first row, and their values are texts. A file with
-    an unknown suffix is its text; one without a suffix is JSON. Raises `ManifestProblem`.
+    Rows of `.csv` and `.tsv` are maps from the names in the first row to texts. A file with an unknown suffix
+    is text, one without a suffix JSON. Raise `ManifestProblem`.
     """
     if snippet is not None:
         return expansion.read_snippet(text, snippet, file)
@@ -744,7 +743,7 @@ def _toml(text: str, file: str) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 (any TOML)
-    """`value` with dates and times as texts of ISO 8601."""
+    """Return `value` with dates and times as ISO 8601 texts."""
     match value:
         case Mapping():
             return {name: _plain(part) for name, part in value.items()}
@@ -757,7 +756,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 (any TOML)
 
 
 def _rows(text: str, file: str, separator: str) -> list[dict[str, str]]:
-    """The rows of `text`, each with as many values as the first."""
+    """Return the rows of `text`, each with as many values as the first."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         names = next(reader, [])

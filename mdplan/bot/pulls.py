@@ -1,6 +1,6 @@
-"""Pull requests of the bot: builds a branch again from its base, pushes it, and asks the forge to merge it.
+"""Pull requests of the bot: rebuild a branch from its base, push it, and open a pull request.
 
-Each step can be repeated: a run that is killed leaves a state from which the next one goes on.
+Every step is repeatable: a run continues where a killed one stopped.
 """
 
 from collections import defaultdict
@@ -38,8 +38,8 @@ _CLOSED: Final = "The base has all of this already, so that nothing is left to m
 class PullBranch(Struct, kw_only=True):
     """The branch of a pull request into `base`, both on `remote`.
 
-    `forge` makes the forge of the address of the remote; None for a branch without a pull request. `author`
-    is ``Name <address>``, None for what git says.
+    `forge` makes the forge from the remote's URL; None for a branch without pull request. `author` is ``Name
+    <address>``, None for git's setting.
     """
 
     base: str
@@ -49,7 +49,7 @@ class PullBranch(Struct, kw_only=True):
     forge: Callable[[str], Forge] | None = None
 
     def connect(self, place: RepositoryLocation) -> tuple[Remote, Forge | None]:
-        """Return the remote of the repository at `place`, and its forge. Raises `StorageRefused`."""
+        """Return the remote of the repository at `place`, and its forge. Raise `StorageRefused`."""
         remote = Remote(place, self.remote)
         return remote, self.forge(remote.address()) if self.forge is not None else None
 
@@ -57,9 +57,9 @@ class PullBranch(Struct, kw_only=True):
 class PullOptions(PullBranch, kw_only=True):
     """The pull request of a manifest.
 
-    `title` is None for what the manifest says; the name of the `part` of a split follows it. With `on_stale`
-    ``merge`` a branch with commits by others is kept, and merged with the commit of the plan. With
-    `signed_by_forge` the forge makes the commit again, and signs it.
+    `title` defaults to the manifest's; the name of the `part` of a split is appended. `on_stale` ``merge``
+    keeps a branch with other people's commits, and merges it. `signed_by_forge`: the forge re-creates and
+    signs the commit.
     """
 
     title: str | None = None
@@ -74,9 +74,8 @@ def run_pull_request(
 ) -> BotReport:
     """Build the branch of `wanted` from its base, push it, and open or update its pull request.
 
-    Where nothing is left to do, the pull request is closed and the branch deleted. Errors: those of
-    `apply_to_branch`; STALE_BASE for a branch with commits of others, and where another bot pushed
-    concurrently; IO_ERROR for what git or the forge refuses.
+    If nothing is left to do, close the pull request and delete the branch. Errors: as `apply_to_branch`;
+    STALE_BASE for other people's commits or a concurrent push; IO_ERROR from git or the forge.
     """
     try:
         remote, forge = wanted.connect(RepositoryLocation.of(engine.workspace))
@@ -134,7 +133,7 @@ class Split(Struct):
 
     @classmethod
     def read(cls, text: str) -> "Split | Diagnostic":
-        """The split that ``BY`` or ``BY:ARGUMENT`` gives. Errors: INVALID_ARGUMENT."""
+        """Parse ``BY`` or ``BY:ARGUMENT``. Errors: INVALID_ARGUMENT."""
         name, colon, argument = text.partition(":")
         takes = {SplitBy.FOLDER: "1", SplitBy.FRONT_MATTER: None, SplitBy.FILES: None}
         known = name in set(SplitBy) and (bool(colon) <= (name in takes))
@@ -149,17 +148,17 @@ class Split(Struct):
 
     @property
     def is_positive(self) -> bool:
-        """Whether the argument is a number from 1."""
+        """True if the argument is a positive number."""
         return self.argument.isdecimal() and int(self.argument) > 0
 
 
 def run_pull_requests(
     engine: Engine, loaded: LoadedManifest, options: RunOptions, wanted: PullOptions, split: Split
 ) -> BotReport:
-    """As `run_pull_request` for each part of the files that change: branches `BRANCH/PART`.
+    """Run `run_pull_request` for each part of the changed files, on branches `BRANCH/PART`.
 
-    Branches of parts that have nothing left to do are closed. The report is on all files together; a part
-    that fails does not keep the others back.
+    Branches of finished parts are closed. The report covers all files; a failing part does not hold up the
+    others.
     """
     try:
         place = RepositoryLocation.of(engine.workspace)
@@ -206,7 +205,7 @@ def _run_part(
     name: str,
     files: Sequence[str],
 ) -> PullRequestPart:
-    """The part `name` with `files`; without files its pull request is closed. No name: the whole branch."""
+    """Run the part `name` with `files`, or close its pull request if empty. No name: the whole branch."""
     branch = _branch_of_part(wanted, name)
     report = run_pull_request(
         engine,
@@ -229,10 +228,10 @@ def _branch_of_part(wanted: PullOptions, name: str) -> str:
 
 
 def _is_own(remote: Remote, wanted: PullOptions, part: str | None, commit: str) -> bool:
-    """Return True if the branch of `part`, which is at `commit`, may be the bot's.
+    """Return True if the branch of `part` at `commit` may be the bot's.
 
-    Anybody may have made a branch without commits of its own, but for one that ends with the bot's commit of
-    this part, which was merged.
+    Anybody may have made a branch without own commits, unless it ends with a merged commit of the bot for
+    this part.
     """
     if not remote.is_at_base(commit, wanted.base):
         return True
@@ -242,9 +241,9 @@ def _is_own(remote: Remote, wanted: PullOptions, part: str | None, commit: str) 
 
 
 def _close(remote: Remote, forge: Forge | None, wanted: PullOptions, pushed: str | None) -> str | None:
-    """Close the pull request, if one is open, and delete its branch; the address of the pull request.
+    """Close the open pull request, if any, and delete its branch; return the pull request's URL.
 
-    A branch that is not the bot's own is left alone.
+    Other people's branches stay.
     """
     if pushed is not None and not _is_own(remote, wanted, wanted.part, pushed):
         return None
@@ -263,7 +262,7 @@ def _title(loaded: LoadedManifest, wanted: PullOptions) -> str:
 
 
 def _message(title: str, loaded: LoadedManifest, wanted: PullOptions) -> str:
-    """What the commit says: its title, and where that is not the description, that as well."""
+    """Return the commit message: the title, and the description unless it is the same."""
     says_more = wanted.title is None and loaded.intent.title and loaded.intent.description
     return f"{title}\n\n{loaded.intent.description}" if says_more else title
 
@@ -273,7 +272,7 @@ def _name(loaded: LoadedManifest) -> str:
 
 
 def _body(loaded: LoadedManifest, report: BotReport) -> str:
-    """What the pull request says: the manifest, the files, and the plan by which it is recognised."""
+    """Return the description of a pull request: the manifest, the files, and the identifying plan."""
     files = [file.file for file in report.files if file.changed]
     shown = [f"- {code_span(visible(file))}" for file in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
@@ -291,17 +290,17 @@ _MOST_LISTED: Final = 100
 
 
 class BranchMerged(Struct):
-    """The result of merging a base into a branch: the `files` that both sides changed, and the report."""
+    """The result of merging a base into a branch: the `files` that both changed, and the report."""
 
     report: BotReport
     files: Sequence[str] = ()
 
 
 def merge_base_into(engine: Engine, wanted: PullBranch) -> BranchMerged:
-    """Merge the base into the branch, push that, and comment on its pull request what needs a person.
+    """Merge the base into the branch, push it, and comment on conflicts in its pull request.
 
-    With a conflict nothing is pushed. The commit is signed as git is configured. Errors: MERGE_CONFLICT for
-    each place or file; STALE_BASE where others pushed concurrently; INVALID_ARGUMENT, IO_ERROR.
+    Conflicts are not pushed. The commit is signed as git is configured. Errors: MERGE_CONFLICT per place or
+    file; STALE_BASE for a concurrent push; INVALID_ARGUMENT, IO_ERROR.
     """
     try:
         remote, forge = wanted.connect(RepositoryLocation.of(engine.workspace))
@@ -361,21 +360,21 @@ def _comment(made: BranchMerged, wanted: PullBranch) -> str:
 
 # --- Splitting the files of a manifest into parts, each with its own branch and pull request
 
-# Where GitHub looks for it, in this order, and GitLab.
+# Where GitHub, in this order, and GitLab look for it.
 _CODEOWNERS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _OTHERS: Final = "other"
 _MOST_BYTES: Final = 3 << 20
 _COMMENT: Final = lazy_pattern(r"(?:^|(?<!\\)\s)#.*")
 _BLANKS: Final = lazy_pattern(r"(?<!\\)\s+")
 
-# GitHub ignores rules with these, which `.gitignore` knows; in GitLab they begin a section.
+# Unlike `.gitignore`, GitHub ignores rules with these; in GitLab they start a section.
 _NO_PATTERN: Final = lazy_pattern(r"!|.*[\[\]]")
 
 
 def split_files(
     split: Split, files: Sequence[str], tree: CommitTree, settings: Settings
 ) -> dict[str, list[str]]:
-    """`files` (paths from the root), as parts by name; each name can be part of the name of a branch."""
+    """Group `files` (paths from the root) into parts by name; names are valid in branch names."""
     if split.by is SplitBy.FILES:
         size = int(split.argument)
         chunks = (files[start : start + size] for start in range(0, len(files), size))
@@ -388,7 +387,7 @@ def split_files(
 
 
 def _keys(split: Split, files: Sequence[str], tree: CommitTree, settings: Settings) -> list[str]:
-    """For each of `files` the text that its part is named after."""
+    """Return the text that names the part of each file."""
     match split.by:
         case SplitBy.FOLDER:
             depth = int(split.argument)
@@ -402,7 +401,7 @@ def _keys(split: Split, files: Sequence[str], tree: CommitTree, settings: Settin
 
 
 def _value(documents: Documents, file: str, key: str) -> str:
-    """The value of `key` in the front matter of `file`; empty without one."""
+    """Return the value of `key` in the front matter of `file`, or empty."""
     name = documents.workspace.locate(file)
     outline = name if isinstance(name, Diagnostic) else documents.open(name, None, None)
     content = None if isinstance(outline, Diagnostic) else outline.front_matter_content
@@ -411,10 +410,10 @@ def _value(documents: Documents, file: str, key: str) -> str:
 
 
 def _owners(files: Sequence[str], tree: CommitTree) -> list[str]:
-    """The owners of each of `files` by the file CODEOWNERS of the repository: the last rule that matches."""
+    """Return the owners of each file by CODEOWNERS: the last matching rule wins."""
     rules: list[tuple[_OwnedFiles, str]] = []
     for pattern, *owners in _rules(tree):
-        # Forges ignore a rule that is none.
+        # Forges ignore invalid rules.
         with suppress(ValueError):
             rules.append((_OwnedFiles.of(pattern), " ".join(owners)))
     found: list[str] = []
@@ -425,7 +424,7 @@ def _owners(files: Sequence[str], tree: CommitTree) -> list[str]:
 
 
 class _OwnedFiles(Struct):
-    """The files that a pattern of CODEOWNERS names: as `.gitignore` does, but ``docs/*`` is one level."""
+    """The files of a CODEOWNERS pattern: as in `.gitignore`, but ``docs/*`` is one level."""
 
     spec: GitIgnoreSpec
     is_one_level: bool
@@ -436,13 +435,13 @@ class _OwnedFiles(Struct):
         return cls(GitIgnoreSpec.from_lines([pattern]), is_one_level)
 
     def has(self, path: str) -> bool:
-        """Whether the file at `path`, from the top of the repository, is one of them."""
+        """Return True if it matches `path`, from the top of the repository."""
         folder = path.rpartition("/")[0]
         return self.spec.match_file(path) and not (self.is_one_level and self.spec.match_file(folder))
 
 
 def _rules(tree: CommitTree) -> list[list[str]]:
-    """The lines of CODEOWNERS as words: a pattern and its owners."""
+    """Return the lines of CODEOWNERS as words: a pattern and its owners."""
     with tree.of_repository().open() as workspace:
         for path in _CODEOWNERS:
             name = workspace.locate(path)

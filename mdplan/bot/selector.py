@@ -1,4 +1,4 @@
-"""Finds the files of a manifest, and the edits of each: tests conditions, fills in loops and placeholders."""
+"""Select the files of a manifest and their edits: test conditions, expand loops and placeholders."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -23,9 +23,9 @@ from mdplan.values import Struct, field, replace
 
 
 class SelectedEdits(Struct):
-    """The edits of one file: a batch of that file alone, and the path of each edit in the manifest.
+    """The edits of a file as a batch, and the path of each edit in the manifest.
 
-    Edits whose paths are `conditional` apply only where another edit changes the file.
+    Edits with `conditional` paths apply only if another edit changes the file.
     """
 
     batch: Batch
@@ -33,7 +33,7 @@ class SelectedEdits(Struct):
     conditional: frozenset[expansion.Path] = frozenset()
 
     def only(self, kept: Sequence[int]) -> "SelectedEdits | None":
-        """Those with the indices `kept`; None for none of them."""
+        """Return the edits with the indexes `kept`, or None if empty."""
         if not kept:
             return None
         file = self.batch.files[0]
@@ -43,7 +43,7 @@ class SelectedEdits(Struct):
 
 
 class _InspectedFile(Struct, dict=True):
-    """A file as it is; `data` is None where there is none."""
+    """The current file; `data` is None if it does not exist."""
 
     documents: Documents
     name: FileName
@@ -60,7 +60,7 @@ class _InspectedFile(Struct, dict=True):
         return self.documents.open(self.name, self.encoding, self.given_format)
 
     def values(self, outline: Outline, asked: frozenset[str]) -> expansion.Values:
-        """The values of placeholders in this file; of those that cost time only `asked`."""
+        """Return the placeholder values for this file; expensive ones only if `asked`."""
         folder, _, name = self.name.path.rpartition("/")
         values = self.fixed.having(
             path=self.name.path, name=name, stem=name.rpartition(".")[0] or name, folder=folder
@@ -77,16 +77,16 @@ class _InspectedFile(Struct, dict=True):
 
 
 class Selector(Struct, dict=True):
-    """Selects what the manifest `loaded` asks of files of `documents`; git knows `history` of them."""
+    """Select the edits of the manifest `loaded` for files of `documents`, with git's `history`."""
 
     loaded: LoadedManifest
     documents: Documents
     history: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def select(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
-        """The rules and edits for `candidate`; None where no rule applies, or the file already matches.
+        """Return the edits for `candidate`; None if no rule applies or the file already matches.
 
-        Errors: those of reading, of conditions and placeholders, and of the request reader.
+        Errors: as reading, conditions, placeholders and the request reader.
         """
         name = self.documents.workspace.locate(candidate.path)
         if isinstance(name, Diagnostic):
@@ -119,13 +119,13 @@ class Selector(Struct, dict=True):
                         edits.append(found)
             except expansion.ManifestProblem as misplaced:
                 problems.append(self._of_manifest(misplaced, candidate.path))
-        # A loop meets the same problem with every entry.
+        # A loop repeats the same problem for every entry.
         return tuple(dict.fromkeys(problems)) or self._as_batch(
             candidate.path, shape, self._open_edits(edits, inspected)
         )
 
     def _shape(self, candidate: CandidateFile) -> dict[str, str]:
-        """Encoding and format of a file, as its rules give them. Raises `ManifestProblem`."""
+        """Return encoding and format of a file from its rules. Raise `ManifestProblem`."""
         shape: dict[str, str] = {}
         for number in candidate.rules:
             rule = self.loaded.manifest.files[number]
@@ -136,7 +136,7 @@ class Selector(Struct, dict=True):
         return shape
 
     def of_manifest(self, problem: Diagnostic, path: expansion.Path) -> Diagnostic:
-        """`problem` of a file, with the position of its edit in the manifest."""
+        """Return `problem` of a file with the position of its edit in the manifest."""
         place = self.loaded.located.place(path)
         where = f"{self.loaded.name}:{place.line}:{place.col}"
         return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)
@@ -144,7 +144,7 @@ class Selector(Struct, dict=True):
     def _expanded(
         self, number: int, inspected: _InspectedFile, path: str
     ) -> Iterator[expansion.FilledEdit | Diagnostic]:
-        """The edits of the rule `number` for the file at `path`. Raises `ManifestProblem`."""
+        """Yield the edits of rule `number` for the file at `path`. Raise `ManifestProblem`."""
         outline, rule, place = inspected.outline, self.loaded.manifest.files[number], ("files", number)
         if isinstance(outline, Diagnostic):
             yield outline.at(file=path)
@@ -161,14 +161,14 @@ class Selector(Struct, dict=True):
 
     @cached_property
     def _needed_values(self) -> list[frozenset[str]]:
-        """The values that each rule may use; to find them for all others would cost the most."""
+        """The values that each rule may use; computing the others would cost the most."""
         return [
             frozenset(name for name in _ON_DEMAND if self.loaded.uses(rule, name))
             for rule in self.loaded.manifest.files
         ]
 
     def _possible(self, rules: Sequence[int], inspected: _InspectedFile) -> Sequence[int]:
-        """Those of `rules` that can have anything to do in a file of these bytes."""
+        """Return the `rules` that may change a file with these bytes."""
         if inspected.data is None:
             return rules
         raw = BytePrefilter(inspected.data, inspected.encoding)
@@ -181,12 +181,12 @@ class Selector(Struct, dict=True):
             for number in met
             if (texts := self._required[number]) is None or any(map(raw.may_have, texts))
         }
-        # A conditional edit follows the change of any other rule.
+        # A conditional edit applies if any other rule changes the file.
         return [number for number in met if first and (number in first or self._has_conditional[number])]
 
     @cached_property
     def _required(self) -> list[tuple[str, ...] | None]:
-        """For each rule texts of which a file must have one if the rule changes it; None if unknown."""
+        """For each rule, texts of which a file must contain one to be changed; None if unknown."""
         found: list[tuple[str, ...] | None] = []
         for rule in self.loaded.manifest.files:
             edits = (edit for edit in rule.edits if not edit.get(expansion.ONLY_IF_CHANGED))
@@ -197,7 +197,7 @@ class Selector(Struct, dict=True):
 
     @cached_property
     def _has_conditional(self) -> list[bool]:
-        """For each rule whether an edit of it waits for another."""
+        """For each rule, True if it has a conditional edit."""
         return [
             any(edit.get(expansion.ONLY_IF_CHANGED) for edit in rule.edits)
             for rule in self.loaded.manifest.files
@@ -206,7 +206,7 @@ class Selector(Struct, dict=True):
     def _open_edits(
         self, edits: list[expansion.FilledEdit], inspected: _InspectedFile
     ) -> list[expansion.FilledEdit]:
-        """`edits` without those of whole files that are already done."""
+        """Return `edits` without finished whole-file operations."""
 
         def is_there(path: str) -> bool:
             name = self.documents.workspace.locate(path)
@@ -221,7 +221,7 @@ class Selector(Struct, dict=True):
             if (model := operation_named(op_of(each.edit))) is None
             or not model.file_already_satisfied(each.edit, file)
         ]
-        # Edits of a file that has its new name were made under the old one.
+        # A file with its new name had its edits under the old one.
         return left if inspected.data is not None or len(left) == len(edits) else []
 
     def _as_batch(
@@ -246,7 +246,7 @@ class Selector(Struct, dict=True):
         return tuple(dict.fromkeys(placed))
 
     def _of_manifest(self, misplaced: expansion.ManifestProblem, path: str) -> Diagnostic:
-        """What is wrong with the manifest, found when it was filled in for the file `path`."""
+        """Return a problem of the manifest that appeared when expanding it for the file `path`."""
         return replace(
             misplaced.problem,
             message=f"for `{path}`: {misplaced.problem.message}",
@@ -257,14 +257,14 @@ class Selector(Struct, dict=True):
 
 
 def _required_texts(edit: Mapping[str, Any], values: expansion.Values) -> tuple[str, ...] | None:
-    """Texts of which a file must have one if `edit` of a manifest changes it; None if unknown."""
+    """Return texts of which a file must contain one if `edit` changes it; None if unknown."""
     model = operation_named(op_of(edit))
     known = {name: _known(value, values) for name, value in edit.items() if name != expansion.ONLY_IF_CHANGED}
     return None if model is None else model.required_texts(known)
 
 
 def _known(value: object, values: expansion.Values) -> Any:  # noqa: ANN401 (any JSON)
-    """A `value` of an edit with what is the same for all files; None for one that depends on the file."""
+    """Return `value` of an edit if it is the same for all files, else None."""
     try:
         return expansion.filled(value, values) if isinstance(value, str) else value
     except expansion.ManifestProblem:
@@ -272,7 +272,7 @@ def _known(value: object, values: expansion.Values) -> Any:  # noqa: ANN401 (any
 
 
 def _addressed(edit: expansion.FilledEdit, outline: Outline) -> expansion.FilledEdit | Diagnostic:
-    """`edit` with the address of the place that it names."""
+    """Return `edit` with the address of its named place."""
     if edit.at is None:
         return edit
     address = expansion.address_of(expansion.PagePlace(edit.at), outline)
@@ -325,7 +325,7 @@ def find_candidates(
 
 
 def _changed(rule: Rule, path: expansion.Path, loaded: LoadedManifest, tree: Tree) -> frozenset[str] | None:
-    """The files to which `changedSince` limits `rule`; None without it. Raises `ManifestProblem`."""
+    """Return the files to which `changedSince` limits `rule`, or None. Raise `ManifestProblem`."""
     if rule.changed_since is None:
         return None
     with expansion.placed((*path, "changedSince")):
@@ -340,7 +340,7 @@ def _changed(rule: Rule, path: expansion.Path, loaded: LoadedManifest, tree: Tre
 def _files_of(
     rule: Rule, path: expansion.Path, loaded: LoadedManifest, workspace: Workspace
 ) -> Iterator[FileName | expansion.ManifestProblem]:
-    """The files of `rule`, and each problem of it. Raises `ManifestProblem`."""
+    """Yield the files of `rule` and its problems. Raise `ManifestProblem`."""
     texts: dict[str, list[str]] = {}
     for name in ("file", "glob", "exclude"):
         texts[name] = []

@@ -57,7 +57,7 @@ class VerdictCache:
 
     @classmethod
     def of(cls, job: Job) -> "VerdictCache":
-        """The verdicts of earlier runs of `job`; none if it uses git history, which a hash does not cover."""
+        """Return the verdicts of earlier runs of `job`; none if it uses git history, which has no hash."""
         identity = job.tree.identity
         cache = cls(folder=RootFolder("\0".join(identity)), key=None)
         if not job.history:
@@ -70,9 +70,9 @@ class VerdictCache:
     def known(
         self, candidates: Sequence[CandidateFile], stamps: Mapping[str, str]
     ) -> Iterator[FileOutcome | CandidateFile]:
-        """The cached outcome of each candidate whose stamp is unchanged; else the candidate.
+        """Yield the cached outcome of each candidate with an unchanged stamp, or else the candidate.
 
-        A candidate with another stamp gets the digest for which the cached verdict still counts.
+        A candidate with another stamp carries the digest for which the cached verdict is valid.
         """
         self.stamps = stamps
         for candidate in candidates:
@@ -85,7 +85,7 @@ class VerdictCache:
                 yield replace(candidate, known=(row.digest, row.verdict))
 
     def remember(self, candidates: Iterable[CandidateFile], outcomes: Mapping[str, FileOutcome]) -> None:
-        """Store the `outcomes` of unchanged `candidates`, and delete the rows of the others."""
+        """Store the `outcomes` of unchanged `candidates`, and delete the others."""
         rows = [
             (self.key, each.path, _rules(each), self.stamps.get(each.path, ""), found.digest, found.verdict)
             for each in candidates
@@ -119,7 +119,7 @@ class VerdictCache:
 
     @contextmanager
     def _database(self, *, makes: bool = False) -> Iterator[sqlite3.Connection]:
-        """The database, in a folder that only this user can write into. Raises `OSError`, `sqlite3.Error`."""
+        """Yield the database, in a private folder. Raise `OSError` or `sqlite3.Error`."""
         path = f"{self.folder.path}/{_FILE}"
         self.folder.check(makes=makes)
         with closing(sqlite3.connect(path, timeout=_WAIT_SECONDS)) as database:
@@ -127,7 +127,7 @@ class VerdictCache:
 
 
 def is_kept(outcome: FileOutcome) -> bool:
-    """Whether the verdict `outcome` depends on the bytes of the file alone, and has nothing to report."""
+    """Return True if `outcome` depends only on the file's bytes and has no problems."""
     return outcome.verdict in _UNCHANGED and bool(outcome.digest) and not outcome.misses
 
 
