@@ -160,7 +160,7 @@ class AppendToSection(Edit):
     ) -> None: ...
 
 class ApplyDiff(Edit):
-    r"""Make the changes of a unified diff, whose unchanged and removed lines prove the place.
+    r"""Make the changes of a diff or patch, whose unchanged and removed lines prove the place.
 
     `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must be
     in the file, in order and without a gap, at the line that its header gives or at one other place only;

@@ -15,11 +15,12 @@ from mdplan.operations.matches import with_nearest_lines
 from mdplan.text import unified_diff
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Span, line_end_around, to_lf, with_line_ends
+from mdplan.values import replace
 from mdplan.words import say
 
 
 class ApplyDiff(Operation):
-    """Make the changes of a unified diff, whose unchanged and removed lines prove the place.
+    """Make the changes of a diff or patch, whose unchanged and removed lines prove the place.
 
     `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must be
     in the file, in order and without a gap, at the line that its header gives or at one other place only;
@@ -120,9 +121,7 @@ def _without_bom(hunk: unified_diff.DiffHunk) -> unified_diff.DiffHunk:
     lines = tuple(line for line in bare if line.text)
     is_empty = all(line.sign == "+" for line in lines)
     old_start = 0 if is_empty else hunk.old_start
-    return unified_diff.DiffHunk(
-        number=hunk.number, old_start=old_start, new_start=hunk.new_start, lines=lines
-    )
+    return replace(hunk, old_start=old_start, lines=lines)
 
 
 def _bare(line: unified_diff.DiffLine, begins: Sequence[bool]) -> tuple[unified_diff.DiffLine, ...]:
@@ -187,8 +186,9 @@ def _problem(outline: Outline, found: unified_diff.MisplacedHunk) -> Diagnostic:
         start = min(found.stated, len(view.text))
         stated = view.span_in_text(Span(start, min(start + len(to_lf(hunk.old)), len(view.text))))
     why = _why(outline, found)
+    where = "" if hunk.old_start == unified_diff.UNKNOWN else f" at line {hunk.old_start}"
     problem = Code.DIFF_DOES_NOT_APPLY.problem(
-        f"hunk {hunk.number} does not apply at line {hunk.old_start}{why[0] if why else ''}",
+        f"hunk {hunk.number} does not apply{where}{why[0] if why else ''}",
         why[1] if why else "make a new diff from the current file",
         place=None if stated is None else lines.position(stated.start),
     )
@@ -211,15 +211,27 @@ def _why(outline: Outline, found: unified_diff.MisplacedHunk) -> tuple[str, str]
             "put the hunks in the order of their lines, or send each as a separate edit",
         )
     if other_lines:
+        other = "" if found.hunk.old_start == unified_diff.UNKNOWN else " other"
         return (
-            f", and its lines are at {len(other_lines)} other places",
+            f", and its lines are at {len(other_lines)}{other} places",
             f"they are at lines {', '.join(map(str, other_lines))}: show more lines around the change",
         )
     old = to_lf(found.hunk.old)
-    if not old.endswith("\n") and f"{old}\n" in view.text:
+    if not old.endswith("\n") and found.hunk.old_start != unified_diff.UNKNOWN and f"{old}\n" in view.text:
         return (
             ": the file does not end after its lines",
             "remove the marker that says that there is no newline at the end of the file",
+        )
+    return _why_without_number(found.hunk)
+
+
+def _why_without_number(hunk: unified_diff.DiffHunk) -> tuple[str, str] | None:
+    if hunk.old_start == unified_diff.UNKNOWN and not hunk.old:
+        return ": it shows no line of the file", "show the lines around the new ones"
+    if hunk.behind:
+        return (
+            " after the line that its `@@` names",
+            "name a line that is there once, before the lines that it shows, or show more lines instead",
         )
     return None
 

@@ -304,7 +304,7 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
     diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
     return _over(
         ("characters of payload", sum(map(len, texts)), limits.payload_characters, "--max-payload"),
-        ("hunks", sum(diff.count("\n@@ ") for diff in diffs), limits.edits, "--max-edits"),
+        ("hunks", sum(diff.count("\n@@") for diff in diffs), limits.edits, "--max-edits"),
     )
 
 
@@ -888,12 +888,13 @@ def _entry(file: "FileDiff") -> dict[str, Any]:
     if file.creates:
         text = "".join(hunk.new for hunk in file.hunks)
         return {"edits": [{"op": "create_file", "markdown": text}]}
+    if file.deletes and not file.hunks:
+        return {"edits": [{"op": "delete_file"}]}
     if file.deletes:
         # The diff shows all that goes, which is as good as the hash of the file.
         digest = hashlib.sha256("".join(hunk.old for hunk in file.hunks).encode()).hexdigest()
         return {"baseSha256": digest, "edits": [{"op": "delete_file"}]}
     if not file.renames:
         return {"edits": [{"op": "apply_diff", "diff": file.source}]}
-    hunks = file.source.partition("\n@@ ")
-    changes = [{"op": "apply_diff", "diff": f"@@ {hunks[2]}"}] if file.hunks else []
+    changes = [{"op": "apply_diff", "diff": file.changes}] if file.hunks else []
     return {"edits": [{"op": "rename_file", "newFile": file.new_name}, *changes]}

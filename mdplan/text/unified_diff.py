@@ -1,4 +1,4 @@
-"""Parse callers' unified diffs with unidiff, and locate their hunks in a text.
+"""Parse callers' diffs and patches, and locate their hunks in a text.
 
 Refuse diffs that unidiff would misread: it accepts hunks whose header counts too few lines and drops the
 rest, does not support C-quoted names, and knows the no-newline marker only in English. Lines of a diff end
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
-from mdplan.values import Struct
+from mdplan.values import Struct, replace
 
 if TYPE_CHECKING:
     from unidiff.patch import Hunk, PatchedFile
@@ -24,6 +24,10 @@ _HEADER: Final = lazy_pattern(
     r"@@ -(?P<old>\d+)(?:,(?P<old_count>\d+))? \+(?P<new>\d+)(?:,(?P<new_count>\d+))? @@"
 )
 
+UNKNOWN: Final = -1
+_HUNK: Final = "\n@@ "
+_BEGIN: Final = "*** Begin Patch"
+_BARE_HEADER: Final = lazy_pattern(r"^@@(?!@| ?-\d)", re.MULTILINE)
 _NO_NEWLINE: Final = "\\ No newline at end of file\n"
 _ANY_NO_NEWLINE: Final = lazy_pattern(r"^\\ .*\n", re.MULTILINE)
 _SIGNATURE: Final = lazy_pattern(r"-- ?\n")
@@ -51,13 +55,16 @@ class DiffHunk(Struct, kw_only=True, dict=True):
     """A hunk; `number` is 1-based within its file.
 
     `old_start` and `new_start` are from its header: 1-based numbers of lines that end at LF; for a side
-    without lines, the line before.
+    without lines, the line before. Both are `UNKNOWN` where the header has no numbers; such a hunk follows
+    the lines `behind`. With `ends_file` the hunk ends the file.
     """
 
     number: int
     old_start: int
     new_start: int
     lines: tuple[DiffLine, ...]
+    behind: tuple[str, ...] = ()
+    ends_file: bool = False
 
     @cached_property
     def old(self) -> str:
@@ -95,6 +102,12 @@ class FileDiff(Struct, kw_only=True):
     source: str
 
     @property
+    def changes(self) -> str:
+        """Return the part of `source` that changes text, as a diff by itself."""
+        is_patch = self.source.startswith(_BEGIN)
+        return self.source if is_patch else f"@@ {self.source.partition(_HUNK)[2]}"
+
+    @property
     def creates(self) -> bool:
         """True if it creates the file."""
         return self.old_name is None and self.new_name is not None
@@ -110,6 +123,8 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 
+    if text.lstrip().startswith(_BEGIN) or _BARE_HEADER.search(text):
+        return _read_patch(text)
     lines = [f"{line}\n" for line in _normalized(text).split("\n")[:-1]]
     lines, added = _with_header(lines)
     try:
@@ -351,7 +366,8 @@ class HunkPlaces:
         old, stated = to_lf(hunk.old), self._offset(hunk.old_start + (not hunk.old))
         if not old:
             return self._place_alone(hunk, stated, behind)
-        for moved_by in dict.fromkeys((shift, 0)):
+        has_number = hunk.old_start != UNKNOWN
+        for moved_by in dict.fromkeys((shift, 0)) if has_number else ():
             start = self._offset(hunk.old_start + moved_by)
             if start is not None and start >= behind and self._fits(old, start):
                 is_anchored = self._is_anchored(hunk, old, start)
@@ -359,15 +375,33 @@ class HunkPlaces:
                 if applied_at is not None:
                     return MisplacedHunk(hunk=hunk, stated=stated, applied_at=applied_at)
                 return self._placed(hunk, start, old, moved_by)
-        places = tuple(islice(self._places(old, behind), _MOST_PLACES))
+        at = self._behind(hunk, behind)
+        ending = (
+            place for place in self._places(old, at) if not hunk.ends_file or place + len(old) >= self._length
+        )
+        places = tuple(islice(ending, 1 if hunk.behind else _MOST_PLACES))
         if len(places) != 1:
             applied_at = None if places else self._applied_elsewhere(hunk)
-            places = places or tuple(islice(self._places(old, 0), 1))
+            places = places or tuple(islice(self._places(old, 0), not hunk.behind))
             return MisplacedHunk(hunk=hunk, stated=stated, places=places, applied_at=applied_at)
         applied_at = self._applied_near(hunk, old, places[0])
         if applied_at is not None:
             return MisplacedHunk(hunk=hunk, stated=stated, applied_at=applied_at)
-        return self._placed(hunk, places[0], old, bisect_right(self._starts, places[0]) - hunk.old_start)
+        moved_by = bisect_right(self._starts, places[0]) - hunk.old_start if has_number else 0
+        return self._placed(hunk, places[0], old, moved_by)
+
+    def _behind(self, hunk: DiffHunk, at: int) -> int:
+        """Return where the text after the lines `behind` of `hunk` begins, from `at` on.
+
+        The first of them must be there once; if it is not, or another one is missing, no text is behind.
+        """
+        for number, line in enumerate(hunk.behind):
+            ends = [match.end() for match in re.finditer(rf"(?m)^[ \t]*{re.escape(line)}[ \t]*$", self._text)]
+            ends = [end for end in ends if end > at]
+            if not ends or (not number and len(ends) > 1):
+                return self._length + 1
+            at = ends[0]
+        return at
 
     def _place_alone(self, hunk: DiffHunk, stated: int | None, behind: int) -> PlacedHunk | MisplacedHunk:
         """Locate a hunk without base lines, which can only be where its header says."""
@@ -450,3 +484,103 @@ class HunkPlaces:
         ends = (match.end() for match in _LF.finditer(self._raw))
         starts = [0, *(self._view.span_in_view(Span(end, end)).start for end in ends)]
         return starts[:-1] if self._raw.endswith("\n") else starts
+
+
+# --- Patches without numbers of lines: as Codex writes them, and unified diffs with hunks of a bare ``@@``.
+
+_PART: Final = lazy_pattern(
+    r"^(?:\*\*\* (?P<what>Add|Delete|Update) File: (?P<name>.+)"
+    r"|--- (?P<old>[^\t\n]+).*\n\+\+\+ (?P<new>[^\t\n]+).*(?=\n@@))$",
+    re.MULTILINE,
+)
+_MOVE: Final = "*** Move to: "
+_END: Final = "*** End Patch"
+_END_OF_FILE: Final = "*** End of File"
+_CHUNK: Final = lazy_pattern(r"^(?=@@)", re.MULTILINE)
+_NO_CONTEXT: Final = lazy_pattern(r"-\d+(?:,\d+)? \+\d+(?:,\d+)? @@.*|\.\.\.|@@$")
+
+
+def _read_patch(text: str) -> tuple[FileDiff, ...] | NotADiff:
+    text = text.strip("\r\n").replace("\r\n", "\n")
+    if text.startswith(_BEGIN):
+        text, end, _ = text.removeprefix(_BEGIN).rpartition(f"\n{_END}")
+        if not end:
+            return NotADiff(f"it does not end with `{_END}`", "send the whole patch")
+    parts = list(_PART.finditer(text))
+    ends = [*(part.start() for part in parts[1:]), len(text)]
+    read = [
+        _part_of_patch(part, text[part.end() : end].strip("\n"))
+        for part, end in zip(parts, ends, strict=False)
+    ]
+    files: list[FileDiff] = []
+    for file in read or [_updated(None, None, text)]:
+        if isinstance(file, NotADiff):
+            return file
+        files.append(file)
+    return tuple(files)
+
+
+def _part_of_patch(part: re.Match[str], body: str) -> FileDiff | NotADiff:
+    """Read the `body` below the line `part`, which names a file."""
+    if part["old"]:
+        return _updated(*_names(_unquoted(part["old"]), _unquoted(part["new"])), body)
+    name, what = part["name"].strip(), part["what"]
+    if what == "Update":
+        first, _, rest = body.partition("\n")
+        is_move = first.startswith(_MOVE)
+        return _updated(
+            name, first.removeprefix(_MOVE).strip() if is_move else name, rest if is_move else body
+        )
+    lines = tuple(DiffLine("+", f"{row[1:]}\n") for row in body.split("\n") if row)
+    if any(row and row[0] != "+" for row in body.split("\n")) or (lines and what == "Delete"):
+        return NotADiff(f"lines below `{part[0]}` are not those of a new file", "begin each with `+`")
+    return FileDiff(
+        old_name=name if what == "Delete" else None,
+        new_name=name if what == "Add" else None,
+        renames=False,
+        hunks=(DiffHunk(number=1, old_start=0, new_start=1, lines=lines),) if lines else (),
+        obstacle=None,
+        source=body,
+    )
+
+
+def _updated(old: str | None, new: str | None, body: str) -> FileDiff | NotADiff:
+    """Read the hunks of `body`, each with the lines that it is behind."""
+    hunks: list[DiffHunk] = []
+    behind: tuple[str, ...] = ()
+    for chunk in _CHUNK.split(body.partition("\ndiff --git ")[0]):
+        head, _, rows = chunk.partition("\n") if chunk.startswith("@@") else ("@@", "", chunk)
+        context = _NO_CONTEXT.sub("", head[2:].strip()).strip()
+        behind += (context,) if context else ()
+        shown, end, _ = rows.rstrip("\n").partition(f"\n{_END_OF_FILE}")
+        lines = _signed_lines(shown)
+        if isinstance(lines, NotADiff):
+            return lines
+        if lines:
+            number = len(hunks) + 1
+            hunk = DiffHunk(number=number, old_start=UNKNOWN, new_start=UNKNOWN, lines=lines, behind=behind)
+            hunks.append(replace(hunk, ends_file=bool(end)))
+            behind = ()
+    if not hunks and old == new:
+        return NotADiff("it has no hunks", "a hunk begins with `@@`, and shows lines with their signs")
+    return FileDiff(
+        old_name=old,
+        new_name=new,
+        renames=None not in (old, new) and old != new,
+        hunks=tuple(hunks),
+        obstacle=None,
+        source="\n".join([_BEGIN, f"*** Update File: {old}", body, _END, ""]) if old else f"{body}\n",
+    )
+
+
+def _signed_lines(rows: str) -> tuple[DiffLine, ...] | NotADiff:
+    lines: list[DiffLine] = []
+    for row in rows.split("\n") if rows else ():
+        if row.startswith("\\ ") and lines:
+            lines[-1] = DiffLine(lines[-1].sign, lines[-1].text.removesuffix("\n"))
+        elif row and row[0] not in " +-":
+            return NotADiff("a line of a hunk has no sign", _SIGNED)
+        else:
+            # Editors take the blank from an empty line that stays.
+            lines.append(DiffLine(row[:1] or " ", f"{row[1:]}\n"))
+    return tuple(lines)
