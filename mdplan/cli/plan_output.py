@@ -171,15 +171,15 @@ def print_recovered(session: Session, report: ApplyReport) -> None:
         session.console.note(f"Recovered first: {transactions} that {were} interrupted, {files} put back.")
 
 
-def write_document(parts: Iterable[bytes], path: Path) -> Problems:
-    """Write the `parts` of a plan document to the file `path`. Gives what is wrong when that fails."""
+def write_file(what: str, parts: Iterable[bytes], path: Path, option: str) -> Problems:
+    """Write `what` and a line end to the file `path` that `option` names; returns why that failed."""
     try:
         with path.open("wb") as file:
             file.writelines(parts)
             file.write(b"\n")
     except OSError as error:
-        message = f"writing the plan to `{path}` failed: {error.strerror}"
-        return (Code.IO_ERROR.problem(message, "name another file after --output"),)
+        message = f"writing {what} to `{path}` failed: {error.strerror}"
+        return (Code.IO_ERROR.problem(message, f"name another file after {option}"),)
     return ()
 
 

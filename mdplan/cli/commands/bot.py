@@ -1,7 +1,7 @@
 """`mdplan bot`: a manifest of edits to many files, planned, checked or applied as one plan."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,7 @@ from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.terminal import CHOICES, shown
 from mdplan.cli.usage import Group, group
-from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
+from mdplan.diagnostics import Exit, Problems
 from mdplan.text.visible import counted
 from mdplan.values import replace
 from mdplan.words import ShellWords
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mdplan.bot.forge import Forge
     from mdplan.bot.manifest import LoadedManifest
     from mdplan.bot.pulls import PullOptions, Split
-    from mdplan.review.sarif import Fix
 
 
 _SHORT: Final = 12
@@ -145,7 +144,9 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
     options = run_options(session, given)
     with _proposed(session, given, options, sarif, keeps=True) as proposal:
         output = output if proposal.plan is not None else None
-        problems = plan_output.write_document(proposal.document(), output) if output is not None else ()
+        problems: Problems = ()
+        if output is not None:
+            problems = plan_output.write_file("the plan", proposal.document(), output, "--output")
         problems = problems or _write_proposal_sarif(proposal, given["manifest"], sarif)
         code = problems[0].code.exit if problems else _exit(proposal.report)
         options.on_event("ended", {"exit": int(code)})
@@ -527,33 +528,19 @@ def load_for(session: Session, given: dict[str, Any]) -> "LoadedManifest | Probl
 
 
 def _write_proposal_sarif(proposal: "Proposal", manifest: str, path: Path | None) -> Problems:
-    """Write problems and changes of `proposal` to the file `path`, if it is given.
-
-    Gives what is wrong when that fails.
-    """
+    """Write problems and changes of `proposal` to the file `path`, if given; returns why that failed."""
     report = proposal.report
-    return _write_sarif((*report.diagnostics, *report.warnings), manifest, path, _fixes(proposal))
+    return _write_sarif((*report.diagnostics, *report.warnings), manifest, path, proposal.diff)
 
 
 def _write_sarif(
-    problems: Iterable[Diagnostic], manifest: str, path: Path | None, fixes: Iterable["Fix"] = ()
+    problems: Problems, manifest: str, path: Path | None, diff: Callable[[], Iterable[bytes]] = tuple
 ) -> Problems:
-    """Write `problems` and `fixes` to the file `path`, if it is given; returns why that failed."""
+    """Write `problems`, and what `diff` gives as fixes, to the file `path`; returns why that failed."""
     if path is None:
         return ()
-    from mdplan.review.sarif import sarif_log
+    from mdplan.review.sarif import fixes_of, sarif_log
 
-    problems = [ShellWords().tell(each) for each in problems]
-    try:
-        path.write_text(json.dumps(sarif_log(problems, manifest, fixes)), encoding="utf-8")
-    except OSError as error:
-        message = f"writing the SARIF log to `{path}` failed: {error.strerror}"
-        return (Code.IO_ERROR.problem(message, "name another file after --sarif"),)
-    return ()
-
-
-def _fixes(proposal: "Proposal") -> Iterator["Fix"]:
-    from mdplan.review.sarif import fixes_of
-
-    for part in proposal.diff():
-        yield from fixes_of(part.decode("utf-8", "surrogateescape"))
+    fixes = (fix for part in diff() for fix in fixes_of(part.decode("utf-8", "surrogateescape")))
+    log = json.dumps(sarif_log(ShellWords().tell_all(problems), manifest, fixes))
+    return plan_output.write_file("the SARIF log", [log.encode()], path, "--sarif")

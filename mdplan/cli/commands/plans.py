@@ -45,7 +45,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     report = draft.report
     if not report.ok:
         return session.finish(report, data)
-    problems = plan_output.write_document([draft.document], output) if output else ()
+    problems = plan_output.write_file("the plan", [draft.document], output, "--output") if output else ()
     if problems:
         return session.refuse(*problems)
     plan_output.write_diff(session, draft.diff)
