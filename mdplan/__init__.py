@@ -39,8 +39,8 @@ from importlib import import_module
 
 __version__ = "0.2.0"
 
-# Where each name comes from. It is fetched when someone asks for it: `import mdplan`, which every start of
-# the command line does, loads nothing else, not even `typing`: Ctrl-C that early leaves a traceback.
+# The module of each name, imported on access. `import mdplan`, which every command starts with, loads nothing
+# else, not even `typing`, since Ctrl-C that early prints a traceback.
 _HOMES = {
     "ApplyReport": "mdplan.reports.plan",
     "AsyncEngine": "mdplan.engine.async_engine",
@@ -73,7 +73,7 @@ __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names of a mapping)
 
 
 def __getattr__(name: str) -> object:
-    """The public name `name`, fetched where it is at home."""
+    """Import the public name `name`."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(_HOMES[name]), name)
@@ -81,5 +81,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """All public names, whether they were fetched or not."""
+    """List all public names, imported or not."""
     return sorted({*globals(), *_HOMES})

@@ -6,7 +6,7 @@ import sys
 
 from mdplan.cli.interrupts import end_at_once
 
-# Python has these modules loaded; all others load after Ctrl-C ends the process quietly.
+# Python has loaded these modules; all others load after Ctrl-C is made to exit quietly.
 end_at_once()
 
 _NEW_OBJECTS = 100_000
@@ -22,20 +22,20 @@ def _run() -> object:
 
 
 def main() -> None:
-    """Run the command line of this process, and end it."""
+    """Run the command line and exit."""
     import signal
 
     from mdplan.cli.usage import exit_code
     from mdplan.diagnostics import Exit
 
-    # Nearly everything that a command makes lives as long as the process. Searching for garbage after every
-    # 700 new objects, which is the default, makes whole commands 12 to 18 % slower.
+    # Most objects live as long as the process. Collecting garbage every 700 objects, the default, slows
+    # commands by 12 to 18 %.
     gc.set_threshold(_NEW_OBJECTS, 20, 20)
     try:
         code = exit_code(_run)
         if code == Exit.INTERRUPTED:
-            # Where the interrupt left an `exec`, as that of a dataclass, Python keeps it for unhandled even
-            # though it was caught: `python -m` would kill itself by SIGINT and lose the code.
+            # If an interrupt left an `exec`, such as a dataclass's, Python considers it unhandled even if
+            # caught: `python -m` would kill itself by SIGINT and lose the exit code.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         sys.exit(code)
     finally:

@@ -1,6 +1,6 @@
-"""Decisions of people about plans, as values: an approval, a rejection, a request for changes, with comments.
+"""Decisions of people about plans: approvals, rejections and requested changes, with comments.
 
-The events on one plan are an append-only log. A new event names the version of the log that its author saw.
+The events on a plan are an append-only log. A new event names the log version that its author saw.
 """
 
 import json
@@ -12,11 +12,11 @@ import msgspec
 
 from mdplan.values import Struct, field
 
-# Longer than any comment that an agent should have to read.
+# Longer comments would be too much for an agent.
 MOST_COMMENT_CHARACTERS: Final = 2000
 MOST_LINE_COMMENTS: Final = 500
 
-# The version of a plan about which no one has decided.
+# The log version of an undecided plan.
 UNDECIDED: Final = "undecided"
 
 
@@ -29,10 +29,10 @@ class Verdict(StrEnum):
 
 
 class Channel(StrEnum):
-    """The way in which a person decided.
+    """How a person decided.
 
-    `APP` is a program that uses the library. What comes from a chat is what its host says that the person
-    said: a form that the host showed, or a view in the conversation.
+    `APP` is a program using the library. For a chat, the host reports what the person said, in a form that it
+    showed or in a view in the conversation.
     """
 
     PAGE = "page"
@@ -44,17 +44,17 @@ class Channel(StrEnum):
 
 
 class Side(StrEnum):
-    """Which text of a file lines are counted in: before the plan, or after it."""
+    """The text that line numbers refer to: before or after the plan."""
 
     BEFORE = "before"
     AFTER = "after"
 
 
 class LineComment(Struct, kw_only=True):
-    """A comment on the lines `start` to `end` (1-based, inclusive) of the file `file` of a plan.
+    """A comment on the lines `start` to `end` (1-based, inclusive) of `file`.
 
-    `file` is its path before the plan. `quote` is the text of the lines, perhaps cut, and `edit_index` the
-    edit that made them what they are; both are empty where the text of the file was no longer known.
+    `file` is the path before the plan. `quote` is the text of the lines, possibly truncated, and `edit_index`
+    the edit that made them; both are empty if the text was no longer known.
     """
 
     file: str
@@ -67,7 +67,7 @@ class LineComment(Struct, kw_only=True):
 
 
 class Remarks(Struct, kw_only=True):
-    """What a person says of a plan: a `comment` on the whole, comments on edits by index, and on lines."""
+    """A person's remarks on a plan: a general `comment`, comments by edit index, and on lines."""
 
     comment: str = ""
     edit_comments: Mapping[int, str] = field(default_factory=dict)
@@ -75,12 +75,12 @@ class Remarks(Struct, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is said."""
+        """True if there are no comments."""
         return not (self.comment or any(self.edit_comments.values()) or self.line_comments)
 
     @property
     def length(self) -> int:
-        """The characters of the longest comment."""
+        """The number of characters of the longest comment."""
         on_lines = (comment.text for comment in self.line_comments)
         return max(map(len, (self.comment, *self.edit_comments.values(), *on_lines)))
 
@@ -89,12 +89,11 @@ NO_REMARKS: Final = Remarks()
 
 
 class Decision(Struct, kw_only=True):
-    """A decision on the plan `plan_id`. `decided_at` is in seconds since the epoch.
+    """A decision on the plan `plan_id`; `decided_at` is in seconds since the epoch.
 
-    Of a plan that was approved in part, `rejected` are the indexes of the other edits, and
-    `approved_plan_id` is the plan of the accepted ones; of one that was approved whole it is `plan_id`, of
-    one that was rejected None. `part_of` is, in the decision on such a part, the plan that was reviewed.
-    `overrides` says that it was made in spite of a rejection, or of a request for changes.
+    `approved_plan_id` is the plan of the accepted edits: `plan_id` if approved as a whole, None if rejected.
+    `rejected` are the indexes of the other edits. `part_of` is, in the decision on such a part, the reviewed
+    plan. `overrides`: it overrides a rejection or requested changes.
     """
 
     plan_id: str
@@ -110,29 +109,29 @@ class Decision(Struct, kw_only=True):
 
     @property
     def approves(self) -> bool:
-        """Whether it allows its plan to be committed as it is."""
+        """True if its plan may be committed unchanged."""
         return self.verdict is Verdict.APPROVED and self.approved_plan_id == self.plan_id
 
     @property
     def is_rejection(self) -> bool:
-        """Whether it lets no edit of its plan be committed: a rejection, or a request for changes."""
+        """True if nothing of its plan may be committed: a rejection or requested changes."""
         return self.verdict is not Verdict.APPROVED
 
     @property
     def requests_changes(self) -> bool:
-        """Whether it asks for another plan in place of its own."""
+        """True if it asks for a revised plan."""
         return self.verdict is Verdict.CHANGES_REQUESTED
 
 
 class PlanUsed(Struct, kw_only=True):
-    """An approval was used by the transaction `transaction`, at `at` seconds since the epoch."""
+    """The transaction `transaction` used an approval, `at` seconds since the epoch."""
 
     transaction: str
     at: float
 
 
 class DecisionRevoked(Struct, kw_only=True):
-    """An approval was revoked by `by`, because of a decision on the plan `because_of`."""
+    """`by` revoked an approval, because of a decision on the plan `because_of`."""
 
     by: str
     at: float
@@ -149,9 +148,9 @@ _KINDS: Final[Mapping[type[Event], str]] = {
 
 
 class DecisionHistory(Struct):
-    """The events of a plan, the oldest first, and the `version` that a new decision has to name.
+    """The events of a plan, oldest first, and the `version` that a new decision must name.
 
-    With `is_damaged` a later event cannot be trusted: then no approval counts.
+    `is_damaged`: later events are not trustworthy, so no approval is valid.
     """
 
     events: tuple[Event, ...] = ()
@@ -165,35 +164,35 @@ class DecisionHistory(Struct):
 
     @property
     def is_approved(self) -> bool:
-        """Whether the plan may be committed once: it was approved, and that was neither used nor revoked."""
+        """True if the plan may be committed once: approved, and the approval neither used nor revoked."""
         last = self.events[-1] if self.events else None
         return isinstance(last, Decision) and last.approves and not self.is_damaged
 
     @property
     def is_rejected(self) -> bool:
-        """Whether the latest decision rejects the plan as a whole, or requests changes to it."""
+        """True if the latest decision rejects the whole plan or requests changes."""
         return self.decision is not None and self.decision.is_rejection
 
     @property
     def used_by(self) -> str | None:
-        """The transaction that used the latest approval; None where it was not used."""
+        """The transaction that used the latest approval, or None."""
         last = self.events[-1] if self.events else None
         return last.transaction if isinstance(last, PlanUsed) else None
 
 
-# What `event_of` raises for facts that another program changed.
+# Exceptions of `event_of` for facts that another program changed.
 UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def stored_form(event: Event) -> tuple[str, str]:
-    """Return the kind of `event`, and its facts as a JSON object."""
+    """Return the kind of `event` and its facts as a JSON object."""
     facts = msgspec.to_builtins(event)
     facts |= facts.pop("remarks", {})
     return _KINDS[type(event)], json.dumps(facts, sort_keys=True, separators=(",", ":"))
 
 
 def event_of(kind: str, stored_facts: str) -> Event:
-    """Return the event of that `stored_form`. Raises one of `UNREADABLE` for what is none."""
+    """Parse a `stored_form`. Raise one of `UNREADABLE` if it is invalid."""
     facts = json.loads(stored_facts)
     if kind == "used":
         return PlanUsed(transaction=str(facts["transaction"]), at=float(facts["at"]))

@@ -1,4 +1,4 @@
-"""Fold the spellings of field names in requests, and report unknown names with the nearest known one."""
+"""Fold spellings of field names in requests, and report unknown names with the nearest known one."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -8,14 +8,14 @@ from mdplan.words import Argument, Arguments, join, say
 
 
 class RepeatedNameError(ValueError):
-    """An object of JSON has the name `name` twice."""
+    """A JSON object has the name `name` twice."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the name `{short_name(name)}` is there twice in one object")
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of `pairs` of JSON. Raises `RepeatedNameError`: programs disagree on which counts."""
+    """Return the JSON object of `pairs`. Raise `RepeatedNameError`: programs disagree on duplicates."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
@@ -27,7 +27,7 @@ FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
 _SYNONYMS: Final = {**BATCH_SYNONYMS, **EDIT_SYNONYMS}
-# For names that people try, the fields that they can mean, the likeliest first.
+# Fields for names that people try, the likeliest first.
 _MEANT: Final[Mapping[str, tuple[str, ...]]] = {
     "after": ("position", "line"),
     "before": ("position", "line"),
@@ -88,7 +88,7 @@ _FORMS: Final = {
     "matchType": say(': {matchType="regex"}'),
 }
 _GIVEN: Final = object()
-# For names that people try, a field that must be known, and what to send instead of the value given.
+# For names that people try: a required known field, and what to send instead.
 _INSTEAD: Final[Mapping[str, tuple[tuple[str, str | Mapping[str, Any]], ...]]] = {
     **{
         position: (
@@ -124,7 +124,7 @@ _LONGEST_VALUE: Final = 60
 
 
 def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
-    """Return `data` with camelCase names and `synonyms` folded, unless that would repeat a name."""
+    """Return `data` with camelCase names and `synonyms` folded, except for duplicates."""
     folded: dict[str, Any] = {}
     for name, value in data.items():
         camel = camel_case(name)
@@ -139,8 +139,7 @@ def unknown_fields(
 ) -> Iterator[Diagnostic]:
     """Yield UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name.
 
-    `outer` are the fields of the request around the edit with the `fields`. A second spelling of a given
-    field is INVALID_ARGUMENT.
+    `outer` are the fields of the enclosing request. A second spelling of a given field is INVALID_ARGUMENT.
     """
     for name in fields:
         if name in known:
@@ -160,7 +159,7 @@ def unknown_fields(
 
 
 def _instead(name: str, value: object, known: Sequence[str]) -> str:
-    """Say what to send instead of the field `name` with its `value`; empty if the table does not say."""
+    """Return what to send instead of the field `name` with `value`, or empty."""
     given = value if isinstance(value, str | int) and len(str(value)) <= _LONGEST_VALUE else "…"
     forms = (form for field, form in _INSTEAD.get(camel_case(name), ()) if field in known)
     form = next(forms, "")
@@ -170,7 +169,7 @@ def _instead(name: str, value: object, known: Sequence[str]) -> str:
 
 
 def _filled(form: Any, given: object) -> Any:  # noqa: ANN401 (JSON)
-    """Return `form` with the value `given` at its place."""
+    """Return `form` with `given` filled in."""
     if isinstance(form, dict):
         return {name: _filled(value, given) for name, value in form.items()}
     if isinstance(form, list):
@@ -196,12 +195,12 @@ def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagno
 
 
 def meant_fields(name: str) -> tuple[str, ...]:
-    """Return the fields that `name`, which people try, can mean, the likeliest first."""
+    """Return the fields that `name` can mean, the likeliest first."""
     return _MEANT.get(camel_case(name), ())
 
 
 def camel_case(name: str) -> str:
-    """Return `name` as on the wire: ``sectionId`` for `section_id`; unchanged without underscores."""
+    """Convert `name` to JSON style: ``sectionId`` for `section_id`; unchanged without underscores."""
     if "_" not in name:
         return name
     first, *rest = name.split("_")
@@ -209,7 +208,7 @@ def camel_case(name: str) -> str:
 
 
 def spelled_as(name: str, known: Iterable[str]) -> str:
-    """Return the one of `known` that `name` spells (``code_blocks``, ``CODE-BLOCKS``), else `name`."""
+    """Return the `known` name that `name` spells (``code_blocks``, ``CODE-BLOCKS``), else `name`."""
     plain = _plain(name)
     return next((known_name for known_name in known if _plain(known_name) == plain), name)
 
@@ -219,7 +218,7 @@ def _plain(name: str) -> str:
 
 
 def value_has_surrogate(value: object) -> bool:
-    """Return True if `value`, a text or several, has a lone surrogate, which is not valid Unicode."""
+    """Return True if `value`, one text or several, contains a lone surrogate."""
     texts = value if isinstance(value, tuple) else (value,)
     return any(isinstance(text, str) and has_surrogate(text) for text in texts)
 
@@ -234,6 +233,6 @@ def has_surrogate(text: str) -> bool:
 
 
 def short_name(name: object) -> str:
-    """Cut `name`, anything that a caller sent, to 60 characters of valid Unicode for messages."""
+    """Truncate `name` to 60 characters of valid Unicode, for messages."""
     text = str(name).encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""Limits of one document and of one batch, and the command options that set limits."""
+"""Limits of documents and batches, and the command options that set limits."""
 
 from typing import Final
 
@@ -12,11 +12,10 @@ PARSE_SECONDS: Final = 5.0
 
 
 class DocumentLimits(Struct, kw_only=True):
-    """Limits of one document: what is read of it, looked for in it, and written into it.
+    """Limits of reading, searching and writing a document.
 
-    `pattern_seconds` is for one search of a regular expression. `result_characters` and `result_lines` are
-    what a document may come to, told before it is made and parsed. `parse_seconds` are for all parsing of it
-    in one call.
+    `pattern_seconds` applies to one regex search. `result_characters` and `result_lines` limit the result,
+    checked before it is built and parsed. `parse_seconds` is the total parse time per call.
     """
 
     front_matter_characters: int = FRONT_MATTER_CHARACTERS
@@ -45,17 +44,15 @@ class Limits(Struct, kw_only=True):
 DEFAULT_LIMITS: Final = Limits()
 
 
-# --- Limits as command options: their names, also in the environment, and their help texts.
-#
-# A limit that is not given keeps its value in `Settings`. This module imports nothing of the engine, so that
-# commands start fast.
+# Options left out keep the values of `Settings`. This module imports nothing of the engine, so that commands
+# start fast.
 
 
 class LimitOption(Struct):
-    """One limit: `--max-lines NUMBER`, or MDPLAN_MAX_LINES.
+    """A limit: `--max-lines NUMBER`, or MDPLAN_MAX_LINES.
 
-    `setting` names the field of `Settings`, dotted where that contains another value. `default` is its value
-    there, `least` what may be given. Times may be fractions.
+    `setting` is a field of `Settings`, dotted if nested. `default` is its default, `least` the minimum. Times
+    may be fractions.
     """
 
     name: str
@@ -67,17 +64,17 @@ class LimitOption(Struct):
 
     @property
     def parameter(self) -> str:
-        """Return the name of the parameter of a command."""
+        """The parameter name in a command."""
         return self.name.replace("-", "_")
 
     @property
     def variable(self) -> str:
-        """Return the name of the environment variable."""
+        """The environment variable."""
         return f"MDPLAN_{self.parameter.upper()}"
 
     @property
     def is_duration(self) -> bool:
-        """Return True if it is a time, which may be a fraction."""
+        """True if it is a time, which may be a fraction."""
         return self.metavar in _DURATIONS
 
 
@@ -106,7 +103,7 @@ BATCHES: Final = (
     LimitOption("keep-plans", "plans_kept_days", 30.0, "DAYS", "How long saved plans are kept."),
 )
 
-# Of agents; a person sees how many files a glob names before anything changes.
+# For agents; a person sees how many files a glob matches before anything changes.
 GLOBS: Final = (
     LimitOption("max-glob-files", "batch.glob_files", 100, "NUMBER", "Files that a glob of a batch names."),
 )
@@ -145,5 +142,5 @@ ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *GLOBS, *COMMITS, *HISTORY, *R
 
 
 def in_words(number: float) -> str:
-    """Write a limit as help texts do: ``16 MiB``, ``400000``, ``1``."""
+    """Return a limit as in help texts: ``16 MiB``, ``400000``, ``1``."""
     return f"{number / _MIB:g} MiB" if number >= _MIB else f"{number:.12g}"

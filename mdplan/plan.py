@@ -16,46 +16,46 @@ from mdplan.values import Struct
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"
 
-# What the plan of an undo has in place of the operation of a batch.
+# The operation in the plan of an undo.
 UNDO: Final = "undo"
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
-# More would be no title, and no description that a reviewer reads.
+# More is not a title, and nobody would read a longer description.
 MOST_TITLE: Final = 200
 MOST_DESCRIPTION: Final = 4_000
 _SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
 
 
 class Intent(Struct):
-    """What a plan is for: a `title` of one line, and a longer `description`; empty where nobody said."""
+    """The purpose of a plan: a one-line `title` and a longer `description`, both optional."""
 
     title: str = ""
     description: str = ""
 
     @classmethod
     def of(cls, title: str, description: str) -> "Intent":
-        """Normalize the whitespace of what a caller gave, so that equal texts give equal plan IDs."""
+        """Normalize whitespace, so that equal texts give equal plan IDs."""
         return cls(one_line(title), plain_text(description))
 
     @property
     def is_short(self) -> bool:
-        """Return True if neither is too long."""
+        """True if neither is too long."""
         return len(self.title) <= MOST_TITLE and len(self.description) <= MOST_DESCRIPTION
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return the fields of a batch or a document that are not empty."""
+        """Return the non-empty fields as in a batch or document."""
         given = {"title": self.title, "description": self.description}
         return {name: text for name, text in given.items() if text}
 
 
 def one_line(text: str) -> str:
-    """Return `text` with single spaces for all whitespace."""
+    """Return `text` with all whitespace as single spaces."""
     return " ".join(text.split())
 
 
 def plain_text(text: str) -> str:
-    """Return `text` with LF as its newlines, and without whitespace at its ends."""
+    """Return `text` with LF newlines, stripped."""
     return to_lf(text).strip()
 
 
@@ -63,14 +63,14 @@ NO_INTENT: Final = Intent()
 
 
 class Range(Struct, kw_only=True):
-    """Half-open range of 1-based positions."""
+    """A half-open range of 1-based positions."""
 
     start: Position
     end: Position
 
 
 class MatchResult(Struct, kw_only=True):
-    """One match in the base; `text` is cut at 200 characters."""
+    """A match in the base; `text` is truncated to 200 characters."""
 
     line: int
     col: int
@@ -79,17 +79,17 @@ class MatchResult(Struct, kw_only=True):
 
 
 class EditResult(Struct, kw_only=True):
-    """What one edit of the batch does. `edit_index` is 0-based through the whole batch.
+    """The result of an edit. `edit_index` is 0-based across the batch.
 
-    `ranges` are the places in the base that it replaces, `result_lines` the lines that it writes, in the
-    result. `matches` is capped; `matches_found` is exact.
-
-    `section_id` names the section that it addressed, in the base. `new_section_id` is the ID of the first
-    section that it inserts; for an edit that inserts none, the ID that the addressed section has afterwards,
-    if that is another one. `new_section_sha256` is the hash of that new section, else of the addressed one
-    as it is afterwards: it guards the next edit. `hunk_offsets` say by how many lines each hunk of a diff was
-    moved from where its header says; absent where none was. `to_file` is the file that it moves text to:
-    `result_lines` and the new section are there.
+    - `ranges`: replaced ranges of the base; `result_lines`: written lines of the result.
+    - `matches`: truncated; `matches_found` is exact.
+    - `section_id`: the addressed section in the base.
+    - `new_section_id`: the first inserted section; for an edit that inserts none, the new ID of the addressed
+      section, if changed.
+    - `new_section_sha256`: the hash of the new section, else of the addressed one in the result; use it to
+      guard the next edit.
+    - `hunk_offsets`: by how many lines each hunk of a diff was moved; absent if none was.
+    - `to_file`: the file to which the edit moves text; `result_lines` and the new section are there.
     """
 
     edit_index: int
@@ -112,10 +112,10 @@ class EditResult(Struct, kw_only=True):
 
 
 class Effect(Struct, kw_only=True):
-    """What one text edit of an edit removes and inserts, and in which section.
+    """What a text edit of an edit removes and inserts, and in which section.
 
-    `removed` and `inserted` are hashes of the texts with LF line ends; `around` is, for an insertion, the
-    hash of the lines on both sides. Two equal effects do the same to the same text.
+    `removed` and `inserted` are hashes of texts with LF newlines; `around` is, for an insertion, the hash of
+    the adjacent lines. Equal effects do the same to the same text.
     """
 
     section_id: str
@@ -125,13 +125,12 @@ class Effect(Struct, kw_only=True):
 
 
 class FileChange(Struct, kw_only=True):
-    """Text edits of one file. `path` is as callers write it; `encoding` and `format` are what they gave.
+    """The text edits of a file. `path`, `encoding` and `format` are as given by the caller.
 
-    `edits` are against the text whose bytes hash to `base_sha256`, and give `result_sha256`. Line counts
-    are those of the diff. `base_sections` maps section IDs to hashes of their own text, so that a stale base
-    can be told section by section. `base_sha256` is None for a file that is created, `result_sha256` for
-    one that is deleted; `new_path` is the path that a renaming gives it. `references_updated` counts the
-    links that were rewritten besides what was asked for.
+    `edits` turn the text with `base_sha256` into the one with `result_sha256`. Line counts are the diff's.
+    `base_sections` maps section IDs to hashes of their own text, to report a stale base by section.
+    `base_sha256` is None for a created file, `result_sha256` for a deleted one; `new_path` is set by a
+    rename. `references_updated` counts links rewritten by the engine.
     """
 
     path: str
@@ -148,15 +147,15 @@ class FileChange(Struct, kw_only=True):
 
     @property
     def is_no_op(self) -> bool:
-        """Return True if the file stays as it is."""
+        """True if the file does not change."""
         return self.base_sha256 == self.result_sha256 and self.new_path is None
 
 
-# --- Numbers of edits as people count them: in each file from 1. Reports count through the batch from 0.
+# --- Numbers of edits for people: 1-based within each file. Reports use 0-based batch indexes.
 
 
 class EditNumbers(Struct):
-    """The files of a batch in their order, each with how many edits it has; none where that is not known.
+    """The files of a batch in order, with their numbers of edits; empty if unknown.
 
     >>> numbers = EditNumbers((("guide.md", 2), ("tea.md", 1)))
     >>> numbers.named(1), numbers.named(2)
@@ -168,20 +167,20 @@ class EditNumbers(Struct):
     files: tuple[tuple[str, int], ...] = ()
 
     def named(self, index: int, file: str | None = None, *, within: str | None = None) -> str:
-        """The edit at `index` of the batch, as in ``edit 2 of guide.md``.
+        """Return the name of the edit at `index`, as in ``edit 2 of guide.md``.
 
-        `file` is another name of its file. The file `within` which this is read is not named.
+        `file` overrides the name of its file, which is omitted if it equals `within`.
         """
         path, number = self.place(index)
         of = file or path
         return f"edit {number}" + (f" of {of}" if of and path != within else "")
 
     def number(self, index: int, *, within: str | None = None) -> str:
-        """The number of the edit at `index`: ``2 of guide.md``, or ``2`` within that file."""
+        """Return the number of the edit at `index`: ``2 of guide.md``, or ``2`` within that file."""
         return self.named(index, within=within).removeprefix("edit ")
 
     def listed(self, indexes: Iterable[int], *, within: str | None = None) -> str:
-        """Several edits, by file: ``edits 1 and 2 of guide.md``; `within` as above."""
+        """Return several edits by file: ``edits 1 and 2 of guide.md``; `within` as in `named`."""
         by_file: dict[str | None, list[str]] = {}
         for path, number in map(self.place, sorted(indexes)):
             by_file.setdefault(path, []).append(str(number))
@@ -193,7 +192,7 @@ class EditNumbers(Struct):
         return _joined(parts)
 
     def place(self, index: int) -> tuple[str | None, int]:
-        """File and number of the edit at `index`; without a file where its number is that of the batch."""
+        """Return file and number of the edit at `index`; if files are unknown, None and the batch number."""
         first = 0
         for path, count in self.files:
             if index < first + count:
@@ -203,12 +202,12 @@ class EditNumbers(Struct):
 
 
 class Plan(Struct, kw_only=True):
-    """All files' text edits.
+    """The text edits of all files.
 
-    `requested` holds, file by file, the normalized edits of the batch, and `options` its options, so that
-    the same can be asked again; files that the engine changes besides have no edits in it. `effects` holds
-    what each edit removes and inserts, and where. `intent` is what the plan is for, in the words of its
-    author. The sequences of the plan of a manifest load their entries from the disk when they are read.
+    `requested` has the normalized edits of the batch by file, and `options` its options, so that it can be
+    planned again; files changed only by the engine have none. `effects` are what each edit removes and
+    inserts, and where. `intent` is the author's purpose. Sequences in the plan of a manifest are loaded from
+    disk when read.
     """
 
     plan_id: PlanId
@@ -223,28 +222,28 @@ class Plan(Struct, kw_only=True):
 
     @property
     def edit_numbers(self) -> EditNumbers:
-        """Return the numbers of its edits as people count them."""
+        """The numbers of its edits, for people."""
         return EditNumbers(
             tuple((file.path, len(edits)) for file, edits in zip(self.files, self.requested, strict=True))
         )
 
     @property
     def is_no_op(self) -> bool:
-        """Return True if every file stays as it is."""
+        """True if no file changes."""
         return all(change.is_no_op for change in self.files)
 
     @property
     def undoes(self) -> str | None:
-        """Return the transaction that it undoes; None for the plan of a batch."""
+        """The transaction that it undoes; None for the plan of a batch."""
         first = next((edit for edits in self.requested for edit in edits), {})
         transaction = first.get("transaction")
         return str(transaction) if first.get("op") == UNDO and transaction is not None else None
 
 
 def canonical_json(value: object) -> bytes:
-    """Write `value` as JSON with sorted keys and no whitespace, in UTF-8: equal values give equal bytes.
+    """Serialize `value` as canonical JSON in UTF-8: sorted keys, no whitespace.
 
-    Lone surrogates, which represent bytes that are not text, are escaped: they cannot be UTF-8.
+    Lone surrogates, which represent undecodable bytes, are escaped.
     """
     text = _ENCODER.encode(value)
     try:
@@ -254,12 +253,12 @@ def canonical_json(value: object) -> bytes:
 
 
 def edit_list_to_json(edits: EditList) -> list[list[object]]:
-    """Convert `edits` to ``[start, end, new text]`` triples; offsets are code points."""
+    """Convert `edits` to ``[start, end, new text]`` triples with character offsets."""
     return [[edit.span.start, edit.span.end, edit.new_text] for edit in edits]
 
 
 def edit_list_from_json(triples: object) -> EditList | None:
-    """Read the edit list that `edit_list_to_json` wrote; None for anything else."""
+    """Parse the result of `edit_list_to_json`; None if invalid."""
     if not isinstance(triples, list):
         return None
     edits: list[TextEdit] = []

@@ -1,4 +1,4 @@
-"""Limits and choices of one engine, and the callback for its progress."""
+"""Limits and options of an engine, and its progress callback."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
@@ -19,12 +19,11 @@ _DAY_SECONDS: Final = 24 * 3600.0
 
 
 class Settings(Struct, kw_only=True):
-    """Limits and choices of one engine. Times are in seconds, sizes in bytes.
+    """Limits and options of an engine. Times are in seconds, sizes in bytes.
 
-    The history of a root keeps its newest transactions: up to `history_transactions` of them, up to
-    `history_bytes` of old content, and those of the last `history_days`. `report_characters` is for answers
-    to agents. With `require_approval`, or the variable MDPLAN_REQUIRE_APPROVAL, the engine commits only plans
-    that a person approved.
+    The history of a root keeps the newest transactions: at most `history_transactions`, `history_bytes` of
+    old content, and `history_days`. `report_characters` limits reports to agents. With `require_approval`, or
+    the variable MDPLAN_REQUIRE_APPROVAL, the engine commits only approved plans.
 
     >>> settings = Settings(lock_timeout=2.0, max_file_bytes=1024 * 1024)
     >>> Engine.open(["."], settings=settings).stat({"file": "guide.md"}).ok
@@ -48,7 +47,7 @@ class Settings(Struct, kw_only=True):
 
     @property
     def of_documents(self) -> DocumentLimits:
-        """Return the limits of one document."""
+        """The limits of a document."""
         return DocumentLimits(
             front_matter_characters=self.front_matter_characters,
             pattern_seconds=self.pattern_seconds,
@@ -58,11 +57,11 @@ class Settings(Struct, kw_only=True):
         )
 
     def history_limits(self, now: float) -> tuple[int, int, float]:
-        """Return how many transactions the history keeps, how many bytes, and since when."""
+        """Return the maximum transactions and bytes of the history, and its start time."""
         return self.history_transactions, self.history_bytes, now - self.history_days * _DAY_SECONDS
 
     def limited(self, given: Mapping[LimitOption, Any]) -> "Settings":
-        """Return these settings with the limits `given` by options; None for those not given."""
+        """Return these settings with the limits `given` by options; None keeps a limit."""
         changed: dict[str, Any] = {}
         batch: dict[str, Any] = {}
         for limit, number in given.items():
@@ -75,7 +74,7 @@ class Settings(Struct, kw_only=True):
 DEFAULT_SETTINGS: Final = Settings()
 
 
-# Called with the number of parts that are done, and their total if it is known. An exception ends the work.
+# Called with the number of finished parts and, if known, the total. An exception stops the work.
 ProgressCallback: TypeAlias = Callable[[int, int | None], None]
 
 

@@ -1,7 +1,7 @@
-"""Values inside mdplan: immutable, compared and hashed by their fields, and cheap to define.
+"""Immutable values, compared and hashed by their fields, and cheap to define.
 
-A process that edits defines two hundred classes before it begins, and a Struct takes a fiftieth of the time
-that a dataclass takes. What comes from outside is read by pydantic, whose models contain no Struct.
+An editing process defines two hundred classes at startup, and a Struct takes a fiftieth of the time of a
+dataclass. Input is parsed by pydantic, whose models contain no Struct.
 """
 
 from typing import TYPE_CHECKING, Any, dataclass_transform
@@ -15,16 +15,16 @@ __all__ = ["Struct", "asdict", "astuple", "field", "replace"]
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Struct(msgspec.Struct, frozen=True):
-    """The base of all values. With ``dict=True``, a value can have properties that are computed once."""
+    """The base of all values. ``dict=True`` allows cached properties."""
 
 
-# Of this one mypy checks the names and types of the changes.
+# This lets mypy check the names and types of the changes.
 if TYPE_CHECKING:
     from dataclasses import replace
 else:
 
     def replace(value: Any, /, **changes: Any) -> Any:  # noqa: ANN401 (of any class)
-        """Return a copy of `value`, a Struct or a dataclass, with the `changes`."""
+        """Return a copy of `value`, a Struct or dataclass, with `changes`."""
         if isinstance(value, msgspec.Struct):
             return structs.replace(value, **changes)
         import dataclasses

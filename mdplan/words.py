@@ -1,8 +1,8 @@
-"""Texts of problems with values in them, and how each caller reads these.
+"""Message texts with values that each kind of caller reads in its own terms.
 
-A hint names what to do next: a field of an edit, another verb, a command. These are values, as in
-``say("look at the file, and send its hash as {baseSha256}")``. Each kind of caller has one
-class of `Words`, which writes a value as this caller would type it, and leaves out what it cannot do.
+A hint names the next step: a field of an edit, another verb, a command. These are values, as in ``say("look
+at the file, and send its hash as {baseSha256}")``. Each kind of caller has a subclass of `Words`, which
+writes values as this caller would type them, and omits what it cannot do.
 """
 
 import json
@@ -18,31 +18,32 @@ _CAPITAL: Final = lazy_pattern("[A-Z]")
 
 
 def snake_case(name: str) -> str:
-    """Return `name` as in Python: ``section_id`` for `sectionId`."""
+    """Convert `name` to Python style: ``section_id`` for `sectionId`."""
     return _CAPITAL.sub(lambda match: "_" + match[0].lower(), name)
 
 
-# --- Values: for each kind `Words` has the method of its name, which takes what is given here.
+# --- Values: each is written by the method of `Words` with the lower-case class name, called with the same
+# arguments
 
 
 class Value:
-    """A part of a text that callers read differently."""
+    """A part of a text that depends on the caller."""
 
     def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 (of many types)
         self.given, self.named = given, named
 
     def told_by(self, words: "Words") -> str | None:
-        """Return the value in `words`; None where their caller cannot do it."""
+        """Return the value in `words`, or None if the caller cannot use it."""
         told: str | None = getattr(words, type(self).__name__.lower())(*self.given, **self.named)
         return told
 
 
 class Argument(Value):
-    """``Argument(name)``: a field of an edit or a request; ``Argument(name, value)``: with a value."""
+    """``Argument(name)``: a field of an edit or request; ``Argument(name, value)``: with a value."""
 
 
 class Send(Value):
-    """``Send(name, value)``: a field with a value, and the verb, which is another one for options."""
+    """``Send(name, value)``: the advice to send a field with a value."""
 
 
 class Arguments(Value):
@@ -50,7 +51,7 @@ class Arguments(Value):
 
 
 class Meaning(Value):
-    """``Meaning(name, text)``: the advice to give a field, with what its schema says of it."""
+    """``Meaning(name, text)``: the advice to give a field, with its meaning from the schema."""
 
 
 class Op(Value):
@@ -62,7 +63,7 @@ class Step(Value):
 
 
 class Command(Value):
-    """``Command("review", "--list")``: a command of mdplan, which a person runs."""
+    """``Command("review", "--list")``: a command of mdplan, for a person."""
 
 
 class Run(Command):
@@ -70,36 +71,36 @@ class Run(Command):
 
 
 class Option(Value):
-    """``Option("--max-lines")``: an option for who starts mdplan, such as a limit."""
+    """``Option("--max-lines")``: an option of the person who starts mdplan."""
 
 
 class Heading(Value):
-    """``Heading(path, noun)``: a heading path, after a `noun` for those who read it as JSON."""
+    """``Heading(path, noun)``: a heading path, preceded by `noun` if shown as JSON."""
 
 
 class Nearest(Value):
-    """``Nearest(text)``: places that could be meant; the candidates of the problem are the same."""
+    """``Nearest(text)``: possible targets, the same as the candidates of the problem."""
 
 
 class Reference(Value):
-    """``Reference(name)``: where a caller reads the ``operations``, or the fields of a ``batch``.
+    """``Reference(name)``: where the caller finds the ``operations`` or the ``batch`` fields.
 
-    ``look`` is the advice to look at a file, whose hash an agent need not send then.
+    ``look`` is the advice to look at a file, if the agent need not send its hash afterwards.
     """
 
 
 class Clauses(Value):
-    """``Clauses(texts, joint)``: several pieces of advice; a caller gets those that can be followed."""
+    """``Clauses(texts, joint)``: alternative advice; the caller gets what it can follow."""
 
 
 class Text(str):
-    """A text with values in its `parts`; as a string it is in the words of JSON."""
+    """A text with values in its `parts`; as a plain string it uses JSON terms."""
 
     __slots__ = ("parts",)
     parts: tuple[str | Value, ...]
 
     def __new__(cls, *parts: str | Value) -> Self:
-        """Join `parts`; the parts of a text stay what they are."""
+        """Join `parts`, flattening texts."""
         flat = [inner for part in parts for inner in (part.parts if isinstance(part, Text) else (part,))]
         told = [part if isinstance(part, str) else part.told_by(_WIRE) for part in flat]
         text = super().__new__(cls, "" if None in told else "".join(filter(None, told)))
@@ -107,15 +108,13 @@ class Text(str):
         return text
 
     def __add__(self, other: str) -> str:
-        """Return both as one text."""
         return Text(self, other)
 
     def __radd__(self, other: str) -> str:
-        """Return both as one text."""
         return Text(other, self)
 
     def __getnewargs__(self) -> tuple[str | Value, ...]:  # type: ignore[override]
-        """Return what a copy is made of."""
+        """Return the arguments for copying."""
         return self.parts
 
 
@@ -129,7 +128,7 @@ _REFERENCE: Final = lazy_pattern(
 
 
 def say(template: str, *values: object, **named: object) -> str:
-    """Return `template` as a text, with `values` in place of its ``{}``, and those that are `named`."""
+    """Return `template` as a text, with `values` for its ``{}`` and `named` values by name."""
     given, parts, at = iter(values), list[str | Value](), 0
     for match in _REFERENCE.finditer(template):
         kind, said = match.lastgroup, match[match.lastgroup or 0]
@@ -163,18 +162,18 @@ _MEANT: Final[Mapping[str, Callable[[str], Value]]] = {
 
 
 def join(texts: Iterable[str], joint: str) -> str:
-    """Return `texts` as one text, with `joint` between them."""
+    """Join `texts` with `joint`."""
     parts = [part for text in texts for part in (joint, text)]
     return Text(*parts[1:])
 
 
 def either(*clauses: str, joint: str = ", or ") -> str:
-    """Return several pieces of advice as one text, of which each caller gets what can be followed."""
+    """Return alternative advice as one text; each caller gets what it can follow."""
     return Text(Clauses(clauses, joint))
 
 
 def listed(names: Iterable[str], joint: str) -> str:
-    """Return `names`, each once, as a list that ends with `joint`, if there is one."""
+    """Return the deduplicated `names` as a list, with `joint` before the last."""
     *most, last = dict.fromkeys(names)
     return f"{', '.join(most)}{f' {joint} ' if joint else ', '}{last}" if most else last
 
@@ -183,9 +182,9 @@ def listed(names: Iterable[str], joint: str) -> str:
 
 
 class Words:
-    """The words of JSON: how reports are stored, and what all callers share.
+    """The terms of JSON: how reports are stored, and the basis for all callers.
 
-    `problem` is the diagnostic that is told. Commands name its file, unless one hint is for many files.
+    `problem` is the diagnostic being written. Commands include its file, unless a hint is for many files.
     """
 
     problem: Any = None
@@ -199,28 +198,28 @@ class Words:
 
     @property
     def file(self) -> str | None:
-        """The file that the problem is about, if it is of one and a command may name it."""
+        """The file of the problem, if a command may include it."""
         return self.problem.file if self.names_file and self.problem is not None else None
 
     def text(self, text: str) -> str:
-        """Return `text` in these words; empty where the caller can do nothing of it."""
+        """Return `text` in these terms, or empty if the caller cannot use it."""
         return self.clause(text) or ""
 
     def clause(self, text: str) -> str | None:
-        """Return `text` in these words; None where the caller cannot do it."""
+        """Return `text` in these terms, or None if the caller cannot use it."""
         if not isinstance(text, Text):
             return text
         told = [part if isinstance(part, str) else part.told_by(self) for part in text.parts]
         return None if None in told else "".join(filter(None, told))
 
     def tell(self, problem: Any) -> Any:  # noqa: ANN401 (diagnostics know this module)
-        """Return the diagnostic `problem` in these words."""
+        """Return the diagnostic `problem` in these terms."""
         words = copy(self)
         words.problem = problem
         return replace(problem, message=words.text(problem.message), hint=words.text(problem.hint))
 
     def tell_all(self, value: Any) -> Any:  # noqa: ANN401 (a report, or a part of one)
-        """Return `value`, a report or part of one, with its problems in these words."""
+        """Return `value`, a report or part of one, with its problems in these terms."""
         if isinstance(value, tuple):
             return tuple(map(self.tell_all, value))
         if hasattr(value, "hint"):
@@ -231,15 +230,15 @@ class Words:
         return replace(value, **told) if told else value
 
     def name(self, field: str) -> str:
-        """Return the name of a field."""
+        """Return a field name."""
         return field if any(map(str.isupper, field)) else f"`{field}`"
 
     def field(self, name: str, value: object) -> str | None:
-        """Return a field with a value."""
+        """Return a field with its value."""
         return f'`"{name}": {json.dumps(value, ensure_ascii=False)}`'
 
     def argument(self, name: str, value: object = ...) -> str | None:
-        """Return the name of a field, or the field with its value."""
+        """Return a field name, or the field with its value."""
         return self.name(name) if value is ... else self.field(name, value)
 
     def arguments(self, *names: str, joint: str = "or") -> str:
@@ -252,21 +251,21 @@ class Words:
         return f"send {field}" if field else None
 
     def meaning(self, name: str, text: str) -> str:
-        """Return the advice to give a field, with what it holds."""
+        """Return the advice to give a field, with its meaning."""
         return f"give {self.name(name)}{text}"
 
     def op(self, name: str) -> str:
-        """Return the name of an operation."""
+        """Return an operation name."""
         return name
 
     def step(self, verb: str, **arguments: str) -> str | None:
-        """Return a call of a verb."""
+        """Return the call of a verb."""
         tool, given = _TOOLS.get(verb, (None, {}))
         given = {**given, **arguments}
         return f"{tool} {json.dumps(given, ensure_ascii=False)}" if given and tool else tool
 
     def command_line(self, *words: str) -> str:
-        """Return a command line that can be pasted into a shell."""
+        """Return a command line for a shell."""
         return shlex.join(["mdplan", *words])
 
     def command(self, *words: str) -> str:
@@ -278,20 +277,20 @@ class Words:
         return f"run {self.command(*words)}"
 
     def option(self, name: str) -> str | None:
-        """Return an option; None for who does not start the program."""
+        """Return an option, or None for callers that do not start the program."""
         return f"`{name}`" if self.has_options else None
 
     def reference(self, name: str) -> str:
-        """Return where the caller reads what there is."""
+        """Return where the caller finds `name`."""
         return self.references[name]
 
     def heading(self, path: Sequence[str], noun: str = "") -> str:
-        """Return a heading path, which is cut if it is long."""
+        """Return a heading path, truncated if long."""
         text = json.dumps(list(path), ensure_ascii=False)
         return noun + (text if len(text) <= _MOST_OF_A_PATH else f"{text[: _MOST_OF_A_PATH - 1]}…")
 
     def nearest(self, text: str) -> str:
-        """Return the places that are near."""
+        """Return the nearest targets."""
         return f"nearest: {self.text(text)}"
 
     def clauses(self, texts: Sequence[str], joint: str) -> str | None:
@@ -299,7 +298,7 @@ class Words:
         return joint.join(filter(None, map(self.clause, texts))) or None
 
 
-# The tool of each verb, with what it is always given.
+# The tool and fixed arguments of each verb.
 _TOOLS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     **{verb: ("md_stat", {}) for verb in ("stat", "ids", "anchors")},
     "read": ("md_read", {}),
@@ -316,7 +315,7 @@ _WIRE: Final = Words()
 
 
 class AgentWords(Words):
-    """The words of an agent that calls the tools of the toolset `md`."""
+    """The terms of an agent with the toolset `md`."""
 
     has_options = False
     references: ClassVar[Mapping[str, str]] = {
@@ -326,17 +325,17 @@ class AgentWords(Words):
     }
 
     def run(self, *words: str) -> str:
-        """Return the advice to have it run."""
+        """Return the advice to ask the user to run a command."""
         return f"ask the user to {super().run(*words)}"
 
     def nearest(self, text: str) -> str:
-        """Return the places, if the candidates do not say it as well: an agent pays for both."""
+        """Return the nearest targets unless the candidates list them: agents pay for both."""
         has_candidates = self.problem is not None and self.problem.candidates
         return "one of these may be meant" if has_candidates else super().nearest(text)
 
 
 class OtherToolWords(AgentWords):
-    """The words of an agent that calls the tools of another toolset, which has none of these verbs."""
+    """The terms of an agent with a toolset that lacks these verbs."""
 
     references: ClassVar[Mapping[str, str]] = {
         **Words.references,
@@ -350,7 +349,7 @@ class OtherToolWords(AgentWords):
 
 
 class PythonWords(Words):
-    """The words of a Python caller of an engine, or of a document in memory."""
+    """The terms of a Python caller of an engine or an in-memory document."""
 
     has_options = False
     references: ClassVar[Mapping[str, str]] = {
@@ -368,7 +367,7 @@ class PythonWords(Words):
         return f"`{snake_case(field)}`{of_bytes}"
 
     def field(self, name: str, value: object) -> str | None:
-        """Return the argument."""
+        """Return a keyword argument."""
         return None if self.of_document and name in _OF_FILES else f"`{snake_case(name)}={value!r}`"
 
     def arguments(self, *names: str, joint: str = "or") -> str:
@@ -376,7 +375,7 @@ class PythonWords(Words):
         return listed(map(self.name, names), joint)
 
     def step(self, verb: str, **arguments: str) -> str | None:
-        """Return the call of a method."""
+        """Return a method call."""
         if verb not in _TOOLS:
             return None
         verb = {"ids": "stat", "anchors": "stat", "find": "search"}.get(verb, verb)
@@ -393,9 +392,9 @@ _OF_FILES: Final = frozenset({"updateReferences", "onStale", "file", "files", "g
 
 
 class ShellWords(Words):
-    """The words of a person in a shell, on the review page, and in code scanning.
+    """The terms of a person in a shell, on the review page, or in code scanning.
 
-    Commands work on the `roots` of the one that was typed.
+    Commands apply to the `roots` of the typed command.
     """
 
     references: ClassVar[Mapping[str, str]] = {
@@ -408,23 +407,23 @@ class ShellWords(Words):
         self.roots = roots
 
     def field(self, name: str, value: object) -> str | None:
-        """Return the member of a batch, or the option where there is no batch."""
+        """Return a batch field, or the option that replaces it."""
         return f"`--on-stale {value}`" if name == "onStale" else super().field(name, value)
 
     def step(self, verb: str, **arguments: str) -> str | None:
-        """Return the command, with the file of the problem where it needs one."""
+        """Return a command, with the file of the problem if needed."""
         files = list(arguments.values()) or ([self.file] if verb in _ABOUT_A_FILE and self.file else [])
         return f"`{self.command_line(*_COMMANDS.get(verb, (verb,)), files=map(_short, files))}`"
 
     def command_line(self, *words: str, files: Iterable[str] = ()) -> str:
-        """Return a command line on the roots that can be pasted into a shell."""
+        """Return a command line on the roots, for a shell."""
         names = list(files)
         roots = [word for root in self.roots for word in ("--root", root)]
         end = ["--"] if any(name.startswith("-") for name in names) else []
         return super().command_line(*words, *roots, *end, *names)
 
 
-# The command of a verb, where it has another name.
+# Verbs whose command has another name.
 _COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "stat": ("outline",),
     "ids": ("outline", "--long"),
@@ -437,11 +436,11 @@ _ABOUT_A_FILE: Final = frozenset({"stat", "ids", "anchors", "similar"})
 
 
 def _short(value: str) -> str:
-    """Return `value`, of a plan ID its first 12 digits, which every command takes."""
+    """Return `value`, abbreviating a plan ID to 12 digits, which every command accepts."""
     return value[7:19] if value.startswith("sha256-") else value
 
 
 def commands_for_tools(description: str) -> str:
-    """Return the `description` of a field, in which tools are named, for people in a shell."""
+    """Return the `description` of a field with commands in place of tools."""
     description = description.replace("md_stat", "`mdplan outline --long`")
     return description.replace("md_read", "`mdplan read --long`")
