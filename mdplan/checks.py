@@ -1,6 +1,6 @@
 """`check`: find damage that a change did to documents, whoever made it.
 
-It compares two versions of each document; what was wrong in the older one already is no news.
+It compares two versions of each document; old problems are not reported.
 """
 
 import datetime as dt
@@ -62,9 +62,8 @@ def check_since(
 ) -> CheckReport:
     """Report what documents of the root of `files` lost since the commit `reference`.
 
-    `paths` are files or folders, from the root; without them all documents count. `tick` is called for each
-    that is compared. Raises `StorageRefused` as
-    `CommittedVersion` does.
+    `paths` are files or folders from the root; by default all documents are compared. `tick` is called for
+    each. Raise `StorageRefused` as `CommittedVersion`.
     """
     version = CommittedVersion(files.workspace, reference)
     with version.open() as committed:
@@ -77,7 +76,7 @@ def check_changes(
     changes: Iterable[tuple[str | None, str | None]],
     tick: ProgressCallback = no_progress,
 ) -> CheckReport:
-    """Find what documents lost between two versions of a root; `changes` are their old and new paths."""
+    """Report what documents lost between two versions of a root; `changes` are old and new paths."""
     changed: list[ChangedDocument] = []
     skipped: list[Diagnostic] = []
     for old, new in changes:
@@ -103,7 +102,7 @@ def check_changes(
 
 
 def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
-    """Report what the later version `new` of the document `path` lost; only links inside it are checked."""
+    """Report what the version `new` of the document `path` lost; only links inside it are checked."""
     problems = (
         *document_problems(old, new),
         *retargeted(old, new),
@@ -115,7 +114,7 @@ def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
 
 
 class ChangedDocument(Struct):
-    """A document before and after; None where it did not exist, or does not any more.
+    """A document before and after a change; None if it does not exist there.
 
     Paths are from the root; `old_path` is None for a new file.
     """
@@ -129,7 +128,7 @@ class ChangedDocument(Struct):
 def _open_document(
     before: OutlinedFiles, after: OutlinedFiles, old_path: str | None, new_path: str | None
 ) -> ChangedDocument | Diagnostic:
-    """Return the document before and after, or why its new version cannot be read."""
+    """Return the document before and after, or why the new version cannot be read."""
     new = _open_outline(after, new_path) if new_path is not None else None
     if isinstance(new, Diagnostic):
         return new
@@ -155,11 +154,11 @@ def _broken_inside(old: Outline, new: Outline) -> Iterator[Diagnostic]:
             yield broken_link(link.target, link.line)
 
 
-# --- Damage in one document, apart from its links
+# --- Damage in one document, except to links
 
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
-# Names of types as people write front matter; the first one that fits counts.
+# Type names for front matter; the first match wins.
 _TYPES: Final[tuple[tuple[type, str], ...]] = (
     (bool, "true or false"),
     (int, "a number"),
@@ -173,9 +172,9 @@ _TYPES: Final[tuple[tuple[type, str], ...]] = (
 
 
 def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """Yield warnings about `new`, the later version of `old`, which is None for a new file.
+    """Yield warnings about `new`, the later version of `old` (None for a new file).
 
-    Line numbers are those of `new`.
+    Line numbers refer to `new`.
     """
     if old is not None:
         yield from _byte_problems(old, new)
@@ -185,7 +184,7 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
     open_blocks = _newly_open_blocks(old, new)
     fences = torn_fences(old, new) if old is not None else []
     yield from map(torn_fence, fences)
-    # After a fence that lost its opening line, the end of each one opens the next.
+    # After a fence that lost its opening line, each closing line opens the next one.
     yield from (
         _unclosed(block)
         for block in open_blocks
@@ -194,7 +193,7 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
     yield from torn_comments(old, new) if old is not None else ()
     yield from _unpaired_regions(old, new)
     yield from _unpaired_tags(old, new)
-    # The warning about an unclosed block covers what the block swallowed.
+    # The warning about an unclosed block covers everything that it swallowed.
     swallowed = frozenset(
         line for block in open_blocks for line in range(block.first_line, block.last_line + 1)
     )
@@ -209,7 +208,7 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
 
 
 def _byte_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
-    """Yield changes of line ends, byte order mark and encoding, which a diff on a screen does not show."""
+    """Yield changes of newlines, BOM and encoding, which a diff does not show."""
     before, after = old.source, new.source
     had, has = before.lines.line_ends, after.lines.line_ends
     fresh = [end for end in _END_NAMES if has.get(end) and not had.get(end)]
@@ -245,7 +244,7 @@ def _front_matter_problems(old: Outline | None, new: Outline) -> Iterator[Diagno
 def _changed_types(before: DataContent, after: DataContent) -> Iterator[Diagnostic]:
     for path, old, new in _paired(before.values, after.values):
         was, now = _type_name(old), _type_name(new)
-        # A key without value says nothing of its type.
+        # A key without value has no type.
         if old is not None and new is not None and was != now:
             yield Code.FRONT_MATTER_TYPE.warning(
                 f"`{shown(path)}` of the front matter was {was} and is {now} now",
@@ -255,7 +254,7 @@ def _changed_types(before: DataContent, after: DataContent) -> Iterator[Diagnost
 
 
 def _paired(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any, Any]]:  # noqa: ANN401 (any value of front matter)
-    """Yield the values of both versions at each path; of lists only if they are equally long."""
+    """Yield the values of both versions at each path; of lists only if they have equal length."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in filter(new.__contains__, old):
             yield from _paired(old[key], new[key], (*path, key))
@@ -288,7 +287,7 @@ def _fence_openings(outline: Outline) -> Iterator[str]:
 
 
 def _has_inner_fence(outline: Outline, block: Block, openings: Container[str]) -> bool:
-    """Return True if `block` is a fence that contains one of `openings`, the end of which is its own now."""
+    """Return True if `block` is a fence that contains an opening of `openings`, whose end it took."""
     marks = _FENCE.search(_line(outline, block.first_line))
     if block.kind is not BlockKind.FENCE or marks is None:
         return False
@@ -300,7 +299,7 @@ def _has_inner_fence(outline: Outline, block: Block, openings: Container[str]) -
 def _unknown(
     known: Counter[_Key] | None, items: Iterable[_Item], key: Callable[[_Item], _Key]
 ) -> Iterator[_Item]:
-    """Yield those of `items` whose `key` occurs more often than in `known`, the counts of the old version."""
+    """Yield the `items` whose `key` occurs more often than in `known`, the old counts."""
     left = Counter(known)
     for item in items:
         if left[key(item)]:
@@ -320,7 +319,7 @@ def _unclosed(block: Block) -> Diagnostic:
 
 
 def _open_blocks(outline: Outline) -> Iterator[Block]:
-    """Yield blocks without an end, and those with a comment that has none, or the end of another one."""
+    """Yield unclosed blocks, including those with an unclosed comment."""
     text = outline.source.text
     return (
         block for block in outline.blocks if _has_open_comment(outline, block) or is_left_open(block, text)
@@ -365,7 +364,7 @@ def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
 
 
 def _torn_rows(old: Outline | None, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Yield rows of tables that are text now, and rows with more cells than their table has columns."""
+    """Yield table rows that became text, and rows with more cells than columns."""
     had = _row_lines(old) if old is not None else {}
     torn = _lines_lost(old, new, had, _row_lines(new)) if old is not None and had else []
     for first, last in _ranges(number for number in torn if number not in swallowed):
@@ -379,7 +378,7 @@ def _torn_rows(old: Outline | None, new: Outline, swallowed: Container[int]) -> 
 
 
 def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield first and last of each run of the sorted `numbers`, in which the lines of dashes are missing."""
+    """Yield first and last of each run in the sorted `numbers`, which omit delimiter rows."""
     first = last = 0
     for number in numbers:
         if first and number > last + 2:
@@ -391,10 +390,9 @@ def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _lines_lost(old: Outline, new: Outline, were: Mapping[int, str], are: Mapping[int, str]) -> Iterator[int]:
-    """Yield lines of `new` that have the text of one of the lines `were` of `old`, but are not among `are`.
+    """Yield lines of `new` that equal one of the lines `were` of `old` but are not in `are`.
 
-    `were` and `are` are texts of lines by their numbers. Other lines of `old` with such a text excuse as
-    many lines of `new`.
+    `were` and `are` map line numbers to text. Other equal lines in `old` account for as many lines in `new`.
     """
     lost = Counter(were.values()) - Counter(are.values())
     known = _texts_outside(old, were) if lost else Counter[str]()
@@ -410,14 +408,14 @@ def _lines_lost(old: Outline, new: Outline, were: Mapping[int, str], are: Mappin
 
 
 def _texts_outside(outline: Outline, rows: Mapping[int, str]) -> Counter[str]:
-    """Count other lines with the text of one of `rows`, which are texts of lines by their numbers."""
+    """Count other lines that equal one of `rows`, given by line number."""
     texts = frozenset(rows.values())
     others = (number for number in _numbers(outline) if number not in rows)
     return Counter(text for number in others if (text := _line(outline, number)) in texts)
 
 
 def _row_lines(outline: Outline) -> dict[int, str]:
-    """Return the stripped rows of all tables, headers too, by their line numbers."""
+    """Return the stripped rows of all tables, including headers, by line number."""
     lines = {row.line: "" for table in outline.tables for row in (table.header, *table.rows)}
     return {number: _line(outline, number) for number in lines}
 
@@ -431,7 +429,7 @@ def _line(outline: Outline, number: int) -> str:
 
 
 def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Yield headings whose line is still there, but is no longer a heading, or one in a list."""
+    """Yield headings whose line still exists, but is no longer a heading or moved into a list."""
     were_nested = {_line(old, section.heading_line) for section in old.nested}
     in_lists = {section.heading_line for section in new.nested}
     are = {
@@ -453,25 +451,25 @@ def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -
 
 
 def _heading_lines(outline: Outline) -> dict[int, str]:
-    """Return the lines of headings that begin with ``#``; the text of other headings can be any text."""
+    """Return ATX heading lines; the text of other headings can be any text."""
     return {number: text for number, text in _heading_texts(outline).items() if text.startswith("#")}
 
 
-# --- Links that a change broke, or that now name something else
+# --- Links that a change broke or retargeted
 
 _NAME_OF_RULE: Final = lazy_pattern(r"[\w-]+(?:\.[\w-]+){2,}")
 
 
 class LinkCheck:
-    """The links of one root before and after a change of some of its files."""
+    """The links of a root before and after a change."""
 
     def __init__(self, old: LinkIndex, new: LinkIndex) -> None:
-        """Compare the files `old` with the files `new`."""
+        """Compare the files `old` with `new`."""
         self._old = old
         self.new = new
 
     def problems_in(self, document: ChangedDocument) -> Iterator[Diagnostic]:
-        """Yield warnings about links of a changed document that were right or not there before."""
+        """Yield warnings about links of a changed document that were right or absent before."""
         if document.new is None or document.new.format is not DocumentFormat.MARKDOWN:
             return
         yield from retargeted(document.old, document.new)
@@ -480,7 +478,7 @@ class LinkCheck:
         yield from self._newly_broken(document)
 
     def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
-        """Yield warnings about links from unchanged files to changed ones, with the path of each file."""
+        """Yield warnings about links from unchanged to changed files, with the linking file's path."""
         documents = list(changed)
         names = frozenset(
             page_key(document.old_path)
@@ -498,9 +496,9 @@ class LinkCheck:
             yield from ((file.relative, problem) for problem in self._newly_broken(same))
 
     def retargeted_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
-        """Yield warnings about links to a heading of another file that now name another heading there.
+        """Yield warnings about links to headings of other files that now lead to another heading.
 
-        Each comes with the path of its file. A link that is new in its file means what it names now.
+        Each comes with the linking file's path. New links mean their current target.
         """
         documents = {document.path: document for document in changed}
         shifted = {
@@ -532,7 +530,7 @@ class LinkCheck:
             find = broken_in_tree(self._old, document.old_path)
             known = frozenset(link.target for link in find(document.old, whole(document.old)))
             written = _targets(document.old) - known
-        # If anchors led to nothing before, the site makes some that mdplan does not see.
+        # If anchors were broken before, the site generates some that mdplan does not see.
         makes_anchors = any("#" in target for target in known)
         find = broken_in_tree(self.new, document.path)
         for link in find(document.new, whole(document.new)):
@@ -545,7 +543,7 @@ class LinkCheck:
         yield from self._lost_names(document)
 
     def _lost_names(self, document: ChangedDocument) -> Iterator[Diagnostic]:
-        """Yield names of pages that led to a file before, and lead to none now."""
+        """Yield page names that led to a file before, but no longer do."""
         assert document.new is not None
         outline, old_path = document.new, document.old_path or document.path
         for link in destinations(outline, [whole(outline)]):
@@ -559,7 +557,7 @@ class LinkCheck:
 
 
 def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """Yield warnings about links of a document into itself that now name another heading."""
+    """Yield warnings about links within a document that now lead to another heading."""
     if old is None:
         return
     before = {link.target for link in local_links(old) if link.target.startswith("#")}
@@ -571,7 +569,7 @@ def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
 
 
 class _Shift(NamedTuple):
-    """What an anchor named, as it is in the new version, what it names now, and what to do."""
+    """The old target of an anchor as described now, the new target, and a hint."""
 
     named: str
     now: str
@@ -579,17 +577,17 @@ class _Shift(NamedTuple):
 
     @classmethod
     def of(cls, moved: Section | None, now: Section) -> "_Shift":
-        """Return the shift from the section `moved`, None if that is gone, to `now`."""
+        """Return the shift from the section `moved` (None if deleted) to `now`."""
         named = "a section that is gone" if moved is None else _shown(moved)
         hint = "correct the link" if moved is None else f"link to `#{moved.anchor}` if that is meant"
         return cls(named, _shown(now), hint)
 
 
 def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
-    """Return anchors that name another heading in `new`, by their `target_key`.
+    """Return anchors that lead to another heading in `new`, by `target_key`.
 
-    A section without one of the same path in `new` was renamed, and its anchor with it: that is no shift.
-    The own text of sections tells equal paths apart; an edited section stays where it was.
+    If no section of `new` has the old path, the section was renamed with its anchor, which is not a shift.
+    Sections with equal paths are distinguished by their own text; an edited section counts as unmoved.
     """
     shifts: dict[str, _Shift] = {}
     for key, moved_to, first in shifted_repeats(old, new):
@@ -618,7 +616,7 @@ def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
 
 
 def _shift_of_equals(old: Outline, was: Section, new: Outline, now: Section) -> _Shift | None:
-    """Return the shift of an anchor from `was` to `now`, of equal path; None for the same section."""
+    """Return the shift of an anchor from `was` to `now`, with equal paths; None if they are the same."""
     text, text_now = _own_text(old, was), _own_text(new, now)
     if text == text_now:
         return None
@@ -650,7 +648,7 @@ def _shown(section: Section) -> str:
 
 
 def _doubled_anchors(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """Yield LINK_RETARGETED for anchors at two places of `new` that had one before."""
+    """Yield LINK_RETARGETED for anchors that became ambiguous in `new`."""
     known = places_of_anchors(old) if old is not None else {}
     for key, (first, *others) in places_of_anchors(new).items():
         if others and len(known.get(key, ())) < 2:
@@ -663,13 +661,13 @@ def _doubled_anchors(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
 
 
 def lost_definitions(old: Outline | None, new: Outline, *, of_code: bool = True) -> Iterator[Diagnostic]:
-    """Yield BROKEN_LINK for labels of links that had a definition in `old`, and have none in `new`.
+    """Yield BROKEN_LINK for link labels whose definition is missing in `new`.
 
-    Labels that are code count if they are wanted `of_code`.
+    `of_code` includes labels that are code.
     """
     labels = {use.label for use in reference_uses(old)} if old is not None else set[str]()
     labels = {label for label in labels if of_code or not label.startswith("`")}
-    # Some sites make links of such names in brackets, those of rules; they have no definitions then.
+    # Some sites resolve such rule names in brackets without definitions.
     names = {label for label in labels if _NAME_OF_RULE.fullmatch(label)}
     if old is not None and names:
         others = {normalized_label(name) for name in _NAME_OF_RULE.findall(old.source.text)}
@@ -679,7 +677,7 @@ def lost_definitions(old: Outline | None, new: Outline, *, of_code: bool = True)
 
 
 def broken_link(target: str, line: int) -> Diagnostic:
-    """Return BROKEN_LINK for a link to `target` that leads to nothing; `line` is 1-based."""
+    """Return BROKEN_LINK for a broken link to `target`; `line` is 1-based."""
     return Code.BROKEN_LINK.warning(
         f"the link to `{short_name(target)}` at line {line} leads to nothing",
         "correct its target, or restore what it named",
@@ -688,23 +686,23 @@ def broken_link(target: str, line: int) -> Diagnostic:
 
 
 def _targets(outline: Outline) -> frozenset[str]:
-    """Return the destinations of `outline`, as they are written and shown."""
+    """Return the destinations in `outline`, as written and as shown."""
     return frozenset(
         escape_for_message(outline.text_of(link.span)) for link in destinations(outline, [whole(outline)])
     ) | {escape_for_message(link.target) for link in local_links(outline)}
 
 
 def _names_a_document(target: str) -> bool:
-    """Return True if `target` can only mean a place of this document or a Markdown file.
+    """Return True if `target` can only mean this document or a Markdown file.
 
-    Other targets, such as routes, depend on how the site is built.
+    Other targets, such as routes, depend on the site.
     """
     path = target.partition("#")[0].partition("?")[0].lower()
     return not path or path.endswith(MARKDOWN_SUFFIXES)
 
 
 def _may_break_links(document: ChangedDocument) -> bool:
-    """Return True if links from elsewhere to the old file may lead to nothing now."""
+    """Return True if links from elsewhere to the old file may be broken now."""
     if document.old_path is None or document.old is None:
         return False
     if document.new is None or document.old_path != document.path:
@@ -712,13 +710,13 @@ def _may_break_links(document: ChangedDocument) -> bool:
     return not resolvable_targets(document.old) <= resolvable_targets(document.new)
 
 
-# --- Labels and footnotes that name another definition after a change
+# --- Labels and footnotes whose first definition changed
 
 
 def retargeted_labels(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """Yield LINK_RETARGETED for labels of links and footnotes whose first definition is another one in `new`.
+    """Yield LINK_RETARGETED for labels of links and footnotes that now have another definition.
 
-    A definition that only changed its text was edited, and its uses are meant.
+    If a definition only changed its text, it was edited, and its uses follow.
     """
     if old is None or new.format is not DocumentFormat.MARKDOWN:
         return
@@ -747,7 +745,7 @@ def retargeted_labels(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
 
 
 def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
-    """Yield BROKEN_LINK for entries of the files `new` that name a page `changed` lost, with their files."""
+    """Yield BROKEN_LINK for navigation entries of pages that `changed` lost, with the file's path."""
     gone = {
         document.old_path
         for document in changed
@@ -772,11 +770,11 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
                 )
 
 
-# --- Lines that lost a character of their syntax: a blank after ``##``, a backtick, a pipe
+# --- Lines that lost a character of their syntax: a space after ``##``, a backtick, a pipe
 #
-# Only lines that are otherwise the same as in the old version count: a line that was rewritten is no damage.
+# Only lines that are otherwise unchanged count: a rewritten line is not damaged.
 
-# All that looks like a blank, or like nothing; Markdown reads two of these.
+# Characters that look like a space or nothing, most of which Markdown does not treat as spaces.
 _SPACES: Final = lazy_pattern(r"[\s\u200b\u2060\ufeff]+")
 _BLANKS: Final = lazy_pattern(r"[ \t]+")
 _BLANKS_AND_PIPES: Final = lazy_pattern(r"[\s|]+")
@@ -790,14 +788,14 @@ _LEAST_MARKS: Final = 3
 
 
 class TornFence(NamedTuple):
-    """A line that opened a fence, and what it was."""
+    """A line that opened a fence, and its old text."""
 
     line: int
     opening: str
 
 
 def torn_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Yield HEADING_LOST for headings without the blank after their ``#``; not for lines in `swallowed`."""
+    """Yield HEADING_LOST for headings that lost the space after ``#``, except lines in `swallowed`."""
     was, now = _heading_texts(old), _heading_texts(new)
     for number, before in _torn_lines(new, was, now, _HEADING, swallowed):
         yield Code.HEADING_LOST.warning(
@@ -808,7 +806,7 @@ def torn_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iter
 
 
 def torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Yield TASK_LOST for tasks without a blank of ``- [ ]``; not for lines in `swallowed`."""
+    """Yield TASK_LOST for tasks that lost a space of ``- [ ]``, except lines in `swallowed`."""
     if "[" not in old.source.text:
         return
     for number, before in _torn_lines(new, _task_texts(old), _task_texts(new), _TASK, swallowed):
@@ -826,7 +824,7 @@ def _heading_texts(outline: Outline) -> dict[int, str]:
 def _task_texts(outline: Outline) -> dict[int, str]:
     items = (item for listing in outline.lists.all for item in listing.items if item.mark is not None)
     numbers = [item.first_line for item in items]
-    # Right below a tag, MDX reads Markdown where CommonMark reads HTML.
+    # Directly below a tag, MDX reads Markdown and CommonMark HTML.
     for block in outline.tree.of_kinds(BlockKind.HTML) if outline.is_mdx else ():
         lines = range(block.first_line, block.last_line + 1)
         numbers += (number for number in lines if _TASK.match(_line(outline, number)))
@@ -840,9 +838,9 @@ def _torn_lines(
     form: re.Pattern[str],
     swallowed: Container[int],
 ) -> Iterator[tuple[int, str]]:
-    """Yield paragraph lines of `new` that differ only in blanks from a lost line of `form`, with its text.
+    """Yield paragraph lines of `new` that differ only in spaces from a lost line of `form`, with its text.
 
-    `was` and `now` are the lines of such a kind in the old version and in `new`, by their numbers.
+    `was` and `now` are the lines of this kind in both versions, by number.
     """
     kept = frozenset(now.values())
     by_text = {_SPACES.sub("", text): text for text in was.values() if form.match(text)}
@@ -859,7 +857,7 @@ def _torn_lines(
 
 
 def torn_underlines(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Yield HEADING_LOST for headings apart from their underline, or whose underline is none any more."""
+    """Yield HEADING_LOST for headings that lost their underline."""
     was, now = _underlined(old), _underlined(new)
     lost = Counter(was.values()) - Counter(now.values())
     lines = [(number, text) for number in _numbers(new) if (text := _line(new, number))] if lost else []
@@ -875,7 +873,7 @@ def torn_underlines(old: Outline, new: Outline, swallowed: Container[int]) -> It
 
 
 def _underlined(outline: Outline) -> dict[int, tuple[str, str]]:
-    """Return the last line of text and the marks of each underlined heading, by the line of the text."""
+    """Return the last text line and the underline of setext headings, by the line number of the text."""
     headings = (section.heading for section in outline.headings if section.heading)
     last_lines = (heading.last_line - 1 for heading in headings if not heading.markup.startswith("#"))
     return {
@@ -884,7 +882,7 @@ def _underlined(outline: Outline) -> dict[int, tuple[str, str]]:
 
 
 def torn_fences(old: Outline, new: Outline) -> list[TornFence]:
-    """Return opening lines of fences that have a mark too few now, while the closing line is still there."""
+    """Return opening lines of fences that lost a mark while their closing line remains."""
     openings: Counter[str] = Counter()
     closings: dict[str, str] = {}
     for block in old.blocks:
@@ -912,7 +910,7 @@ def torn_fences(old: Outline, new: Outline) -> list[TornFence]:
 
 
 def torn_fence(fence: TornFence) -> Diagnostic:
-    """Return BLOCK_UNCLOSED for `fence`: what was its end begins a fence now."""
+    """Return BLOCK_UNCLOSED for `fence`, whose closing line now opens a fence."""
     return Code.BLOCK_UNCLOSED.warning(
         f"line {fence.line} no longer opens a code block, and the end of that block opens one now",
         f"write the fence again: `{short_name(fence.opening)}`",
@@ -921,7 +919,7 @@ def torn_fence(fence: TornFence) -> Diagnostic:
 
 
 def torn_comments(old: Outline, new: Outline) -> Iterator[Diagnostic]:
-    """Yield BLOCK_UNCLOSED for ends of comments whose beginning is gone, so that the comment is text now."""
+    """Yield BLOCK_UNCLOSED for comment ends without a beginning, so that the comment is now text."""
     if "<!--" not in old.source.text:
         return
     ends = {_bare(line) for line, is_lone in _ends_of_comments(old) if not is_lone}
@@ -940,7 +938,7 @@ def _bare(line: tuple[int, str]) -> str:
 
 
 def _ends_of_comments(outline: Outline) -> Iterator[tuple[tuple[int, str], bool]]:
-    """Yield the number and text of each line with the end of a comment, and whether no comment ends there."""
+    """Yield number and text of each line with a comment end, and True if no comment ends there."""
     text = outline.source.text
     for match in re.finditer("-->", text):
         number = outline.source.lines.line_at(match.start())
@@ -958,7 +956,7 @@ def _ends_of_comments(outline: Outline) -> Iterator[tuple[tuple[int, str], bool]
 
 
 def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
-    """Yield TABLE_TORN for rows that lost a pipe or were broken, and now have fewer cells than columns."""
+    """Yield TABLE_TORN for rows that lost a pipe or were split, so that cells are missing."""
     full: set[str] = set()
     short: set[str] = set()
     for table in old.tables if new.tables else ():
@@ -979,20 +977,20 @@ def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
 
 
 def _row_text(outline: Outline, number: int) -> str:
-    """Return line `number` without blanks, pipes and the marks of quotes; empty behind the last line."""
+    """Return line `number` without spaces, pipes and quote markers; empty beyond the last line."""
     is_there = number <= outline.source.lines.count
     return _BLANKS_AND_PIPES.sub("", _line(outline, number).lstrip("> ")) if is_there else ""
 
 
-# --- Documents that differ between a commit and the work tree, untracked files included
+# --- Documents that differ between a commit and the work tree, including untracked files
 
 _SUFFIXES: Final = (*MARKDOWN_SUFFIXES, ".txt")
 
 
 class CommittedVersion:
-    """The root of `workspace` as it was in the commit that `reference` names.
+    """The root of `workspace` in the commit `reference`.
 
-    Raises `StorageRefused`: INVALID_ARGUMENT for several roots, a folder in no repository, or a name of no
+    Raise `StorageRefused`: INVALID_ARGUMENT for several roots, a folder outside repositories, or an unknown
     commit.
     """
 
@@ -1003,13 +1001,13 @@ class CommittedVersion:
         self._tree = CommitTree(self._place, self._commit, scope.allow, scope.deny)
 
     def open(self) -> Workspace:
-        """Return the files of the commit."""
+        """Open the files of the commit."""
         return self._tree.open()
 
     def changes(self, paths: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
-        """Yield old and new path, from the root, of each document below `paths` that differs.
+        """Yield old and new path, from the root, of each changed document below `paths`.
 
-        A path is None if the document is not in that version. Without `paths` all documents count. Raises
+        A path is None if the document is missing in that version. By default all documents count. Raise
         `StorageRefused` if git fails.
         """
         places = [f":(top,literal){self._place.within(path)}" for path in paths or [""]]
