@@ -43,10 +43,10 @@ _NO_LINE_LIMIT: Final = 1 << 62
 
 @dataclass(frozen=True)
 class DocumentSection:
-    r"""One section: where it is and what it says; its methods collect edits of the document.
+    r"""A section of a document; its methods collect edits.
 
-    Every edit means the section as it is in the document: renaming it first makes no difference to what
-    comes after. Lines are 1-based and inclusive.
+    All edits refer to the section in the unchanged document, even after a rename. Lines are 1-based and
+    inclusive.
 
     >>> section = Document.from_text("# Guide\n\n## Install\n\nRun it.\n").section("Install")
     >>> section.path, section.level, section.start_line, section.end_line
@@ -61,12 +61,12 @@ class DocumentSection:
 
     @property
     def title(self) -> str:
-        """Its heading as a reader sees it."""
+        """Its rendered heading."""
         return self.found.title
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The headings that lead to it, outermost first, and its own."""
+        """Its heading path, outermost first."""
         return self.found.path
 
     @property
@@ -81,7 +81,7 @@ class DocumentSection:
 
     @property
     def anchor(self) -> str | None:
-        """The anchor that GitHub gives its heading, without ``#``."""
+        """GitHub's anchor of its heading, without ``#``."""
         return self.found.anchor
 
     @property
@@ -91,17 +91,17 @@ class DocumentSection:
 
     @property
     def end_line(self) -> int:
-        """Its last line, with its subsections."""
+        """Its last line, including subsections."""
         return self.found.last_line
 
     @property
     def text(self) -> str:
-        """All of it: heading, body and subsections."""
+        """Its whole text: heading, body and subsections."""
         return self.outline.text_of(self.found.span)
 
     @property
     def body(self) -> str:
-        """What is between its heading and its first subsection."""
+        """The text between its heading and its first subsection."""
         return self.outline.text_of(self.found.body)
 
     @property
@@ -111,41 +111,41 @@ class DocumentSection:
 
     @property
     def children(self) -> tuple["DocumentSection", ...]:
-        """Its subsections, one level down."""
+        """Its direct subsections."""
         children = self.outline.children(self.found)
         return tuple(DocumentSection(self.outline, child, self.collected) for child in children)
 
     def append(self, markdown: str) -> Self:
-        """Add Markdown to its end, as `append_to_section` does."""
+        """Append Markdown, as `append_to_section`."""
         return self._with(edits.AppendToSection(section=self.address, markdown=markdown))
 
     def prepend(self, markdown: str) -> Self:
-        """Add Markdown below its heading, as `prepend_to_section` does."""
+        """Add Markdown below its heading, as `prepend_to_section`."""
         return self._with(edits.PrependToSection(section=self.address, markdown=markdown))
 
     def replace(self, markdown: str) -> Self:
-        """Replace it, as `replace_section` does."""
+        """Replace it, as `replace_section`."""
         return self._with(edits.ReplaceSection(section=self.address, markdown=markdown))
 
     def rename(self, title: str) -> Self:
-        """Give its heading another text, as `rename_heading` does."""
+        """Change its heading text, as `rename_heading`."""
         return self._with(edits.RenameHeading(section=self.address, new_title=title))
 
     def insert_before(self, markdown: str) -> Self:
-        """Insert a section before it, as `insert_section` does."""
+        """Insert a section before it, as `insert_section`."""
         return self._with(edits.InsertSection(section=self.address, position="before", markdown=markdown))
 
     def insert_after(self, markdown: str) -> Self:
-        """Insert a section after it and its subsections, as `insert_section` does."""
+        """Insert a section after it and its subsections, as `insert_section`."""
         return self._with(edits.InsertSection(section=self.address, position="after", markdown=markdown))
 
     def delete(self) -> Self:
-        """Delete it with its subsections, as `delete_section` does."""
+        """Delete it with its subsections, as `delete_section`."""
         return self._with(edits.DeleteSection(section=self.address))
 
     @property
     def address(self) -> edits.Section:
-        """What names it in an edit: its headings, or its ID where others have the same headings."""
+        """Its address in an edit: its headings, or its ID if these are not unique."""
         by_path = or_problem(find_by_path, self.outline, self.path)
         return edits.Section(*self.path) if by_path is self.found else edits.Section(id=self.id)
 
@@ -158,9 +158,9 @@ class DocumentSection:
 
 
 class DocumentFrontMatter(MutableMapping[str, Any]):
-    r"""Keys and values; dates are strings. Values that are set count at once, and each is one edit.
+    r"""The front matter as a mapping; dates are strings. Setting a value collects an edit.
 
-    Lists and maps in it may be changed too: `Document.edits` has what became of them.
+    Lists and maps may be changed in place: `Document.edits` includes the changes.
 
     >>> document = Document.from_text("---\\nstatus: draft\\n---\\n# A\\n")
     >>> document.front_matter["status"]
@@ -171,9 +171,9 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
     """
 
     def __init__(self, outline: Outline, collected: list[Edit], name: str) -> None:
-        """Read what `outline`, called `name`, has; edits go to `collected`.
+        """Read the front matter of `outline`, called `name`; append edits to `collected`.
 
-        Raises `Refused`: FRONT_MATTER_INVALID.
+        Raise `Refused`: FRONT_MATTER_INVALID.
         """
         content = outline.front_matter_content
         if isinstance(content, Unreadable):
@@ -181,7 +181,7 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
         values: Any = {} if content is None else as_json(content.values)
         self._base: dict[str, Any] = values
         self._values = deepcopy(values)
-        # As the document and the edits have them; callers may change lists and maps of `_values`.
+        # The values as edited so far; callers may change lists and maps in `_values`.
         self._seen = deepcopy(values)
         self._collected = collected
         self._by_key: dict[str, Edit] = {}
@@ -216,24 +216,24 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
         return f"DocumentFrontMatter({self._values!r})"
 
     def collect_changes(self) -> None:
-        """Collect edits for lists and maps that were changed in place."""
+        """Collect edits for lists and maps changed in place."""
         for key, value in self._values.items():
-            # `repr` differs for 1 and True, which are equal.
+            # `repr` distinguishes 1 and True, which are equal.
             if repr(value) != repr(self._seen[key]):
                 self[key] = value
 
     def _drop(self, key: str) -> None:
-        """Forget what was collected for `key`: two edits of one key would contradict each other."""
+        """Discard the edit collected for `key`: two edits of one key would conflict."""
         earlier = self._by_key.pop(key, None)
         self._collected[:] = [edit for edit in self._collected if edit is not earlier]
 
 
 class Document:
-    r"""Text that is not a file: its outline, places, and what edits make of it. Nothing is read or written.
+    r"""A document in memory, without files.
 
-    The document itself never changes. Edits are given to `plan` and `apply`, or collected by `section` and
-    `front_matter`; `apply` returns a report with the new text, or with the problems. Threads may share a
-    document; edits that two of them collect at the same time end up in one list.
+    The document itself never changes. Pass edits to `plan` and `apply`, or collect them with `section` and
+    `front_matter`; `apply` returns a report with the new text or the problems. Threads may share a document,
+    including its list of collected edits.
 
     >>> from mdplan import Document, edits
     >>> document = Document.from_text("# Guide\n\n## Install\n\nRun it.\n")
@@ -264,7 +264,7 @@ class Document:
     """
 
     def __init__(self, source: Source, name: str, format: Format | None, encoding: str | None) -> None:  # noqa: A002
-        """`from_text` and `from_bytes` make one of `source`."""
+        """Use `from_text` or `from_bytes` instead."""
         found = document_format(name, source.text, format)
         self._outline = Outline(source, found, is_mdx=has_mdx_name(name))
         self._requested = RequestedFile(name, format, encoding)
@@ -272,10 +272,9 @@ class Document:
 
     @classmethod
     def from_text(cls, text: str, format: Format | None = None, *, name: str | None = None) -> "Document":  # noqa: A002
-        """A document of `text`; `format` says what it is, else the suffix of `name`, else it is Markdown.
+        """Return a document with `text`; `format` defaults to the suffix of `name`, else Markdown.
 
-        `name` is what the document is called in diffs and diagnostics. Raises `Refused` (NOT_A_TEXT_FILE)
-        for text with NUL or with lone surrogates.
+        `name` is used in diffs and diagnostics. Raise `Refused` (NOT_A_TEXT_FILE) for NUL or lone surrogates.
         """
         if not isinstance(text, str):
             raise TypeError(f"from_text() takes str, and got {type(text).__name__}: bytes go to from_bytes()")
@@ -296,9 +295,9 @@ class Document:
         encoding: str | None = None,
         name: str | None = None,
     ) -> "Document":
-        """A document of the bytes of a file: UTF-8, what its byte order mark says, or `encoding`.
+        """Return a document with the bytes of a file: by BOM, as `encoding`, or UTF-8.
 
-        Raises `Refused`: NOT_A_TEXT_FILE, INVALID_ARGUMENT (unknown encoding), ENCODING_UNKNOWN.
+        Raise `Refused`: NOT_A_TEXT_FILE, INVALID_ARGUMENT (unknown encoding), ENCODING_UNKNOWN.
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(
@@ -315,12 +314,12 @@ class Document:
 
     @property
     def name(self) -> str:
-        """What the document is called in diffs and diagnostics."""
+        """Its name in diffs and diagnostics."""
         return self._requested.name
 
     @property
     def text(self) -> str:
-        """Its text, without a byte order mark, with the line ends that it has."""
+        """Its text without BOM, with original newlines."""
         return self._outline.source.text
 
     @property
@@ -345,9 +344,9 @@ class Document:
         anchor: str | None = None,
         occurrence: int | None = None,
     ) -> DocumentSection:
-        """The section of these headings, from outer to inner, or of an ID or anchor.
+        """Return a section by its headings, outermost first, or by ID or anchor.
 
-        `occurrence` (1-based) chooses among equal headings. Raises `Refused`: SECTION_NOT_FOUND,
+        `occurrence` (1-based) selects among equal headings. Raise `Refused`: SECTION_NOT_FOUND,
         AMBIGUOUS_HEADING, ANCHOR_NOT_FOUND.
         """
         if sum(map(bool, (headings, id, anchor))) != 1:
@@ -371,14 +370,14 @@ class Document:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The edits that were collected so far, by `section` and `front_matter`."""
-        # Whoever never looked at the front matter has changed nothing there, and it may be unreadable.
+        """The edits collected so far by `section` and `front_matter`."""
+        # Without access, the front matter is unchanged, and it may be unreadable.
         if "front_matter" in self.__dict__:
             self.front_matter.collect_changes()
         return tuple(self._collected)
 
     def stat(self, **request: Any) -> StatReport:  # noqa: ANN401 (fields of a request)
-        """Structure, as `Engine.stat` gives it; arguments are the fields of its request, without `file`."""
+        """Return the structure, as `Engine.stat`; arguments are its request fields without `file`."""
         asked = read_stat_request({"file": self.name, **request})
         return (
             refusal(StatReport, _for_caller(*asked))
@@ -387,7 +386,7 @@ class Document:
         )
 
     def read(self, **request: Any) -> ReadReport:  # noqa: ANN401
-        """Content of one place, as `Engine.read` gives it; arguments are the fields of its request."""
+        """Return the content of one place, as `Engine.read`; arguments are its request fields."""
         asked = read_read_request({"file": self.name, **request})
         if isinstance(asked, tuple):
             return refusal(ReadReport, _for_caller(*asked))
@@ -403,7 +402,7 @@ class Document:
         )
 
     def search(self, pattern: str, **request: Any) -> SearchReport:  # noqa: ANN401
-        """Matches of `pattern`, as `Engine.search` gives them; arguments are the fields of its request."""
+        """Return matches of `pattern`, as `Engine.search`; arguments are its request fields."""
         asked = read_search_request({"file": self.name, "pattern": pattern, **request})
         if isinstance(asked, tuple):
             return refusal(SearchReport, _for_caller(*asked))
@@ -422,11 +421,10 @@ class Document:
         )
 
     def plan(self, edits: AnyEdit | Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
-        """The plan of the collected edits and of `edits`, one or many; nothing changes.
+        """Plan the collected edits and `edits`, one or several, without changing the document.
 
         `options` are those of a batch: `sequential`, `update_references`, `allow_outline_change`,
-        `allow_duplicate_headings`, `accept`. Errors: those of `Engine.plan`; INVALID_ARGUMENT for an
-        operation on files.
+        `allow_duplicate_headings`, `accept`. Errors: as `Engine.plan`; INVALID_ARGUMENT for file operations.
         """
         planned = self._plan(edits, options)
         if not isinstance(planned, PlannedBatch):
@@ -434,9 +432,9 @@ class Document:
         return DocumentReport(ok=True, **planned.report_fields())
 
     def apply(self, edits: AnyEdit | Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
-        """Apply the collected edits and `edits`: `report.text` is the result, `report.document` its document.
+        """Apply the collected edits and `edits`: `report.text` is the result, `report.document` a document.
 
-        Without any edit the result is this document.
+        Without edits, the result is this document.
         """
         if not edits and not options and not self.edits:
             return DocumentReport(ok=True, applied=True, result=self)
@@ -449,7 +447,7 @@ class Document:
         return DocumentReport(ok=True, applied=True, result=result, **planned.report_fields())
 
     def diff(self) -> str:
-        """The unified diff of the collected edits; empty without any. Raises `Refused`."""
+        """Return the unified diff of the collected edits, or an empty string. Raise `Refused`."""
         return self.plan().unwrap().diff or "" if self.edits else ""
 
     def __repr__(self) -> str:
@@ -459,7 +457,7 @@ class Document:
     def _plan(
         self, edits: AnyEdit | Sequence[AnyEdit], options: Mapping[str, Any]
     ) -> PlannedBatch | tuple[Diagnostic, ...]:
-        # No hash: who has the document has seen it, and one would refuse `CreateFile` for a wrong reason.
+        # Without hash: the caller has seen the document, and a hash would wrongly refuse `CreateFile`.
         request = {
             **self._requested.fields(),
             "edits": [*self.edits, *([edits] if isinstance(edits, Mapping) else edits)],
@@ -492,7 +490,7 @@ class DocumentReport(PlanReport, kw_only=True):
 
     @property
     def document(self) -> Document:
-        """The document after the edits. Raises `Refused` for a refusal, `ValueError` for a mere plan."""
+        """The document after the edits. Raise `Refused` if refused, `ValueError` for a plan."""
         if self.unwrap().result is None:
             raise ValueError("a plan has no result yet: call `apply`")
         assert self.result is not None
@@ -500,12 +498,12 @@ class DocumentReport(PlanReport, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The text after the edits; raises as `document` does."""
+        """The text after the edits; raises as `document`."""
         return self.document.text
 
     @property
     def data(self) -> bytes:
-        """The bytes after the edits; raises as `document` does."""
+        """The bytes after the edits; raises as `document`."""
         return self.document.data
 
 
@@ -514,7 +512,7 @@ def _for_caller(*problems: Diagnostic) -> Problems:
     return told
 
 
-# --- Plans of batches on one document in memory
+# --- Plans of batches on an in-memory document
 
 
 class RequestedFile(Struct):
@@ -525,15 +523,15 @@ class RequestedFile(Struct):
     encoding: str | None
 
     def fields(self) -> dict[str, Any]:
-        """Name, format and encoding as fields of a batch."""
+        """Return name, format and encoding as fields of a batch."""
         fields = {"file": self.name, "format": self.format, "encoding": self.encoding}
         return {name: value for name, value in fields.items() if value is not None}
 
 
 def plan_in_memory(batch: Batch, outline: Outline) -> PlannedBatch | Problems:
-    """The plan of `batch`, whose one file is the document `outline`.
+    """Plan `batch`, whose only file is the document `outline`.
 
-    Errors: those of planning; INVALID_ARGUMENT for edits that need files.
+    Errors: as planning; INVALID_ARGUMENT for edits that need files.
     """
     needs_files = tuple(
         Diagnostic.invalid(
@@ -562,7 +560,7 @@ def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
 
 
 class _NoOtherFiles(Struct):
-    """The files that links of the document `name` lead to: nothing is known of them."""
+    """A stand-in for the files that links of the document `name` lead to, which are unknown."""
 
     name: str
 
