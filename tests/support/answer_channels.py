@@ -1,4 +1,4 @@
-"""The two channels of an answer, text and data: each value of one is in the other."""
+"""The two channels of an answer, text and data: both contain the same values."""
 
 import json
 import re
@@ -9,23 +9,23 @@ from mdplan.mcp.answers import SENTENCES
 
 _WORD: Final = re.compile(r"\w+")
 
-# What texts say between the values.
+# Words of texts between values.
 _BETWEEN: Final = frozenset(
     _WORD.findall(
         " ".join(said for sentences in SENTENCES.values() for said in sentences)
         + " of hint line column preamble start end"
-        # The toolset `files`, whose form its document sets.
+        # The toolset `files`, whose format is defined by its document.
         " File Lines Line Error Section End Hint next No matches found in all; narrow the pattern or the path"
         " (cut here: read on with cursor) (cut inside line, which is too long)"
     )
 )
 
-# A level is that many signs before a heading; HTML is for an App, and no text for a model.
+# A level is the number of ``#`` before a heading; HTML is for an app, not for a model.
 _OTHERWISE: Final = frozenset({"level", "html"})
 
 
 def assert_same_values(text: str, data: dict[str, Any]) -> None:
-    """Fail where `text` has a word or number that `data` lacks, or the other way round."""
+    """Fail if `text` has a word or number missing in `data`, or vice versa."""
     if text == json.dumps(data, ensure_ascii=False):
         return
     said = set(_WORD.findall(text))

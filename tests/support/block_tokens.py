@@ -1,4 +1,4 @@
-"""What markdown-it makes of a text, and whether a block edit changed nothing but its block."""
+"""Facts that markdown-it finds in a text, to check that a block edit changed only its block."""
 
 from markdown_it import MarkdownIt
 from mdit_py_plugins.front_matter import front_matter_plugin
@@ -8,7 +8,7 @@ Fact = tuple[str, str, str, str]
 
 
 def facts_of(text: str) -> list[Fact]:
-    """Kinds, marks and contents of all blocks in order; not their places, and not how loose lists are."""
+    """Return kinds, marks and contents of all blocks in order, without positions and list looseness."""
     tokens = _PARSER.parse(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     return [
         (
@@ -27,7 +27,7 @@ def _trimmed(content: str) -> str:
 
 
 def is_base_with(base: list[Fact], result: list[Fact], new: list[Fact]) -> bool:
-    """Whether `result` is `base` with `new` at one place; the same may be next to it."""
+    """Return True if `result` is `base` with `new` inserted in one place."""
     size = len(new)
     return any(
         result[at : at + size] == new and result[:at] + result[at + size :] == base
@@ -36,13 +36,13 @@ def is_base_with(base: list[Fact], result: list[Fact], new: list[Fact]) -> bool:
 
 
 def is_base_without(base: list[Fact], result: list[Fact]) -> bool:
-    """Whether `result` is `base` without what is at one place."""
+    """Return True if `result` is `base` with one range removed."""
     size = len(base) - len(result)
     return size > 0 and any(base[:at] + base[at + size :] == result for at in range(len(result) + 1))
 
 
 def is_base_with_other(base: list[Fact], result: list[Fact], new: list[Fact]) -> bool:
-    """Whether `result` is `base` with `new` in place of what is at one place."""
+    """Return True if `result` is `base` with one range replaced by `new`."""
     size = len(new)
     return any(
         result[at : at + size] == new

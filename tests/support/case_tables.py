@@ -1,10 +1,10 @@
-"""The tables of cases that a test file keeps in the YAML file next to it.
+"""Tables of test cases, read from the YAML file next to a test file.
 
-A table has the name of its test. It is a list of cases, or a mapping from the ID of each case to the case.
-A case is a mapping from the names of the test's parameters to their values, a list of the values in their
-order or, where the test has one parameter, the value itself.
+A table has the name of its test. It is a list of cases, or a mapping from case IDs to cases. A case is a
+mapping from parameter names to values, a list of values in order or, for a single parameter, the value
+itself.
 
-Any other value that a test file reads, such as a long text, has a name too.
+Other values that a test file reads, such as long texts, have names too.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,12 @@ P = ParamSpec("P")
 
 
 class CaseTables:
-    """The tables of one test file."""
-
     def __init__(self, test_file: str) -> None:
         text = Path(test_file).with_suffix(".yaml").read_text(encoding="utf-8")
         self._tables: dict[str, Any] = yaml.safe_load(text)
 
     def value(self, name: str, *, tuples: bool = False) -> Any:
-        """Return the value of a name. With `tuples`, the lists in it become tuples."""
+        """Return the value of a name, optionally with lists converted to tuples."""
         value = self._tables[name]
         if not tuples:
             return value
@@ -36,9 +34,9 @@ class CaseTables:
     def parametrize(
         self, *names: str, tuples: bool = False
     ) -> Callable[[Callable[P, None]], Callable[P, None]]:
-        """Return a decorator that runs a test with each case of the table of its name.
+        """Return a decorator that runs a test with each case of its table.
 
-        With `tuples`, the lists in the values become tuples.
+        `tuples` converts lists in the values to tuples.
         """
 
         def decorate(test: Callable[P, None]) -> Callable[P, None]:

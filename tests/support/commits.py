@@ -1,4 +1,4 @@
-"""Commits of the storage as values: what tests of them share."""
+"""Storage commits as values, shared by tests."""
 
 import hashlib
 import os
@@ -19,29 +19,28 @@ LIMIT = 1 << 20
 
 
 def sha256(data: bytes) -> str:
-    """The hex digest of `data`."""
     return hashlib.sha256(data).hexdigest()
 
 
 def change(path: str, base: bytes, result: bytes) -> StagedFile:
-    """The replacement of `base` by `result`."""
+    """Return the replacement of `base` by `result`."""
     return StagedFile(FileName("", path), sha256(base), result, sha256(result))
 
 
 def creation(path: str, result: bytes, like: str | None = None) -> StagedFile:
-    """A file that is made, like another one of the commit if that is named."""
+    """Return the creation of a file, optionally like another file of the commit."""
     return StagedFile(
         FileName("", path), None, result, sha256(result), like=None if like is None else FileName("", like)
     )
 
 
 def deletion(path: str, base: bytes) -> StagedFile:
-    """A file that goes."""
+    """Return the deletion of a file."""
     return StagedFile(FileName("", path), sha256(base), None, None)
 
 
 def new_id() -> str:
-    """The ID of a transaction that no other one has, in no process."""
+    """Return a globally unique transaction ID."""
     return secrets.token_hex(8)
 
 
@@ -54,7 +53,7 @@ def commit(
     transaction: str | None = None,
     removed_folders: tuple[str, ...] = (),
 ) -> CommitResult:
-    """Commit `files` below `folder` as the engine does; `between` happens when all is staged."""
+    """Commit `files` below `folder` as the engine does; `between` runs after staging."""
     root = Root.open(folder, filesystem=disk)
     try:
         with locked(root) as lock:
@@ -83,7 +82,7 @@ def recovered(
     adopts: bool = False,
     keep: Keep | None = None,
 ) -> RecoveryResult:
-    """What `mdplan recover` does to `folder`, or with `settles=False` what a committing verb does first."""
+    """Recover `folder` as `mdplan recover`, or with `settles=False` as a committing verb."""
     root = Root.open(folder, filesystem=disk)
     try:
         with locked(root) as lock:
@@ -93,20 +92,20 @@ def recovered(
 
 
 def states_of(folder: Path) -> list[str]:
-    """The states of all transactions of `folder`, the oldest first."""
+    """Return the states of all transactions of `folder`, oldest first."""
     with Store(str(folder)).read() as database:
         query = "SELECT state FROM transactions ORDER BY sequence"
         return [row[0] for row in database.execute(query)] if database is not None else []
 
 
 def change_store(folder: Path, statement: str, *values: object) -> None:
-    """Change the store of `folder` by SQL, behind the back of mdplan."""
+    """Change the store of `folder` directly by SQL."""
     with Store(os.path.realpath(folder)).write() as database:
         database.execute(statement, values)
 
 
 def leave_interrupted(folder: Path) -> str:
-    """Make of the last commit below `folder` what a kill leaves behind its last exchange; the transaction."""
+    """Turn the last commit below `folder` into one killed after its last exchange; return its ID."""
     store = Store(os.path.realpath(folder))
     record = next(store.transactions()).record
     for index, entry in enumerate(record.entries):

@@ -1,7 +1,6 @@
-"""Edits of real documents, and what they must leave alone.
+"""Edits of real documents, and checks that nothing else changed.
 
-cmark-gfm, which is no part of mdplan, renders base and result: the pages must be the same but for the new
-text.
+cmark-gfm, independent of mdplan, renders base and result: the pages must be equal except for the new text.
 """
 
 import html
@@ -33,7 +32,7 @@ NEW_PARAGRAPH = re.compile(r"<p>Text that a test appends\nto section (\d+)\.</p>
 HEADING = re.compile(r"<h[1-6]>")
 NEW_TITLE = "Title that a test gives to section {}"
 
-# Every reason for which an edit of these tests may be refused.
+# The valid reasons for refusing an edit in these tests.
 REASONS = {
     "open end": "the file ends in a fence, comment or tag that is not closed, and would swallow new text"
 }
@@ -41,7 +40,7 @@ REASONS = {
 
 @dataclass
 class Document:
-    """One variant of one file of the corpus."""
+    """A variant of a file of the corpus."""
 
     name: str
     data: bytes
@@ -58,18 +57,18 @@ class Document:
 
     @cached_property
     def heading_numbers(self) -> dict[int, int]:
-        """For the line of each heading how many headings stand before it, by the other parser."""
+        """The number of headings before the heading at each line, by cmark-gfm."""
         return {line: number for number, line in enumerate(self.page.heading_lines)}
 
     def headings_before_end(self, section: Section) -> range:
-        """How many headings may stand before a place in the own body of `section`."""
+        """Return the possible numbers of headings before a place in the own body of `section`."""
         first = self.heading_numbers[section.heading_line] + 1 if section.heading else 0
         after = self.outline.sections[section.index + 1 : section.index + 2]
         last = self.heading_numbers[after[0].heading_line] if after else len(self.page.headings)
         return range(first, last + 1)
 
     def heading_lines(self, first_lines: Iterable[int]) -> set[bytes]:
-        """The lines of the headings that start at `first_lines`."""
+        """Return the lines of the headings that start at `first_lines`."""
         wanted = set(first_lines)
         text = self.outline.text_of
         blocks = (each.heading for each in self.headings if each.heading_line in wanted)
@@ -81,7 +80,7 @@ class Document:
         return [section for section in self.outline.every_section() if section.heading]
 
     def plan(self, *edits: dict[str, object]) -> BuiltFile | Problems:
-        """What the engine does between opening a file and storing a plan."""
+        """Plan `edits` as the engine does, without opening files or storing plans."""
         entry = {"file": self.name, "baseSha256": self.outline.source.sha256, "edits": list(edits)}
         batch = read_batch({"files": [entry]})
         assert isinstance(batch, Batch)
@@ -94,7 +93,7 @@ class Document:
 
 @dataclass
 class Trials:
-    """What came of the edits of one shard."""
+    """The results of the edits in one shard."""
 
     planned: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -104,7 +103,7 @@ class Trials:
     def add(
         self, document: Document, outcome: BuiltFile | Problems, op: str, where: object
     ) -> Iterator[BuiltFile]:
-        """Give a plan to the checks that follow; note a refusal."""
+        """Yield a plan for further checks; count a refusal."""
         if not isinstance(outcome, BuiltFile):
             reason = reason_of_refusal(document, outcome)
             self.refused[reason] += 1
@@ -126,7 +125,7 @@ class Trials:
             self.problems.append(f"{document.name}, {op} {where}: {otherwise}")
 
     def judge(self, capsys: pytest.CaptureFixture[str], what: str) -> None:
-        """Print the counts, and fail with what was found."""
+        """Print the counts, and fail on problems."""
         refused = [f"{count} because {REASONS.get(key, key)}" for key, count in self.refused.items()]
         with capsys.disabled():
             sys.stderr.write(f"\n{what}: {self.planned} planned, refused: {'; '.join(refused) or 'none'}\n")
@@ -135,7 +134,7 @@ class Trials:
 
 
 def reason_of_refusal(document: Document, problems: Problems) -> str:
-    """Key of `REASONS`, where the document itself proves the reason; else the codes."""
+    """Return a key of `REASONS` if the document proves it, else the codes."""
     codes = sorted({str(problem.code) for problem in problems})
     if codes == [Code.OUTLINE_CHANGED] and has_open_end(document.page.text):
         return "open end"
@@ -143,7 +142,7 @@ def reason_of_refusal(document: Document, problems: Problems) -> str:
 
 
 def has_open_end(text: str) -> bool:
-    """Whether a paragraph behind `text` is none on the page."""
+    """Return True if a paragraph appended to `text` does not render as one."""
     appended = Page.of(f"{text}\n\n{NEW_TEXT.format(0)}\n".encode())
     return NEW_PARAGRAPH.search(appended.body) is None
 
@@ -161,7 +160,7 @@ def rename(section: Section, number: int) -> dict[str, object]:
 
 
 def check_appended(trials: Trials, document: Document, built: BuiltFile, sections: Sequence[Section]) -> None:
-    """The page has one new paragraph a section, in that section, and is the same otherwise."""
+    """Check that the page has one new paragraph in each section, and is otherwise the same."""
 
     def expect(holds: bool, otherwise: object, where: object = sections[0].path) -> None:
         trials.expect(holds, document, "append", where, otherwise)
@@ -191,7 +190,7 @@ def check_appended(trials: Trials, document: Document, built: BuiltFile, section
 def check_renamed(
     trials: Trials, document: Document, built: BuiltFile, page: Page, numbers: dict[int, int]
 ) -> None:
-    """The page has new titles for the headings at the lines `numbers`, and is the same otherwise."""
+    """Check that the page has new titles at the lines `numbers`, and is otherwise the same."""
 
     def expect(holds: bool, otherwise: object) -> None:
         trials.expect(holds, document, "rename", list(numbers)[:3], otherwise)
@@ -208,7 +207,7 @@ def check_renamed(
 def check_warnings(
     trials: Trials, document: Document, built: BuiltFile, page: Page, section: Section
 ) -> None:
-    """The plan warns of the links that break or name another heading, and of no other ones."""
+    """Check that the plan warns exactly of links that break or name another heading."""
     before, after = document.page.places, page.places
     folded = {html.unescape(fragment).lower() for fragment in page.fragments}
     taken = {each for each in folded if each in before and each in after and before[each] != after[each]}
@@ -224,7 +223,7 @@ def check_warnings(
         lines = [each.place.line for each in warnings if each.code is code and each.place]
         warned = [readable(built.result.source.lines.content(line)) for line in lines]
         unnamed = [fragment for fragment in fragments if not any(fragment in line for line in warned)]
-        # The page leaves raw HTML out, and the links in it.
+        # Raw HTML and its links are not rendered.
         wrong = [
             line for line in warned if "<a" not in line and not any(found in line for found in fragments)
         ]
@@ -233,7 +232,7 @@ def check_warnings(
 
 
 def link_warnings(built: BuiltFile) -> Problems:
-    """Warnings about links that the plan of this one file breaks."""
+    """Return warnings about links that the plan of this file breaks."""
     made = derive_link_edits([built], "none", NoOtherFiles())
     assert isinstance(made, BuildResult)
     return made.files[0].warnings
@@ -244,7 +243,7 @@ def readable(fragment: str) -> str:
 
 
 def are_ended_alike(base: bytes, result: bytes) -> bool:
-    """Whether both have the same kinds of line ends, byte order marks and final newlines."""
+    """Return True if both have the same newlines, BOM and final newline."""
     return line_end_facts(base) == line_end_facts(result)
 
 

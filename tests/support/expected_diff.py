@@ -1,4 +1,4 @@
-"""The shortest unified diff of two trees, made by `difflib`: what a plan's diff is expected to be."""
+"""The shortest unified diff of two trees, made by `difflib`: the expected diff of a plan."""
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -10,7 +10,7 @@ _NO_NEWLINE = b"\n\\ No newline at end of file\n"
 
 
 def expected_diff(before: Tree, after: Tree) -> bytes:
-    """Diff of all files, sorted by their paths. A renamed file is deleted and created."""
+    """Return the diff of all files, sorted by path. A rename is a deletion and a creation."""
     return b"".join(
         _file_diff(path, before.get(path), after.get(path)) for path in sorted({**before, **after})
     )

@@ -1,4 +1,4 @@
-"""Disks that fail when told, other users, and trees as values: what tests of the storage share."""
+"""Disks with injected failures, other users, and trees as values, for tests of the storage."""
 
 import gc
 import os
@@ -23,7 +23,7 @@ NOBODY = 65534
 
 
 class FailingDisk(FileSystem):
-    """A disk whose n-th operation (from 1) of one kind fails with `error`; it counts all of them."""
+    """A disk whose n-th (1-based) operation of one kind fails with `error`; it counts all operations."""
 
     def __init__(self, step: Step | None = None, nth: int = 0, error: int = 0) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class FailingDisk(FileSystem):
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Run the block as a user without rights; skip, aloud, where this process cannot become one."""
+    """Run the block as an unprivileged user; skip if this process is not root."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to become another user")
     groups = os.getgroups()
@@ -56,20 +56,19 @@ def as_nobody() -> Iterator[None]:
 
 
 def descriptors() -> int:
-    """How many files and folders this process has open, besides the stores of roots."""
+    """Return the number of open files and folders, without stores of roots."""
     close_idle()
-    # Roots that earlier tests left open are closed when they are collected.
+    # Garbage collection closes roots that earlier tests left open.
     gc.collect()
     return len(list(Path("/dev/fd").iterdir()))
 
 
 def names_in(folder: Path) -> list[str]:
-    """The names in `folder`, sorted."""
     return sorted(path.name for path in folder.iterdir())
 
 
 def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every path below `folder` but the note of a commit, with its mode and content (or link target)."""
+    """Return all paths below `folder` except a commit note, with mode and content (or link target)."""
     found: dict[str, tuple[int, bytes]] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -86,23 +85,20 @@ def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
     return found
 
 
-# --- A root in which nothing is but the files of the batch.
+# --- A root with only the files of the batch
 
 
 class NoOtherFiles:
-    """Links that lead to other files lead to nothing."""
+    """A root without other files."""
 
     def at(self, path: str) -> TargetKind:
-        """Nothing is at any `path`."""
         del path
         return TargetKind.NOTHING
 
     def anchors(self, path: str) -> None:
-        """Nothing is known of any `path`."""
         del path
 
     def pages(self, key: str) -> Sequence[str]:
-        """There is no page for any `key`."""
         del key
         return ()
 
@@ -111,12 +107,10 @@ class NoOtherFiles:
     labels: ClassVar[Mapping[str, frozenset[str]]] = {}
 
     def spelled(self, path: str) -> str | None:
-        """No file has a name like `path`."""
         del path
         return None
 
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        """No file links to any of `names`."""
         del names
         return iter(())
 
@@ -125,6 +119,5 @@ class NoOtherFiles:
         return iter(())
 
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
-        """Any `file` could be replaced."""
         del file
         return None

@@ -1,6 +1,6 @@
-"""Edits of front matter, and what they must leave alone; told by PyYAML and tomlkit, and by comparing bytes.
+"""Edits of front matter, checked with PyYAML and tomlkit, and by comparing bytes.
 
-A key's own text reaches from its line to that of the next key of the outermost map.
+A key's own text extends from its line to that of the next top-level key.
 """
 
 import datetime as dt
@@ -31,7 +31,7 @@ VALUES: list[Any] = CASE_TABLES.value("VALUES")
 
 @dataclass
 class Block:
-    """Front matter of a document, as another reader sees it."""
+    """Front matter as parsed by another reader."""
 
     text: str
     format: DocumentFormat
@@ -55,32 +55,32 @@ class Block:
     @cached_property
     def values(self) -> dict[str, Any]:
         if self.format is DocumentFormat.TOML:
-            # A lone CR ends a line here, and is no white space to TOML.
+            # A lone CR is a newline here, but not whitespace in TOML.
             return tomlkit.parse(to_lf(self.content)).unwrap()
         return {str(key): value for key, value in (yaml.safe_load(self.content) or {}).items()}
 
     @cached_property
     def starts(self) -> dict[str, int]:
-        """Where the line of each key of the outermost map begins, in the whole text; YAML only."""
+        """The offset of the line of each top-level key; YAML only."""
         node = yaml.compose(self.content, Loader=yaml.SafeLoader)
         return {key.value: self.start + key.start_mark.index for key, _ in node.value} if node else {}
 
     @property
     def is_flow(self) -> bool:
-        """Whether all of it is one map in braces, where the comma before a key goes with it; YAML only."""
+        """True if it is a map in braces, where the comma before a key goes with it; YAML only."""
         node = yaml.compose(self.content, Loader=yaml.SafeLoader)
         return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
 
     def own_text(self, key: str) -> tuple[int, int]:
         behind = [start for start in self.starts.values() if start > self.starts[key]]
-        # The blanks before a key are its own.
+        # Spaces before a key are its own.
         start = len(self.text[: self.starts[key]].rstrip(" \t"))
         return start, min(behind, default=self.end)
 
 
 @dataclass
 class Tally:
-    """What came of the edits of one shard."""
+    """The results of the edits in one shard."""
 
     planned: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -94,13 +94,13 @@ class Tally:
 
 
 def try_every_key(document: Document, tally: Tally, turn: int = 0) -> None:
-    """Each key, and a new one; `turn` chooses the new values."""
+    """Edit each key, and add one; `turn` selects the new values."""
     for number in range(len(Block.of(document).values) + 1):
         try_key(document, tally, number, turn + number)
 
 
 def try_key(document: Document, tally: Tally, number: int, turn: int) -> None:
-    """Set and delete one key, and add to and take from its list or map; behind the last one, a new key."""
+    """Set and delete a key, and add to and remove from its list or map; after the last one, add a key."""
     block = Block.of(document)
     value = VALUES[turn % len(VALUES)]
     names = list(block.values)
@@ -116,7 +116,7 @@ def try_key(document: Document, tally: Tally, number: int, turn: int) -> None:
     if isinstance(old, dict) and old:
         inner = next(iter(old))
         new = {each: kept for each, kept in old.items() if each != inner}
-        # A reader of YAML takes the key `yes` for true.
+        # YAML reads the key `yes` as true.
         edit: dict[str, Any] = {
             "op": "delete_front_matter",
             "key": [key, "yes" if inner is True else str(inner)],
@@ -133,14 +133,14 @@ def list_edits(old: list[Any]) -> Iterator[tuple[str, Any, Any]]:
 
 
 def written_key(block: Block, name: str) -> str:
-    """The text of the key that a reader of YAML calls `name`: ``yes`` is ``True`` to it."""
+    """Return the source text of the key that YAML reads as `name`: ``yes`` is ``True``."""
     if block.format is DocumentFormat.TOML or name in block.starts:
         return name
     return next(text for text in block.starts if str(yaml.safe_load(text)) == name)
 
 
 def try_one(document: Document, tally: Tally, edit: Mapping[str, Any], key: str, value: object) -> None:
-    """One edit, after which `key` has `value`, or is gone where that is None."""
+    """Make one edit, after which `key` has `value`, or is gone if that is None."""
     outcome = document.plan(dict(edit))
     if not isinstance(outcome, BuiltFile):
         tally.refused[f"{edit['op']} {outcome[0].code}: {outcome[0].message}"] += 1
@@ -157,7 +157,7 @@ def what_is_wrong(base: Block, result: Block, key: str, value: object) -> str | 
     if got != wanted or list(got) != list(wanted):
         return f"other keys changed: {got}"
     has = [new for name, new in result.values.items() if written_key(result, name) == key]
-    # A table of TOML that has no header of its own goes with its last key.
+    # A TOML table without header is removed with its last key.
     may_be_gone = base.format is DocumentFormat.TOML and value == {}
     wanted_values = [] if value is None or (may_be_gone and not has) else [plain(value)]
     if [plain(each) for each in has] != wanted_values:
@@ -182,20 +182,20 @@ def is_one_insertion(base: str, result: str) -> bool:
 
 
 def comments_lost(base: Block, result: Block, key: str) -> str | None:
-    """Comments behind the last line of a value belong to no key, and stay."""
+    """Return comments lost after the last line of a value, which belong to no key."""
     start, end = base.own_text(key)
     behind = re.search(
         r"(?:\s*^[ \t]*#[^\r\n]*)*\s*\Z", base.text[start:end].replace("\r", "\n"), re.MULTILINE
     )
     assert behind is not None
     comments = re.findall(r"#.*", behind[0])
-    # What looks like one inside of a literal block is text.
+    # Apparent comments in a literal block are text.
     lost = [each for each in comments if each not in result.text and each not in str(base.values)]
     return f"lost {lost}" if lost else None
 
 
 def plain(value: object) -> object:
-    """`value` with the type of every part; dates as text, which is what JSON has for them."""
+    """Return `value` with the type of every part; dates as text, as in JSON."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -31,13 +31,13 @@ _HASH = re.compile(
 Tree = dict[str, bytes]
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 
-# Most diagnostics have these, so that cases do not repeat them.
+# Usual values of diagnostics, which cases omit.
 _DEFAULTS: dict[str, Json] = {"severity": "error", "candidates": []}
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One case. `group` is its file below `tests/cases`, without the topic and the suffix."""
+    """A case. `group` is its file below `tests/cases`, without topic and suffix."""
 
     group: str
     text: CaseText
@@ -47,34 +47,34 @@ class Case:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Limits and globs for the engine of this case."""
+        """The limits and globs for the engine."""
         return self.text.json("settings") or {}
 
     @property
     def needs_mdformat(self) -> bool:
-        """Whether the request formats Markdown, which needs an extra."""
+        """True if the request needs mdformat, an extra."""
         return any('"format_section"' in block.text for block in self.text.find("batch", "apply"))
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the request is expected to succeed."""
+        """True if the request should succeed."""
         return bool(self.text.find("after"))
 
     @property
     def has_expectation(self) -> bool:
-        """Whether any outcome is expected."""
+        """True if an outcome is given."""
         return bool(self.text.find("after", "diagnostics"))
 
     def lay_out(self, root: Path) -> None:
-        """Write the files before, with their modes and links, into the folder `root`."""
+        """Write the initial files, with modes and links, to `root`."""
         self._write("before", root)
 
     def write_concurrent(self, root: Path) -> None:
-        """Write into `root` what other programs write there between plan and apply."""
+        """Write to `root` what other programs write between plan and apply."""
         self._write("concurrent", root)
 
     def open_engine(self, root: Path) -> Engine:
-        """Engine on `root` with the settings of this case; it syncs nothing."""
+        """Open an engine on `root` with the settings of this case, without syncs."""
         given = self.settings
         settings = Settings(
             max_file_bytes=given.get("maxFileBytes", Settings().max_file_bytes),
@@ -89,42 +89,42 @@ class Case:
         )
 
     def request(self, role: str, plan_id: str | None = None) -> Any:
-        """The request of the block `role` (``batch`` or ``apply``), with hashes in place of ``@`` names.
+        """Return the request in the block `role` (``batch`` or ``apply``), with ``@`` names as hashes.
 
-        None where there is none. `plan_id` is the value of ``@plan``.
+        None if it is missing. `plan_id` is the value of ``@plan``.
         """
         return self._with_hashes(self.text.json(role), plan_id)
 
     @property
     def diagnostics(self) -> list[dict[str, Any]] | None:
-        """All diagnostics of a refused request, complete; None where it is accepted."""
+        """Return the complete diagnostics of a refused request; None if it is accepted."""
         found = self.text.json("diagnostics")
         return None if found is None else [{**_DEFAULTS, **each} for each in found]
 
     @property
     def report(self) -> Any:
-        """The expected part of the report; None where there is none."""
+        """Return the expected part of the report, or None."""
         return self.text.json("report")
 
     @property
     def diff(self) -> bytes | None:
-        """The diff, where it is not the shortest diff of the files before and after."""
+        """Return the diff, if it is not the shortest one."""
         found = self.text.find("diff")
         return found[0].data if found else None
 
     @cached_property
     def before(self) -> Tree:
-        """Regular files before."""
+        """Return the initial files."""
         return self._tree("before")
 
     @property
     def concurrent(self) -> Tree:
-        """Files that other programs write between plan and apply."""
+        """Return the files that other programs write between plan and apply."""
         return self._tree("concurrent")
 
     @cached_property
     def after(self) -> Tree:
-        """Files after: those before, except for those that a block replaces or deletes."""
+        """Return the final files: the initial ones, with blocks that replace or delete some."""
         tree = {**self.before, **self.concurrent}
         for block in self.text.find("after"):
             path = self.text.path_of(block)
@@ -135,7 +135,7 @@ class Case:
         return tree
 
     def write_accepted(self, after: Tree, report: Json, diff: bytes | None) -> None:
-        """Expect `after`, the part `report` and, where it is not None, the `diff`."""
+        """Expect `after`, the partial `report` and, if given, the `diff`."""
         blocks = self._after_blocks(after)
         if report is not None:
             blocks.append(written_json("report", report))
@@ -223,12 +223,12 @@ def _all_cases() -> tuple[Case, ...]:
 
 
 def find_cases(group: str = "") -> list[Case]:
-    """All cases with a batch or an apply request, or those of a `group` such as ``operations/set_task``."""
+    """Return the cases with a batch or apply request, all or of a `group` such as ``operations/set_task``."""
     return [case for case in _all_cases() if group in ("", case.group)]
 
 
 def without_defaults(problems: Iterable[Mapping[str, Json]]) -> list[Json]:
-    """Diagnostics without the members that have the value which a case assumes."""
+    """Return diagnostics without members that have default values."""
     return [
         {name: value for name, value in each.items() if value != _DEFAULTS.get(name, ...)}
         for each in problems
@@ -236,7 +236,7 @@ def without_defaults(problems: Iterable[Mapping[str, Json]]) -> list[Json]:
 
 
 def read_tree(root: Path) -> Tree:
-    """Regular files below `root` by their relative paths, without the state folder of mdplan."""
+    """Return the regular files below `root` by relative path, without mdplan's state folder."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in sorted(root.rglob("*"))
@@ -245,7 +245,7 @@ def read_tree(root: Path) -> Tree:
 
 
 def is_part_of(expected: Json, actual: Json) -> bool:
-    """Whether `actual` has all of `expected`: objects may have more members, None matches an absent one."""
+    """Return True if `actual` contains `expected`: objects may have more members, None means absent."""
     match expected, actual:
         case Mapping(), Mapping():
             return all(is_part_of(item, actual.get(name)) for name, item in expected.items())
@@ -256,7 +256,7 @@ def is_part_of(expected: Json, actual: Json) -> bool:
 
 
 def only_of(expected: Json, actual: Json) -> Json:
-    """The members of `actual` that `expected` has."""
+    """Return the members of `actual` that `expected` has."""
     match expected, actual:
         case Mapping(), Mapping():
             return {name: only_of(item, actual.get(name)) for name, item in expected.items()}
@@ -272,7 +272,7 @@ def _decoded(data: bytes) -> Source:
     return source
 
 
-# --- Write golden cases: bytes and JSON as blocks, and new blocks in place of those of one case.
+# --- Writing golden cases: bytes and JSON as blocks that replace those of a case
 
 _WIDTH: Final = 100
 
@@ -290,14 +290,14 @@ _LANGUAGES: Final = {
 
 _ESCAPES: Final = {"\\": r"\\", "\r": r"\r", "\t": r"\t"}
 
-# Invisible characters, and those that are not text: controls, formats, surrogates, spaces, unassigned.
+# Invisible and non-text characters: controls, formats, surrogates, spaces, unassigned.
 _ODD: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
 def written_file(role: str, path: str, data: bytes, *, name: str = "", encoding: str = "utf-8") -> CaseBlock:
-    """Return the block of a file with this `data`. `name` is empty where the block needs no path.
+    """Return the block of a file with this `data`. `name` is empty if the block needs no path.
 
-    `encoding` is used where the bytes are not UTF-8 and have no byte order mark.
+    `encoding` is used for bytes that are not UTF-8 and have no BOM.
     """
     text, attributes = _decoded_for_writing(data, encoding)
     kinds = set(re.findall(r"\r\n|\r|\n", text))
@@ -318,12 +318,12 @@ def written_file(role: str, path: str, data: bytes, *, name: str = "", encoding:
 
 
 def written_json(role: str, value: object) -> CaseBlock:
-    """Return the block of a request or of an expected value."""
+    """Return the block of a request or expected value."""
     return CaseBlock(language="json", role=role, text=compact_json(value) + "\n")
 
 
 def compact_json(value: object, indent: str = "", width: int = _WIDTH) -> str:
-    """JSON in which an object or list has one line where it fits into `width`, else a line per item."""
+    """Return JSON with each object or list on one line if it fits `width`, else a line per item."""
     line = _json_text(value)
     if len(indent + line) <= width or not value or not isinstance(value, dict | list):
         return line
@@ -339,9 +339,9 @@ def compact_json(value: object, indent: str = "", width: int = _WIDTH) -> str:
 
 
 def with_blocks(case: CaseText, new: Iterable[CaseBlock], *, is_stale: Callable[[CaseBlock], bool]) -> None:
-    """Write `new` blocks into the file of `case`, and remove the `is_stale` ones. No other line changes.
+    """Write `new` blocks to the file of `case`, and remove the `is_stale` ones, changing no other line.
 
-    A block takes the place of the one with its role and path; else it becomes the last of the case.
+    A block replaces the one with its role and path, or is appended to the case.
     """
     with case.path.open("r+", encoding="utf-8", newline="") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # Several test processes may update cases of one file.
@@ -369,14 +369,14 @@ def _with_blocks(
 
 
 def _with_repeats(text: str) -> str:
-    """`text` with `{1..100}` in one line in place of 100 numbered lines."""
+    """Return `text` with 100 numbered lines written as one line with `{1..100}`."""
     if REPEATED.search(text):
         return text  # It would be read as a repeat.
     lines = text.split("\n")[:-1]
     numbered = [re.fullmatch(r"(.*?)(0|[1-9]\d*)(\D*)", line) for line in lines]
 
     def group(at: int) -> tuple[str, str, int] | int:
-        # Lines that differ by their number alone, which grows by one for each line, are of one group.
+        # Lines that differ only in a number that increases by one form a group.
         found = numbered[at]
         return at if found is None else (found[1], found[3], int(found[2]) - at)
 
@@ -393,7 +393,7 @@ def _with_repeats(text: str) -> str:
 
 def _decoded_for_writing(data: bytes, encoding: str) -> tuple[str, dict[str, str]]:
     for name, mark in (("utf-16-le", codecs.BOM_UTF16_LE), ("utf-16-be", codecs.BOM_UTF16_BE)):
-        # Bytes that end in the middle of a character are not UTF-16.
+        # An odd number of bytes is not UTF-16.
         if data.startswith(mark) and len(data) % 2 == 0:
             return data[2:].decode(name), {"encoding": name, "bom": ""}
     body = data.removeprefix(codecs.BOM_UTF8)

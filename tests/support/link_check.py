@@ -1,6 +1,6 @@
-"""A link check that knows nothing of mdplan: pages by cmark-gfm, paths by the standard library.
+"""A link check independent of mdplan: pages by cmark-gfm, paths by the standard library.
 
-`a.html` counts as the page that a site generator makes of `a.md`, as in real books.
+`a.html` counts as the page generated from `a.md`, as in real books.
 """
 
 import html
@@ -22,7 +22,7 @@ _PAGE = re.compile(r"\.html\Z")
 
 @dataclass(frozen=True)
 class Target:
-    """A file and a place in it: the number of a heading, an explicit anchor, or None for all of it."""
+    """A file and a target in it: a heading number, an explicit anchor, or None for the whole file."""
 
     file: str
     place: int | str | None = None
@@ -30,31 +30,31 @@ class Target:
 
 @dataclass(frozen=True)
 class Site:
-    """All Markdown files below `root`, as they are on disk when they are asked for first."""
+    """All Markdown files below `root`, read on first use."""
 
     root: Path
 
     @cached_property
     def files(self) -> frozenset[str]:
-        """Paths of all files, relative to the root."""
+        """Relative paths of all files."""
         return frozenset(
             path.relative_to(self.root).as_posix() for path in self.root.rglob("*") if path.is_file()
         )
 
     @cached_property
     def pages(self) -> dict[str, Page]:
-        """Rendered Markdown files by their paths."""
+        """Rendered Markdown files by path."""
         return {name: Page.of((self.root / name).read_bytes()) for name in self.files if name.endswith(".md")}
 
     def links(self, name: str) -> list[str]:
-        """Destinations of all links of one file that name no other site, in order; raw HTML last."""
+        """Return the destinations of all local links of a file, in order; raw HTML last."""
         page = self.pages[name]
         found = [*_HREF.findall(_CODE.sub("", page.body)), *_RAW_HREF.findall(page.text)]
         hrefs = (html.unescape(href) for href in found)
         return [href for href in hrefs if not _EXTERNAL.match(href) and not href.startswith("#fn-")]
 
     def target(self, name: str, href: str) -> Target | None:
-        """What `href` in the file `name` names; None where that is nothing."""
+        """Return the target of `href` in the file `name`, or None if it is broken."""
         path, _, fragment = unquote(href).partition("#")
         path = path.partition("?")[0]
         file = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name

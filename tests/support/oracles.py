@@ -1,8 +1,8 @@
-"""Blocks and inline nodes of one text as three parsers see them: mdplan's, cmark-gfm, and markdown-it-py.
+"""Blocks and inline nodes of a text as three parsers see them: mdplan's, cmark-gfm, and markdown-it-py.
 
-GitHub renders with cmark-gfm, so that is the measure. It gives positions of blocks only, and none of HTML
-blocks and of paragraphs in tight lists. So blocks are compared by kind and first line, and inline nodes by
-what they show, without places: all three sides become facts.
+GitHub renders with cmark-gfm, so that is the reference. It reports positions only of blocks, and not for HTML
+blocks and paragraphs in tight lists. So blocks are compared by kind and first line, and inline nodes by
+visible content, without positions.
 """
 
 import re
@@ -60,16 +60,16 @@ _KINDS = {
     BlockKind.RULE: "rule",
 }
 
-# cmark-gfm leaves these destinations out.
+# cmark-gfm omits these destinations.
 _UNSAFE = re.compile(r"(?:javascript|vbscript|file|data):", re.IGNORECASE)
 _FOOTNOTE_DEFINITION = re.compile(r"\[\^([^\]\s]+)\]:")
 
-# Content has none of the marks of containers that its lines have, and no backslash of an escaped pipe.
+# Content lacks the container prefixes of its lines, and backslashes of escaped pipes.
 _NOT_IN_CONTENT = re.compile(r"[\s>|\\\0\ufffd\x7f\udc80-\udcff]")
 
 
 class Verdict(StrEnum):
-    """Which of the parsers agree with each other."""
+    """Which of the parsers agree."""
 
     AGREED = "all agree"
     MARKDOWN_IT = "markdown-it-py differs"
@@ -80,7 +80,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What each parser sees of one text: blocks in document order, or inline nodes with their counts."""
+    """The facts that each parser finds: blocks in document order, or inline nodes with counts."""
 
     mdplan: Facts
     cmark: Facts
@@ -96,28 +96,26 @@ class Comparison:
 
     @property
     def oracles_agree(self) -> bool:
-        """Whether cmark-gfm and markdown-it-py see the same."""
+        """True if cmark-gfm and markdown-it-py agree."""
         return self.cmark == self.markdown_it
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One text."""
-
     blocks: Comparison
     headings: Comparison
-    # None where mdplan has undecided nodes, or a footnote is not used: cmark-gfm does not show it then.
+    # None if mdplan has undecided nodes, or a footnote is unused: cmark-gfm omits those.
     inline: Comparison | None
 
     @property
     def oracles_agree(self) -> bool:
-        """Whether cmark-gfm and markdown-it-py see the same blocks and inline nodes; False is not certain."""
+        """True if cmark-gfm and markdown-it-py certainly agree on blocks and inline nodes."""
         inline = self.inline
         return self.blocks.oracles_agree and inline is not None and inline.oracles_agree
 
 
 def compare(text: str) -> Compared:
-    """`text` as the parsers see it; front matter is blank lines to all of them."""
+    """Parse `text` with all parsers, with front matter replaced by blank lines."""
     front_matter = find_front_matter(text)
     if front_matter:
         end = front_matter.span.end
@@ -140,7 +138,7 @@ def compare(text: str) -> Compared:
 
 
 def _unused_footnotes(text: str) -> str:
-    """A paragraph with references to all footnotes, since cmark-gfm shows no others."""
+    """Return a paragraph that refers to all footnotes, since cmark-gfm omits unused ones."""
     labels = dict.fromkeys(_FOOTNOTE_DEFINITION.findall(text))
     return "\n\n" + " ".join(f"[^{label}]" for label in labels) + "\n" if labels else ""
 
@@ -179,7 +177,7 @@ def _content(text: str) -> str:
 
 
 def _target(href: str) -> str:
-    """A destination however it is escaped."""
+    """Return a destination, normalizing escapes."""
     href = "" if _UNSAFE.match(href) else href
     return _content(unquote_to_bytes(_encodable(href)).decode("utf-8", "replace"))
 
@@ -223,7 +221,7 @@ def _token_facts(tokens: list[Token]) -> Iterator[InlineFact]:
 
 
 class _Page(HTMLParser):
-    """Facts from the HTML of cmark-gfm."""
+    """Collect facts from the HTML of cmark-gfm."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -259,11 +257,10 @@ class _Page(HTMLParser):
             self._code.append(data)
 
 
-# --- Blocks against two other parsers, and the smallest text that shows how they differ.
+# --- Blocks compared with two other parsers, and the smallest text with a difference
 #
-# GitHub's cmark-gfm gives kinds and first lines of some blocks; where markdown-it-py agrees with it on
-# these,
-# all that markdown-it-py gives must be the same.
+# GitHub's cmark-gfm reports kinds and first lines of some blocks; where markdown-it-py agrees, all of its
+# results must match.
 
 EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
 OPTIONS = cmark.Options.CMARK_OPT_SOURCEPOS
@@ -283,7 +280,7 @@ BLOCK_TAGS = {
 _FOOTNOTE = "[^"
 _DEFINITION = "]:"
 
-# Of such a tab the mark takes one column, and others are spaces of code: to markdown-it-py it stays a tab.
+# The marker takes one column of such a tab, and the rest is code indentation; markdown-it-py keeps the tab.
 _TAB_IN_QUOTE = re.compile(r"> *\t")
 
 _TEXT_BELOW_NESTED_DEFINITION = re.compile(
@@ -292,13 +289,13 @@ _TEXT_BELOW_NESTED_DEFINITION = re.compile(
 
 _BLANK_TO_MARKDOWN_IT = re.compile(r"^[ \t|]*[^\S \t\n][\s|]*$", re.MULTILINE)
 
-# To markdown-it-py any white space can be in a tag, to CommonMark that of ASCII.
+# markdown-it-py allows any whitespace in a tag, CommonMark only ASCII.
 _BLANK_IN_TAG = re.compile(r"<[^>]*[^\S \t\n\v\f]")
 _INDENTED_QUOTE = re.compile(r"^[ \t>]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
 
-# To cmark-gfm such a tag ends the text of the inner quote, and code can follow; but HTML of kind 7 cannot
-# interrupt a paragraph, on a lazy line neither (CommonMark 0.31.2, section 4.6). markdown-it-py continues the
-# text, but ends it, too, at some lines that are indented like code: two faults that look like one answer.
+# In cmark-gfm such a tag ends the text of the inner quote, and code can follow; but HTML of kind 7 cannot
+# interrupt a paragraph, even on a lazy line (CommonMark 0.31.2, section 4.6). markdown-it-py continues the
+# text, but also ends it at some lines indented like code: two bugs that look alike.
 _TAG_ON_LAZY_LINE = re.compile(
     r"^(?:[ \t]*>){2,}[^\n]*\n(?:[ \t]*[^ \t\n][^\n]*\n)*?"
     r"[ \t]*>[ \t]*</?[A-Za-z][^\n>]*>[ \t]*\n(?: {4}| {0,3}\t)",
@@ -309,14 +306,14 @@ _UNSEEN = (_INDENTED_QUOTE, _BLANK_TO_MARKDOWN_IT, _BLANK_IN_TAG)
 
 
 def cmark_blocks(text: str) -> Counter[tuple[str, int]]:
-    """Tags that cmark-gfm makes of blocks, with their first lines."""
+    """Return the block tags of cmark-gfm with their first lines."""
     text = text.encode("utf-8", "replace").decode()
     page = cmark.markdown_to_html_with_extensions(text, OPTIONS, extensions=EXTENSIONS)
     return Counter((tag, int(line)) for tag, line in _OPENING.findall(page))
 
 
 def tags_of(blocks: tuple[Block, ...]) -> Counter[tuple[str, int]]:
-    """The same of `blocks`."""
+    """Return the tags of `blocks` with their first lines."""
     found: Counter[tuple[str, int]] = Counter()
     for block in blocks:
         tag = BLOCK_TAGS.get(block.kind)
@@ -330,7 +327,7 @@ def tags_of(blocks: tuple[Block, ...]) -> Counter[tuple[str, int]]:
 
 
 def shape(block: Block) -> tuple[object, ...]:
-    """What parsers must agree on; where a container ends is a matter of taste."""
+    """Return what parsers must agree on; the end of a container is a matter of taste."""
     last_line = None if block.kind in CONTAINERS else block.last_line
     content = " ".join(block.content.split())
     return (
@@ -340,16 +337,16 @@ def shape(block: Block) -> tuple[object, ...]:
         block.depth,
         block.level,
         content,
-        # At the ends of a cell markdown-it-py drops any white space, CommonMark that of ASCII.
+        # At cell edges markdown-it-py strips any whitespace, CommonMark only ASCII.
         tuple(cell.strip() for cell in block.cells),
         block.code,
     )
 
 
 def differs(text: str) -> bool:
-    """Whether blocks of `text` are not what both other parsers say, or headings not those of the blocks."""
+    """Return True if mdplan's blocks differ from both other parsers', or its headings from its blocks."""
     text = _LINE_END.sub("\n", text)
-    # Blanks at the end of a fence that is not closed are taste without a line end.
+    # Without newline, trailing spaces in an unclosed fence are a matter of taste.
     text += "" if text.endswith("\n") else "\n"
     lines = LineIndex(text)
     tree = parse_blocks(text, lines)
@@ -357,16 +354,16 @@ def differs(text: str) -> bool:
         return True
     reference = parse_reference_blocks(text).blocks
     if _TEXT_BELOW_NESTED_DEFINITION.search(text):
-        # To pulldown-cmark HTML and quotes end such a definition, to cmark-gfm they can continue a paragraph.
+        # In pulldown-cmark HTML and quotes end such a definition, in cmark-gfm they can continue a paragraph.
         return False
     if _TAG_ON_LAZY_LINE.search(text):
         return False
-    # Pages show footnotes elsewhere, and only those with references.
+    # Pages show only used footnotes, and at another place.
     if _FOOTNOTE in text or tags_of(reference) != cmark_blocks(text):
         return False
     if _DEFINITION in text or any(pattern.search(text) for pattern in _UNSEEN):
-        # Tags do not show where paragraphs and tables end: to markdown-it-py a definition ends at once, a
-        # quote mark continues its quote at any indentation, and a no-break space is no row of a table.
+        # Tags do not show where paragraphs and tables end: in markdown-it-py a definition ends immediately, a
+        # quote marker continues its quote at any indentation, and a no-break space is not a table row.
         return tags_of(tree.blocks) != tags_of(reference)
     shapes, others = [*map(shape, tree.blocks)], [*map(shape, reference)]
     if _TAB_IN_QUOTE.search(text):
@@ -375,7 +372,7 @@ def differs(text: str) -> bool:
 
 
 def difference(text: str) -> str | None:
-    """The same in as few of the lines of `text` as can be; None where all agree."""
+    """Return `text` reduced to as few lines as possible that still differ; None without difference."""
     if not differs(text):
         return None
     lines = _LINES.findall(text)
@@ -389,36 +386,34 @@ def difference(text: str) -> str | None:
     return "".join(lines)
 
 
-# --- What the parser itself says about inline nodes, to be compared with what their spans hold.
+# --- Inline nodes of the parser, compared with the content of mdplan's spans
 #
-# The tokens come from a parser without any recording. Columns are in neither, so both sides become facts:
-# for
-# each node, in document order, its kind and what it says.
+# Neither side has columns, so both become facts: for each node, in document order, its kind and content.
 
 Fact = tuple[str, ...]
 Definitions = dict[str, dict[str, str]]
 
-# What may be before an address to the plugin that reads bare ones.
+# Characters allowed before an address by the plugin for bare addresses.
 _BEFORE_ADDRESS = frozenset(("", *" \t\r\n*_~("))
 
 
 @cache
 def _parser() -> MarkdownIt:
-    """GFM with footnotes and HTML, in which definitions are tokens."""
+    """Return a GFM parser with footnotes and HTML that emits definitions as tokens."""
     parser = inert_parser(100)
     parser.options["html"] = parser.options["inline_definitions"] = True
     return parser.use(footnote_plugin, inline=False, move_to_end=False)
 
 
 def all_nodes(text: str) -> tuple[tuple[InlineNode, ...], tuple[Span, ...]]:
-    """Nodes and undecided spans of a document without front matter."""
+    """Return the nodes and undecided spans of a document without front matter."""
     nodes = InlineMap(parse_blocks(text, LineIndex(text)))
     whole = Span(0, len(text))
     return nodes.nodes_in(whole), nodes.undecided_in(whole)
 
 
 def disagreements(text: str, nodes: tuple[InlineNode, ...]) -> list[tuple[Fact | None, Fact | None]]:
-    """Facts of the parser beside those of `nodes`, where they differ."""
+    """Return differing facts of the parser and of `nodes`, as pairs."""
     environment: dict[str, Definitions] = {}
     expected = list(_inline_facts(_parser().parse(text + "\n", environment)))
     seen = text.replace("\0", "\ufffd")
@@ -435,10 +430,10 @@ def disagreements(text: str, nodes: tuple[InlineNode, ...]) -> list[tuple[Fact |
 
 
 def _is_unseen_address(node: InlineNode, text: str) -> bool:
-    """Whether `node` is a mail address that the plugin of the parser does not see for what is before it.
+    """Return True if `node` is a mail address that the plugin misses because of the character before it.
 
-    GFM (section 6.9) and cmark-gfm take an address after any character that cannot be a part of it, as in
-    ``"a@b.org"``. The plugin wants one of those that may be before a bare URL.
+    GFM (section 6.9) and cmark-gfm accept an address after any character that cannot be part of it, as in
+    ``"a@b.org"``. The plugin requires a character that may precede a bare URL.
     """
     is_bare = node.kind is InlineKind.AUTOLINK and not text.startswith("<", node.span.start)
     return (
@@ -454,10 +449,10 @@ def _padded(facts: list[Fact], length: int) -> list[Fact | None]:
 
 
 def _agree(expected: Fact, found: Fact) -> bool:
-    """Whether two facts are the same.
+    """Return True if two facts are equal.
 
-    What stands in several lines, or may hold an escaped pipe of a table, is compared without white space,
-    marks of quotes, pipes and backslashes: content does not have all of those that the source has.
+    Multi-line facts, and those with an escaped pipe, are compared without whitespace, quote markers, pipes
+    and backslashes, since content lacks some of these.
     """
     if any(mark in part for part in found for mark in ("\n", "\r", "\\|")):
         return [_bare(part) for part in expected] == [_bare(part) for part in found]
@@ -538,16 +533,15 @@ def _inline_target(destination: str, title: str) -> tuple[str, str]:
 
 
 def _joined(label: str) -> str:
-    """A label as it is in content: without what stands before its second line, and unescaped pipes."""
+    """Return a label as in content: without container prefixes, pipes unescaped."""
     return re.sub(r"[\r\n]+[ \t>]*", "\n", label).replace("\\|", "|")
 
 
-# --- Inline nodes of a document that is parsed section by section, against those of one parse of all of
-# it.
+# --- Inline nodes of a document parsed by section, compared with a single parse
 
 
 def sections_differ(text: str) -> str | None:
-    """The difference in nodes or undecided spans; None where there is none."""
+    """Return the difference in nodes or undecided spans, or None."""
     front_matter = find_front_matter(text)
     tree = parse_blocks(text, LineIndex(text), front_matter.span.end if front_matter else 0)
     sections = InlineMap(tree)
@@ -561,7 +555,7 @@ def sections_differ(text: str) -> str | None:
 
 
 class _OneSection(InlineMap):
-    """Parses the whole body at once."""
+    """Parse the whole body at once."""
 
     @property
     def _starts(self) -> list[int]:
@@ -571,9 +565,9 @@ class _OneSection(InlineMap):
         return ""
 
 
-# --- Outlines of edited documents, parsed around the edits, against those of all of their text.
+# --- Outlines of edited documents, parsed around the edits, compared with a full parse
 
-# What edits write: much that changes what the lines behind it are.
+# Text that changes the meaning of later lines.
 NEW = (
     *("", "x", "\n", "\n\n", " ", "    ", "# H\n", "\n# N\n\n", "## ", "a\nb\n", "---\n", "===\n"),
     *(
@@ -597,7 +591,7 @@ NEW = (
 
 
 def random_edits(dice: Random, text: str) -> EditList:
-    """Some edits of `text`, most of them small."""
+    """Return some edits of `text`, most of them small."""
     edits: list[TextEdit] = []
     for _ in range(dice.choice((1, 1, 1, 2, 3, 6))):
         start = dice.randrange(len(text) + 1)
@@ -609,9 +603,9 @@ def random_edits(dice: Random, text: str) -> EditList:
 
 
 def is_rescanned_alike(text: str, edits: EditList, *, looks_first: bool = True) -> bool:
-    """Whether the outline after `edits` of `text` is that of the result; True if it is.
+    """Return True if the outline after `edits` of `text` equals that of the result.
 
-    With `looks_first` all blocks of the text are made before, so that those that stay are taken over.
+    `looks_first` parses all blocks beforehand, so that unchanged ones are reused.
     """
     before = Outline(source_of(text))
     if looks_first:
@@ -624,13 +618,13 @@ def is_rescanned_alike(text: str, edits: EditList, *, looks_first: bool = True) 
         and list(edited.tree.part_starts) == list(whole.tree.part_starts)
         and edited.tree.nesting_limit == whole.tree.nesting_limit
         and edited.content_end == whole.content_end
-        # Sections are equal where all their fields are; the preamble and nested ones are among these.
+        # This compares all fields of sections, including the preamble and nested ones.
         and edited.in_order == whole.in_order
         and edited.blocks == whole.blocks
     )
 
 
 def source_of(text: str) -> Source:
-    """`text` as a file has it, in UTF-8 or with bytes that are none."""
+    """Return `text` as a source in UTF-8, with lone surrogates as invalid bytes."""
     invalid = sum("\udc80" <= character <= "\udcff" for character in text)
     return Source(text.encode("utf-8", "surrogateescape"), text, "utf-8", b"", "", invalid)

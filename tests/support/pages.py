@@ -1,4 +1,4 @@
-"""Documents as cmark-gfm renders them: what a reader of the page sees, told by another parser than ours."""
+"""Documents rendered by cmark-gfm: what a reader of the page sees, according to another parser."""
 
 import ctypes
 import html
@@ -15,7 +15,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z
 _SOURCE_PLACE = re.compile(r' data-sourcepos="(\d+):[^"]*"')
 _HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.DOTALL)
 
-# An explicit ID behind a title, as VuePress and kramdown read it, stays with the heading.
+# An explicit ID after a title, as in VuePress and kramdown, stays with the heading.
 _ATTRIBUTES = re.compile(r" *\{#[^{}]*\}\Z")
 _HEADING_LINE = re.compile(r'<h[1-6] data-sourcepos="(\d+):')
 _TAG = re.compile(r"<[^>]*>")
@@ -27,7 +27,7 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 @dataclass(frozen=True)
 class Page:
-    """One rendered document. `body` is its HTML without source places; raw HTML is left out of it."""
+    """A rendered document; `body` is its HTML without source positions and raw HTML."""
 
     text: str
     body: str
@@ -35,7 +35,7 @@ class Page:
 
     @classmethod
     def of(cls, data: bytes) -> "Page":
-        """Render a Markdown file in UTF-8; its front matter counts as blank lines."""
+        """Render a UTF-8 Markdown file, with front matter as blank lines."""
         text = data.decode("utf-8").removeprefix("\ufeff")
         front_matter = _FRONT_MATTER.match(text)
         if front_matter:
@@ -50,7 +50,7 @@ class Page:
         return [(int(match[1]), match[2]) for match in _HEADING.finditer(self.body)]
 
     def with_titles(self, titles: dict[int, str]) -> str:
-        """`body` with other titles for some of its headings, by their number from 0."""
+        """Return `body` with other titles for some headings, by 0-based number."""
         pieces: list[str] = []
         at = 0
         for number, match in enumerate(_HEADING.finditer(self.body)):
@@ -62,25 +62,25 @@ class Page:
 
     @cached_property
     def unresolved(self) -> list[str]:
-        """Fragments of links into the page itself that name no place of it, in order."""
+        """Broken fragments of links to the page itself, in order."""
         places = {*self.slugs, *_EXPLICIT.findall(self.text), "", "top"}
         folded = {place.lower() for place in places}
         return [fragment for fragment in self.fragments if html.unescape(fragment).lower() not in folded]
 
     @cached_property
     def places(self) -> dict[str, int | str]:
-        """What a fragment, in lower case, names: the number of a heading, from 0, or an explicit anchor."""
+        """The target of each lower-case fragment: a 0-based heading number, or an explicit anchor."""
         explicit = {anchor.lower(): anchor for anchor in _EXPLICIT.findall(self.text)}
         return {**explicit, **{anchor.lower(): number for number, anchor in enumerate(self.slugs)}}
 
     @cached_property
     def fragments(self) -> list[str]:
-        """Fragments of all links into the page itself, but those of footnotes."""
+        """Fragments of all links to the page itself, except footnotes."""
         return [found for found in _FRAGMENT.findall(self.body) if not found.startswith("fn-")]
 
     @cached_property
     def slugs(self) -> list[str]:
-        """Anchors of the headings, as GitHub makes them."""
+        """GitHub's anchors of the headings."""
         taken: dict[str, None] = {}
         for _, rendered in self.headings:
             text = html.unescape(_TAG.sub("", _IMAGE.sub(r"\1", rendered))).strip().lower()
@@ -94,7 +94,7 @@ class Page:
 
 
 def _render(text: str) -> str:
-    """HTML of `text`. The package never frees what it renders, and we render gigabytes: so we do."""
+    """Render `text` as HTML. The package never frees its output, and we render gigabytes, so we do."""
     library, ffi = _cmark.lib, _cmark.ffi
     cmark.core_extensions_ensure_registered()
     parser = cmark.parser_new(options=_OPTIONS)

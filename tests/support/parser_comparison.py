@@ -15,17 +15,17 @@ from tests.corpus.variants import documents, examples_in
 from tests.properties.hostile_markdown import random_document
 from tests.support.oracles import Compared, Comparison, Verdict, compare
 
-# Subject, parser that differs, kind of node.
+# Subject, differing parser, kind of node.
 Class = tuple[str, str, str]
 
-# The first of them names the class where nodes of several kinds differ.
+# If nodes of several kinds differ, the first kind here names the class.
 KINDS = ("heading", "table", "code", "rule", "quote", "list", "item", "footnote", "image", "link")
 SUBJECTS = ("blocks", "inline nodes")
 NOT_COMPARED = "not compared: undecided nodes, or a footnote defined twice"
 
 
 def classes(found: Compared) -> Iterator[Class]:
-    """Classes of the differences in one text; at most one for blocks and one for inline nodes."""
+    """Yield the classes of differences in a text: at most one for blocks and one for inline nodes."""
     for subject, comparison in zip(SUBJECTS, (found.blocks, found.inline), strict=True):
         if comparison is None:
             yield subject, NOT_COMPARED, ""
@@ -34,18 +34,18 @@ def classes(found: Compared) -> Iterator[Class]:
 
 
 def count_classes(texts: Iterable[str]) -> Counter[Class]:
-    """In how many of `texts` each class is met."""
+    """Count the texts with each class."""
     return Counter(each for text in texts for each in classes(compare(text)))
 
 
 def hostile_texts(count: int, seed: int = 0) -> Iterator[str]:
-    """So many random documents of hostile lines."""
+    """Return `count` random documents of hostile lines."""
     dice = Random(seed)
     return (random_document(dice) for _ in range(count))
 
 
 def _kind(comparison: Comparison) -> str:
-    """Kind of an inline node, or of a block in the first line with one, that not all parsers have."""
+    """Return the kind of a differing inline node, or of a block on the first differing line."""
     sides = [Counter(side) for side in (comparison.mdplan, comparison.cmark, comparison.markdown_it)]
     everywhere = sides[0] & sides[1] & sides[2]
     different = [fact for side in sides for fact in side - everywhere]
@@ -55,7 +55,6 @@ def _kind(comparison: Comparison) -> str:
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.parser_comparison", description=__doc__)
     parser.add_argument("corpus", type=Path, help="folder with real documents and the specification")
     parser.add_argument("--hostile", type=int, default=20_000, help="number of random documents (20,000)")

@@ -1,6 +1,6 @@
-"""Programs and libraries that apply unified diffs: independent judges of ours.
+"""Programs and libraries that apply unified diffs, as independent judges.
 
-A tree is a dict of paths and bytes; a file that is not there has no entry.
+A tree is a dict of paths and bytes; missing files have no entry.
 """
 
 import os
@@ -25,22 +25,22 @@ needs_patch = pytest.mark.skipif(shutil.which("patch") is None, reason="GNU patc
 
 
 def lf_lines(data: bytes) -> list[bytes]:
-    """Lines as diffs count them: with their LF, and nothing but LF ends one."""
+    """Return lines as diffs count them: ending only at LF."""
     return re.findall(rb"[^\n]*\n|[^\n]+", data)
 
 
 def git_apply(tree: Tree, diff: bytes) -> Tree:
-    """What `git apply` makes of `tree`, after `git apply --check` agreed."""
+    """Apply `diff` to `tree` with `git apply`, after `git apply --check`."""
     return _run_in(tree, diff, ["git", "apply", "--check"], ["git", "apply"])
 
 
 def gnu_patch(tree: Tree, diff: bytes) -> Tree:
-    """What `patch -p1` makes of `tree`; lines that it must search for are a failure."""
+    """Apply `diff` to `tree` with `patch -p1`, failing on offsets."""
     return _run_in(tree, diff, ["patch", "-p1"])
 
 
 def dulwich_apply(tree: Tree, diff: bytes) -> Tree:
-    """What dulwich makes of `tree`."""
+    """Apply `diff` to `tree` with dulwich."""
     result = dict(tree)
     for patch in parse_unified_diff(diff):
         old = result.pop(patch.old_path[2:].decode()) if patch.old_path else b""
@@ -52,12 +52,12 @@ def dulwich_apply(tree: Tree, diff: bytes) -> Tree:
 
 
 def unidiff_print(diff: bytes) -> bytes:
-    """`diff` as unidiff parses it and prints it again."""
+    """Return `diff` as parsed and printed by unidiff."""
     return str(PatchSet(diff.decode("utf-8"))).encode("utf-8")
 
 
 def without_tabs(diff: bytes) -> bytes:
-    """`diff` without the TAB behind names with blanks, which unidiff does not print again."""
+    """Return `diff` without the TAB after names with spaces, which unidiff does not print."""
     return re.sub(
         rb"(?m)^(diff --git .*\n(?:.* mode .*\n)?--- .*?)\t?\n(\+\+\+ .*?)\t?\n", rb"\1\n\2\n", diff
     )
@@ -75,7 +75,7 @@ def _run_in(tree: Tree, diff: bytes, *commands: list[str]) -> Tree:
             "LC_ALL": "C",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CEILING_DIRECTORIES": str(root.resolve().parent),  # A repository around it would count.
+            "GIT_CEILING_DIRECTORIES": str(root.resolve().parent),  # Ignore a surrounding repository.
         }
         for command in commands:
             done = subprocess.run(
@@ -88,23 +88,23 @@ def _run_in(tree: Tree, diff: bytes, *commands: list[str]) -> Tree:
         }
 
 
-# --- Diffs of one file, for tests of what reads and writes diffs.
+# --- Diffs of one file, for tests of reading and writing diffs
 
 
 def unified_diff(path: str, base: bytes, edits: Sequence[ByteEdit], *, context: int = 3) -> bytes:
-    """Diff of the file `path` from `base` to the result of sorted, disjoint `edits`.
+    """Return the diff of the file `path` from `base` to the result of sorted, disjoint `edits`.
 
-    `path` is relative, with forward slashes. Edits that change nothing give no bytes at all. git and
-    GNU patch refuse hunks without context, so `context` is 1 or more.
+    `path` is relative, with forward slashes. Edits without effect give no bytes. git and GNU patch refuse
+    hunks without context, so `context` is at least 1.
     """
     return file_diff(path, path, find_hunks(base, edits, context=context))
 
 
 def creation_diff(path: str, data: bytes) -> bytes:
-    """Diff that makes the file `path` out of nothing."""
+    """Return the diff that creates the file `path`."""
     return file_diff(None, path, find_hunks(b"", [ByteEdit(0, 0, data)]))
 
 
 def deletion_diff(path: str, base: bytes) -> bytes:
-    """Diff that removes the file `path`, which holds `base`. GNU patch declines where that is empty."""
+    """Return the diff that deletes the file `path` with content `base`. GNU patch refuses an empty file."""
     return file_diff(path, None, find_hunks(base, [ByteEdit(0, len(base), b"")]))

@@ -1,4 +1,4 @@
-"""A judge of diffs that searches for nothing: every line must stand where its hunk says."""
+"""A judge of diffs that does not search: every line must be where its hunk says."""
 
 import codecs
 import os
@@ -14,21 +14,19 @@ from tests.support.patches import lf_lines
 _HUNK = re.compile(rb"@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n")
 _NO_NEWLINE = b"\\ No newline at end of file\n"
 
-# git holds all results of one run in memory.
+# git holds all results of a run in memory.
 _MOST_BYTES = 100_000_000
 
 
 @dataclass(frozen=True)
 class NamedDiff:
-    """A diff of the file `name`, whose content is `base`."""
-
     name: str
     base: bytes
     diff: bytes
 
 
 def apply_strictly(base: bytes, diff: bytes) -> bytes:
-    """What the diff of one file makes of `base`; a line or count that is wrong is an `AssertionError`."""
+    """Apply the diff of one file to `base`; raise `AssertionError` for any wrong line or count."""
     old, new = lf_lines(base), []
     at = 0
     for start, old_count, new_start, new_count, lines in _hunks(diff):
@@ -46,7 +44,7 @@ def apply_strictly(base: bytes, diff: bytes) -> bytes:
 
 
 def changed_lines(diff: bytes) -> tuple[Counter[bytes], Counter[bytes]]:
-    """Lines that a diff takes away and that it brings, without their line ends and a byte order mark."""
+    """Count the lines that a diff removes and adds, without newlines and BOM."""
     counts = {b"-": Counter[bytes](), b"+": Counter[bytes]()}
     for *_, lines in _hunks(diff):
         for line in lines:
@@ -57,7 +55,7 @@ def changed_lines(diff: bytes) -> tuple[Counter[bytes], Counter[bytes]]:
 
 
 def refused_by_git(diffs: Iterable[NamedDiff], folder: Path) -> list[str]:
-    """What `git apply --check` says against `diffs`, which it gets many at a time; their names differ."""
+    """Return the complaints of `git apply --check` about `diffs`, checked in batches; names must differ."""
     waiting: list[NamedDiff] = []
     said: list[str] = []
     for named in diffs:
@@ -98,7 +96,7 @@ def _check(diffs: list[NamedDiff], folder: Path) -> list[str]:
 
 
 def _hunks(diff: bytes) -> Iterator[tuple[int, int, int, int, list[bytes]]]:
-    """Start and count on both sides of each hunk, and its lines; the mark for no final newline is done."""
+    """Yield start and count on both sides of each hunk, and its lines, with no-newline markers applied."""
     lines = lf_lines(diff)
     if not lines:
         return

@@ -8,7 +8,7 @@ GUIDE: Final = "# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
 
 
 def change(old: str, new: str) -> dict[str, Any]:
-    """The edit that replaces the only `old`."""
+    """Return the edit that replaces the only `old`."""
     return {"op": "replace_match", "pattern": old, "replacement": new}
 
 
@@ -16,7 +16,7 @@ EDITS: Final = [change("one", "1"), change("two", "2"), change("three", "3")]
 
 
 def plan(engine: Engine, *edits: object, **more: object) -> str:
-    """The ID of a plan of `edits`, or of all three."""
+    """Return the ID of a plan of `edits`, by default all three."""
     report = engine.plan({"file": "a.md", "edits": list(edits) or EDITS, **more})
     assert report.ok, report.error
     assert report.plan_id is not None

@@ -18,13 +18,13 @@ _STEP = 0.04
 
 
 class Terminal:
-    """A terminal of `columns` and `lines` in which the command `shell` runs; all its output is kept."""
+    """A terminal of `columns` and `lines` running the command `shell`, with all its output."""
 
     def __init__(
         self, shell: str, folder: Path, environment: Mapping[str, str], *, columns: int = 80, lines: int = 24
     ) -> None:
         self._socket = f"mdplan-{uuid.uuid4().hex[:8]}"
-        # The server of this socket is new, so that its shells get this environment.
+        # A new server, so that its shells get this environment.
         self._environment = dict(environment)
         self._tmux(
             *("set-option", "-g", "history-limit", "5000", ";"),
@@ -33,39 +33,38 @@ class Terminal:
         )
 
     def type(self, text: str) -> None:
-        """Type `text` as it is."""
+        """Type `text` verbatim."""
         self._tmux("send-keys", "-l", "--", text)
 
     def press(self, *keys: str) -> None:
-        """Press `keys`, named as tmux names them: Enter, Escape, Tab, C-c."""
+        """Press `keys` by their tmux names: Enter, Escape, Tab, C-c."""
         self._tmux("send-keys", *keys)
 
     def screen(self, *, colours: bool = False) -> str:
-        """What is on the screen, with the codes of its colours if asked."""
+        """Return the screen, optionally with colour codes."""
         return self._tmux("capture-pane", "-p", *(["-e"] if colours else []))
 
     def expect(self, text: str) -> None:
-        """Wait until the screen shows `text`."""
         self._wait(lambda: text in self.screen())
 
     def expect_change(self, before: str) -> None:
-        """Wait until the screen shows something other than `before`, and stays as it is."""
+        """Wait until the screen differs from `before` and no longer changes."""
         self._wait(lambda: self.screen() != before)
         self.settle()
 
     def settle(self) -> None:
-        """Wait until the screen stays as it is."""
+        """Wait until the screen no longer changes."""
         before = self.screen()
         time.sleep(3 * _STEP)
         while before != (before := self.screen()):
             time.sleep(3 * _STEP)
 
     def wait_for_prompt(self) -> None:
-        """Wait until the shell asks for the next command."""
+        """Wait for the shell prompt."""
         self._wait(lambda: self._is_at_prompt(-1))
 
     def run(self, command: str, answers: Sequence[str] = ()) -> str:
-        """Type `command`, and each of `answers` at a question; what the terminal shows of that.
+        """Type `command` and, at each question, the next answer; return the output.
 
         The shell's prompt is `PROMPT`, and a question shows its answers as in ``[y/N]``.
         """
@@ -80,11 +79,10 @@ class Terminal:
         return self._since(at).rstrip().removesuffix(PROMPT.rstrip())
 
     def folder(self) -> Path:
-        """The current folder of what runs in the terminal."""
+        """Return the current folder of the running program."""
         return Path(self._tmux("display-message", "-p", "#{pane_current_path}").rstrip("\n"))
 
     def close(self) -> None:
-        """End the shell and its server."""
         self._tmux("kill-server")
 
     def _is_at_prompt(self, at: int) -> bool:
@@ -93,11 +91,11 @@ class Terminal:
         return int(column) == len(PROMPT) and last.rstrip() == PROMPT.rstrip() and self._row() > at
 
     def _row(self) -> int:
-        """The row of the cursor, counted from the first that was ever shown."""
+        """Return the row of the cursor, counted from the first row ever shown."""
         return sum(map(int, self._tmux("display-message", "-p", "#{history_size} #{cursor_y}").split()))
 
     def _since(self, row: int) -> str:
-        """What is shown from `row` on; a line that the terminal wraps is one line."""
+        """Return the output from `row` on, with wrapped lines joined."""
         history = int(self._tmux("display-message", "-p", "#{history_size}"))
         return self._tmux("capture-pane", "-p", "-J", "-S", str(row - history))
 
@@ -118,9 +116,9 @@ class Terminal:
 def terminal(
     shell: str, folder: Path, environment: Mapping[str, str], *, columns: int = 80
 ) -> Iterator[Terminal]:
-    """A terminal with `shell` in `folder`; skips where tmux or the shell is missing.
+    """Open a terminal with `shell` in `folder`; skip if tmux or the shell is missing.
 
-    Its environment is that of this process, with `environment`.
+    Its environment is this process's plus `environment`.
     """
     for program in ("tmux", shell.partition(" ")[0]):
         if shutil.which(program) is None:
