@@ -239,6 +239,12 @@ class Plan(Struct, kw_only=True):
         transaction = first.get("transaction")
         return str(transaction) if first.get("op") == UNDO and transaction is not None else None
 
+    @property
+    def undone_files(self) -> tuple[str, ...]:
+        """Return the files of an undo that leaves others of its transaction alone; none of a whole one."""
+        is_part = any(edit.get("part") for edits in self.requested for edit in edits)
+        return tuple(change.path for change in self.files) if self.undoes and is_part else ()
+
 
 def canonical_json(value: object) -> bytes:
     """Serialize `value` as canonical JSON in UTF-8: sorted keys, no whitespace.

@@ -408,7 +408,7 @@ class ShellWords(Words):
 
     def field(self, name: str, value: object) -> str | None:
         """Return a batch field, or the option that replaces it."""
-        return f"`--on-stale {value}`" if name == "onStale" else super().field(name, value)
+        return f"`--{value}`" if name == "onStale" else super().field(name, value)
 
     def step(self, verb: str, **arguments: str) -> str | None:
         """Return a command, with the file of the problem if needed."""

@@ -83,7 +83,7 @@ run 0 "mdplan apply $(plan_id batches/mind-the-steam.json)"
 demand 'grep -q "Mind the steam." guide.md && grep -q "Or use less water." guide.md'
 
 say '9. The history knows what was committed, and takes it back.'
-run 0 'mdplan undo'
+run 0 'mdplan undo -y'
 demand '! grep -q "Mind the steam." guide.md && grep -q "Or use less water." guide.md'
 run 0 'mdplan history'
 

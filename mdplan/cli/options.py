@@ -38,6 +38,15 @@ def stale_option(text: str, *words: str, default: str | None = "refuse") -> Deco
     return click.option("--on-stale", type=choice, default=default, show_default=True, help=text)
 
 
+def stale_options(rebase: str) -> Decorator[Any]:
+    """Give a command ``--rebase``, of which the help says `rebase`, and ``--merge``; the last one counts."""
+    merge = "Where a file has changed, merge the change into it as it is now."
+    return all_options(
+        click.option("--rebase", "on_stale", flag_value="rebase", default="refuse", help=rebase),
+        click.option("--merge", "on_stale", flag_value="merge", help=merge),
+    )
+
+
 def _short_text(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The value as a plan has it; a usage error for one that is too long."""
     from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent

@@ -44,7 +44,7 @@ _MODULES: Final[Mapping[str, tuple[str, str]]] = {
     "show": ("history", "show"),
     "review": ("review", "review"),
     "history": ("history", "history"),
-    "undo": ("plans", "undo"),
+    "undo": ("history", "undo"),
     "check": ("check", "check"),
     "merge": ("merge", "merge"),
     "bot": ("bot", "bot"),

@@ -125,16 +125,17 @@ class Committer(Struct, kw_only=True):
             self.library.root_of(plan), partial(self._commit_plan, plan=plan, with_diff=False)
         )
 
-    def undo(self, past: PastTransaction, on_stale: OnStale, *, dry_run: bool) -> ApplyReport:
-        """Commit the undo of `past`; with `dry_run`, store its plan."""
+    def undo(
+        self, past: PastTransaction, on_stale: OnStale, files: Sequence[str] = (), *, dry_run: bool
+    ) -> ApplyReport:
+        """Commit the undo of `past`, or of `files` of it; with `dry_run`, store its plan."""
         if dry_run:
-            planned = self.undoing.plan(past, on_stale)
+            planned = self.undoing.plan(past, on_stale, files)
             self.library.save(planned.plan)
             report = replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
         else:
-            report = self._locked(
-                past.root, partial(self._commit_undo, transaction=past.id, on_stale=on_stale)
-            )
+            commit = partial(self._commit_undo, transaction=past.id, on_stale=on_stale, files=files)
+            report = self._locked(past.root, commit)
         return replace(report, undone=past.named()) if report.ok else report
 
     def _locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
@@ -183,14 +184,16 @@ class Committer(Struct, kw_only=True):
         if not self.documents.stale(plan, current_files):
             return self._publish(lock, plan, bases_of(plan, current_files), with_diff=with_diff)
         if on_stale != "refuse" and plan.undoes is not None:
-            return self._commit_undo(lock, plan.undoes, on_stale)
+            return self._commit_undo(lock, plan.undoes, on_stale, plan.undone_files)
         rebased = self._on_current_files(plan, current_files, on_stale)
         self.library.save(rebased, origin=plan)
         return self._publish(lock, rebased.plan, rebased.bases, replayed=rebased.replayed(), rebased=True)
 
-    def _commit_undo(self, lock: RootLock, transaction: str, on_stale: OnStale) -> ApplyReport:
+    def _commit_undo(
+        self, lock: RootLock, transaction: str, on_stale: OnStale, files: Sequence[str]
+    ) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""
-        planned = self.undoing.plan(granted(self.undoing.find(transaction)), on_stale)
+        planned = self.undoing.plan(granted(self.undoing.find(transaction)), on_stale, files)
         if planned.is_applied:
             return self._report_already_applied(planned.plan)
         return self._publish(lock, planned.plan, planned.bases, rebased=planned.rebased)

@@ -233,7 +233,8 @@ class DocumentCheck(Struct):
     def _undone_again(self, plan: Plan, transaction: str) -> Plan | None:
         """The plan that undoes the same transaction, if it has the same ID."""
         try:
-            again = self.undoing.plan(granted(self.undoing.find(transaction)), "rebase").plan
+            past = granted(self.undoing.find(transaction))
+            again = self.undoing.plan(past, "rebase", plan.undone_files).plan
         except StorageRefused:
             return None
         return again if again.plan_id == plan.plan_id else None

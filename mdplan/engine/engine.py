@@ -233,7 +233,7 @@ class Engine(EngineServices):
             return refusal(PlanReport, (loaded,))
         undone = loaded[0].undoes
         if undone is not None:
-            report = self.undo(undone, dry_run=True, on_stale="rebase")
+            report = self.undo(undone, loaded[0].undone_files, dry_run=True, on_stale="rebase")
             self.library.derive(report.plan_id, *loaded)
             return report
         planned = self.merging.on_new_base(loaded[0])
@@ -302,9 +302,14 @@ class Engine(EngineServices):
 
     @verb("undo")
     def undo(
-        self, transaction: str | None = None, *, dry_run: bool = False, on_stale: OnStale = "refuse"
+        self,
+        transaction: str | None = None,
+        files: Sequence[str] = (),
+        *,
+        dry_run: bool = False,
+        on_stale: OnStale = "refuse",
     ) -> ApplyReport:
-        """The beginning of an ID is enough; without one it is the caller's last.
+        """The beginning of an ID is enough; without one it is the caller's last. With `files` only these.
 
         Undo the undo to redo. With `dry_run` its plan is stored and nothing is written. Where
         files changed since, `on_stale` rebases it over changes of other lines, or merges it. Errors:
@@ -312,7 +317,7 @@ class Engine(EngineServices):
         """
         try:
             past = granted(self.undoing.find(transaction, self.caller.actor()))
-            return self.committer.undo(past, on_stale, dry_run=dry_run)
+            return self.committer.undo(past, on_stale, files, dry_run=dry_run)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 

@@ -59,6 +59,7 @@ def note_of(  # noqa: PLR0913 (one parameter for each fact)
             "client": to_wire(client),
             "rootName": root.name,
             "undoes": plan.undoes,
+            **({"undoesPart": True} if plan.undone_files else {}),
             **({} if approved is None else {"approved": to_wire(approved)}),
         }
     )
@@ -143,6 +144,11 @@ class PastTransaction(Struct):
     def undoes(self) -> str | None:
         """The transaction that it took back."""
         return _text(self.stored.note, "undoes")
+
+    @property
+    def undoes_whole(self) -> str | None:
+        """The transaction that it took back with all its files."""
+        return None if self.stored.note.get("undoesPart") else self.undoes
 
     def plan(self) -> Plan | None:
         """The plan that it committed, with the paths of then; None where the record contains none."""
@@ -250,9 +256,20 @@ class History:
                 yield past, None
                 continue
             # An undo that was undone itself took nothing back in the end.
-            if past.undoes is not None and past.is_committed and past.id not in undone_by:
-                undone_by.setdefault(past.undoes, past.id)
+            if past.undoes_whole is not None and past.is_committed and past.id not in undone_by:
+                undone_by.setdefault(past.undoes_whole, past.id)
             yield past, undone_by.get(past.id)
+
+    def renames_since(self, past: PastTransaction) -> list[tuple[str, str]]:
+        """Old and new paths of the files that were renamed after `past`, in the order of time."""
+        renames: list[tuple[str, str]] = []
+        for later in list_root(past.root):
+            if isinstance(later, Diagnostic) or later.id == past.id:
+                break
+            plan = later.plan_now() if later.is_committed else None
+            files = plan.files if plan is not None else ()
+            renames += [(change.path, change.new_path) for change in files if change.new_path is not None]
+        return renames[::-1]
 
     def last_on(self, root: Root, paths: Container[str]) -> PastTransaction | None:
         """The newest transaction of `root` in force that changed a file of `paths` (relative to the root).
@@ -266,9 +283,9 @@ class History:
             # An undo touches files of the transaction that it undoes, so other notes need not be decoded.
             if not any(file.path in paths for file in past.stored.record.entries):
                 continue
-            if past.undoes is None:
+            if past.undoes_whole is None:
                 return past
-            undone.add(past.undoes)
+            undone.add(past.undoes_whole)
         return None
 
     def _readable(self) -> Iterator[PastTransaction]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.documents import Documents
 from mdplan.documents.workspace import Workspace
-from mdplan.engine.history import History, PastTransaction
+from mdplan.engine.history import History, PastTransaction, changed_paths
 from mdplan.engine.interrupted import without_hidden
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan import UndoneFile, merge_undone, not_undoable, rebase_undone, undo_file, undo_plan
@@ -71,35 +71,67 @@ class UndoService:
         newest = self._history.last()
         return _of_others(newest, actor) if isinstance(newest, PastTransaction) else _unknown(None)
 
-    def plan(self, past: PastTransaction, on_stale: OnStale = "refuse") -> PlannedUndo:
+    def plan(
+        self, past: PastTransaction, on_stale: OnStale = "refuse", files: Sequence[str] = ()
+    ) -> PlannedUndo:
         """The plan that takes `past` back, on the files that it left, or `on_stale` as they are now.
 
-        Raises `StorageRefused`: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE,
-        FILE_EXISTS, FILE_NOT_FOUND, MERGE_CONFLICT where files changed; PARSE_TIMEOUT; those of reading.
+        With `files` it is of these alone. A file with another name that mdplan gave it since is found.
+        Raises `StorageRefused`: NOT_UNDOABLE for every file that the history lacks something of;
+        INVALID_ARGUMENT for `files` that it did not change; STALE_BASE, FILE_EXISTS, FILE_NOT_FOUND,
+        MERGE_CONFLICT where files changed; PARSE_TIMEOUT; those of reading.
         """
         committed = _committed_plan(past)
-        return granted(
-            self._documents.with_timeout_of(committed, lambda: self._plan(past, committed, on_stale))
+        part = self._part(past, committed, files) if files else committed
+        return granted(self._documents.with_timeout_of(part, lambda: self._plan(past, part, on_stale)))
+
+    def _part(self, past: PastTransaction, committed: Plan, files: Sequence[str]) -> Plan:
+        """The part of a `committed` plan that is about `files`, by any name that they had since."""
+        named = {str(granted(self._documents.workspace.locate(file))): file for file in files}
+        renames = self._history.renames_since(past)
+        names = [
+            {*changed_paths(change), _path_now(change.new_path or change.path, renames)}
+            for change in committed.files
+        ]
+        for name, file in named.items():
+            if not any(name in each for each in names):
+                raise StorageRefused((_not_changed(past, committed, file),))
+        kept = tuple(
+            change for change, each in zip(committed.files, names, strict=True) if each & named.keys()
         )
+        return replace(committed, files=kept)
 
     def _plan(self, past: PastTransaction, committed: Plan, on_stale: OnStale) -> PlannedUndo:
-        plan = _plan_of(past, self._undone(past, committed))
+        is_part = len(committed.files) < len(_committed_plan(past).files)
+        plan = _plan_of(past, self._undone(past, committed), is_part=is_part)
         current_files = granted(self._documents.read_current(plan))
+        pairs = zip(plan.files, current_files, strict=True)
+        is_gone = any(change.base_sha256 is not None and file.sha256 is None for change, file in pairs)
+        renames = self._history.renames_since(past) if is_gone else []
+
+        def undone_files() -> Iterator[UndoneFile | Problems]:
+            """What takes back each file, under the name that mdplan gave it since."""
+            for file in self._undone(past, committed):
+                yield _renamed(file, renames) if isinstance(file, UndoneFile) else file
+
+        if renames:
+            plan = _plan_of(past, undone_files(), is_part=is_part)
+            current_files = granted(self._documents.read_current(plan))
         if is_applied(plan, current_files):
             return PlannedUndo(plan, (), is_applied=True)
         stale = self._documents.stale(plan, current_files)
         if not stale:
             return PlannedUndo(plan, bases_of(plan, current_files))
         if on_stale == "refuse":
-            raise StorageRefused(tuple(map(_with_rebase_hint, stale)))
+            raise StorageRefused(tuple(map(_with_next_step, stale)))
         rebase = merge_undone if on_stale == "merge" else rebase_undone
-        undone = self._undone(past, committed)
         plan = _plan_of(
             past,
             (
                 _on_current_file(file, current, rebase)
-                for file, current in zip(undone, current_files, strict=True)
+                for file, current in zip(undone_files(), current_files, strict=True)
             ),
+            is_part=is_part,
         )
         return PlannedUndo(plan, bases_of(plan, current_files), rebased=True)
 
@@ -170,7 +202,25 @@ def _committed_plan(past: PastTransaction) -> Plan:
     return granted(_without_plan(past) if plan is None else plan)
 
 
-def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> Plan:
+def _path_now(path: str, renames: Iterable[tuple[str, str]]) -> str:
+    """Return the path that a file has after `renames`."""
+    for old, new in renames:
+        path = new if path == old else path
+    return path
+
+
+def _renamed(file: UndoneFile, renames: Sequence[tuple[str, str]]) -> UndoneFile:
+    return replace(file, change=replace(file.change, path=_path_now(file.change.path, renames)))
+
+
+def _not_changed(past: PastTransaction, committed: Plan, file: str) -> Diagnostic:
+    names = ", ".join(f"`{visible(change.path)}`" for change in committed.files[:_MOST_NAMED])
+    return Diagnostic.invalid(
+        f"the transaction {past.id} did not change `{visible(file)}`", f"it changed {names}", file=file
+    )
+
+
+def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems], *, is_part: bool) -> Plan:
     """The plan of `files`. Raises `StorageRefused` with all problems where some cannot be undone."""
     problems: list[Diagnostic] = []
 
@@ -181,7 +231,7 @@ def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> P
             else:
                 problems.extend(file)
 
-    plan = undo_plan(past.id, possible())
+    plan = undo_plan(past.id, possible(), is_part=is_part)
     granted(tuple(problems))
     return plan
 
@@ -205,11 +255,20 @@ def _on_current_file(
     return (problem,)
 
 
-def _with_rebase_hint(problem: Diagnostic) -> Diagnostic:
-    """What keeps an undo from files that changed, with the next step where there is one."""
-    if problem.code is not Code.STALE_BASE:
-        return problem
-    return replace(problem, hint=say('{onStale="rebase"} undoes it if other lines have changed'))
+def _with_next_step(problem: Diagnostic) -> Diagnostic:
+    """What keeps an undo from files that changed, with the next step."""
+    hint = _NEXT_STEPS.get(problem.code)
+    return problem if hint is None else replace(problem, hint=hint)
+
+
+_MOST_NAMED: Final = 5
+_NEXT_STEPS: Final = {
+    Code.STALE_BASE: say(
+        '{onStale="rebase"} undoes it if other lines have changed, {onStale="merge"} merges both'
+    ),
+    Code.FILE_NOT_FOUND: say("{step history} lists what took it away: undo that first"),
+    Code.FILE_EXISTS: "another file has this name now: rename that first",
+}
 
 
 def _unknown(transaction: str | None) -> Diagnostic:

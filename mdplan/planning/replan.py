@@ -474,8 +474,12 @@ def _rebased(change: FileChange, current: Source, edits: EditList) -> UndoneFile
     return UndoneFile(rebased, current)
 
 
-def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
-    """Plan to take back what `transaction` did to `files`; reads them one at a time."""
+def undo_plan(transaction: str, files: Iterable[UndoneFile], *, is_part: bool) -> Plan:
+    """Plan to take back what `transaction` did to `files`; reads them one at a time.
+
+    With `is_part` it leaves other files of the transaction alone.
+    """
+    edit = {"op": UNDO, "transaction": transaction, **({"part": True} if is_part else {})}
     changes: list[FileChange] = []
     results: list[EditResult] = []
     for index, file in enumerate(files):
@@ -483,7 +487,7 @@ def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
         results.append(_undo_result(index, file))
     return new_plan(
         files=tuple(changes),
-        requested=tuple(({"op": UNDO, "transaction": transaction},) for _ in changes),
+        requested=tuple((edit,) for _ in changes),
         options={},
         effects=tuple(() for _ in changes),
         results=tuple(results),

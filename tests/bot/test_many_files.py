@@ -48,7 +48,7 @@ def test_many_files_are_changed_and_undone(root: Path) -> None:
     assert (report["planId"], report["filesChanged"]) == (json.loads(planned.stdout)["planId"], COUNT)
     after = digests(root)
     assert all(after[path] != digest for path, digest in before.items())
-    assert mdplan(root, "undo", report["receipt"]["transaction"]).returncode == 0
+    assert mdplan(root, "undo", "-y", report["receipt"]["transaction"]).returncode == 0
     assert digests(root) == before
 
 

@@ -25,7 +25,7 @@ SAMPLE: Final = DOCS / "samples" / "guide.md"
 STEPS: Final = (
     ("mdplan outline guide.md", ""),
     ("mdplan replace nightly stable guide.md", "y"),
-    ("mdplan undo", ""),
+    ("mdplan undo -y", ""),
 )
 _COLUMNS: Final = 76
 _ROWS: Final = 21

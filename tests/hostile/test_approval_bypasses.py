@@ -394,7 +394,7 @@ def test_every_command_that_commits_requires_approval(
         monkeypatch.setenv("MDPLAN_REQUIRE_APPROVAL", "1")
     option = ["--require-approval"] if by_option else []
 
-    for command in (["apply", plan_id], ["undo"], ["bot", "apply", "bot.json"]):
+    for command in (["apply", plan_id], ["undo", "-y"], ["bot", "apply", "bot.json"]):
         run = mdplan(*command, *option)
         assert (run.code, "APPROVAL_REQUIRED" in run.err) == (5, True), command
     assert (root / "a.md").read_text() == TEXT

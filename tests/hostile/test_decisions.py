@@ -195,7 +195,7 @@ def test_no_command_commits_unapproved_where_the_environment_requires_approval(
         ).code
         == 0
     )
-    assert mdplan("undo").code == 0
+    assert mdplan("undo", "-y").code == 0
     plan_id = mdplan("plan", "--json", stdin=BATCH).json["planId"]
     before = {path.name: path.read_bytes() for path in root.glob("*.md")}
     monkeypatch.setenv("MDPLAN_REQUIRE_APPROVAL", "1")

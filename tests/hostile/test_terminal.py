@@ -127,7 +127,7 @@ LOOKING = {
     "an unknown plan": ["show", EVIL],
     "an evil glob": ["stat", "a.md", "--deny", f"[{EVIL}"],
     "an evil batch": ["plan", f"none{EVIL}.json"],
-    "an undo of nothing": ["undo", EVIL],
+    "an undo of nothing": ["undo", EVIL, "-y"],
 }
 
 
@@ -189,7 +189,7 @@ def test_plans_and_commits_are_shown_escaped(folder: Path, record: Record) -> No
     transaction = mdplan("history", "--json").json["transactions"][0]["transaction"]
     check_shown(record, "one commit", "history", "--show", transaction)
     check_shown(record, "undo", "undo", "--dry-run")
-    check_shown(record, "undone", "undo")
+    check_shown(record, "undone", "undo", "-y")
 
 
 @pytest.mark.hostile_case(62)

@@ -12,6 +12,7 @@ from mdplan.storage.store import Store
 from tests.support.case_tables import CaseTables
 from tests.support.commits import leave_interrupted
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of
+from tests.surfaces.dialog import Dialog
 
 CASE_TABLES = CaseTables(__file__)
 
@@ -28,7 +29,7 @@ def commit(batch: object = BATCH) -> str:
 def test_undo_prints_its_diff_and_how_to_redo(project: Path) -> None:
     transaction = commit()
 
-    run = mdplan("undo", transaction)
+    run = mdplan("undo", transaction, "-y")
 
     assert (run.code, run.out.decode()) == (0, BACK)
     assert re.fullmatch(
@@ -37,29 +38,40 @@ def test_undo_prints_its_diff_and_how_to_redo(project: Path) -> None:
         run.err,
     )
     assert (project / "guide.md").read_text() == GUIDE
-    redo = mdplan(*run.err.splitlines()[2].removeprefix("To redo: mdplan ").split())
+    redo = mdplan(*run.err.splitlines()[2].removeprefix("To redo: mdplan ").split(), "-y")
     assert (redo.code, redo.out.decode()) == (0, DIFF)
     assert (project / "guide.md").read_text() == RESULT
 
 
-@pytest.mark.parametrize("option", ["--dry-run", "--plan"])
-def test_dry_run_saves_the_undo_as_a_plan(project: Path, option: str) -> None:
+def test_dry_run_shows_the_undo_alone(project: Path) -> None:
     commit()
 
-    run = mdplan("undo", option)
+    run = mdplan("undo", "--dry-run")
 
     assert (run.code, run.out.decode()) == (0, BACK)
-    assert "To apply: mdplan apply " in run.err
+    assert run.err == "1 file, 1 edit: +1 -3 lines. Nothing changed: --dry-run.\n"
     assert (project / "guide.md").read_text() == RESULT
-    assert mdplan(*run.err.splitlines()[-1].removeprefix("To apply: mdplan ").split()).code == 0
-    assert (project / "guide.md").read_text() == GUIDE
+
+
+def test_terminal_asks_before_it_undoes(project: Path) -> None:
+    commit()
+    for answer, after in (("n", RESULT), ("y", GUIDE)):
+        dialog = Dialog("undo")
+        dialog.expect("1 file, 1 edit: +1 -3 lines. Undo this? [y/N]")
+        dialog.type(answer)
+        dialog.end()
+        assert (project / "guide.md").read_text() == after
+    dialog = Dialog("undo")
+    dialog.expect("Redo this? [y/N]")
+    dialog.type("")
+    assert dialog.end() == 1
 
 
 def test_undo_twice_says_that_it_is_undone(project: Path) -> None:
     transaction = commit()
-    mdplan("undo", transaction)
+    mdplan("undo", transaction, "-y")
 
-    again = mdplan("undo", transaction)
+    again = mdplan("undo", transaction, "-y")
 
     assert (again.code, again.out) == (0, b"")
     assert again.err.startswith("Undone already, nothing written: ")
@@ -69,19 +81,19 @@ def test_undo_of_a_changed_file_exits_with_4(project: Path) -> None:
     transaction = commit()
     (project / "guide.md").write_text(RESULT.replace("Use it.", "Use it well."))
 
-    refused = mdplan("undo", transaction)
+    refused = mdplan("undo", transaction, "-y")
     assert (refused.code, refused.out) == (4, b"")
     assert refused.err.startswith("error: STALE_BASE: ")
-    assert "--on-stale rebase" in refused.err
+    assert "--rebase" in refused.err
 
-    carried = mdplan("undo", transaction, "--on-stale", "rebase")
+    carried = mdplan("undo", transaction, "--rebase", "-y")
     assert carried.code == 0
     assert "kept later changes" in carried.err
     assert (project / "guide.md").read_text() == GUIDE.replace("Use it.", "Use it well.")
 
 
 def test_undo_without_history_is_refused(project: Path) -> None:
-    run = mdplan("undo")
+    run = mdplan("undo", "-y")
 
     assert (run.code, run.out) == (3, b"")
     assert run.err.startswith("error: NOT_UNDOABLE: there is nothing to undo here\n")
@@ -90,7 +102,7 @@ def test_undo_without_history_is_refused(project: Path) -> None:
 def test_undo_json_has_the_fields_of_apply(project: Path) -> None:
     commit()
 
-    report = mdplan("undo", "--json").json
+    report = mdplan("undo", "--json", "-y").json
 
     assert (report["applied"], report["undoable"], report["diff"]) == (True, True, BACK)
     assert report["receipt"]["transaction"] != commit()
@@ -99,7 +111,7 @@ def test_undo_json_has_the_fields_of_apply(project: Path) -> None:
 def test_history_has_one_line_a_transaction(project: Path) -> None:
     first = commit()
     second = commit(CREATE)
-    undo = mdplan("undo", "--json", second).json["receipt"]["transaction"]
+    undo = mdplan("undo", "--json", second, "-y").json["receipt"]["transaction"]
 
     run = mdplan("history")
 
@@ -143,7 +155,7 @@ def test_history_is_limited_and_says_that_there_is_more(project: Path) -> None:
 
 def test_history_shows_the_diff_of_a_transaction(project: Path) -> None:
     transaction = commit()
-    mdplan("undo")
+    mdplan("undo", "-y")
 
     run = mdplan("history", "--show", transaction)
 
@@ -160,8 +172,8 @@ def test_diff_of_bytes_that_are_no_text_is_exact(project: Path) -> None:
     transaction = commit({"file": "guide.md", "edits": [edit]})
 
     assert b"\n-\xff\n" in mdplan("history", "--show", transaction).out
-    assert b"\n+\xff\n" in mdplan("undo", "--dry-run").out
-    assert b"\n+\xff\n" in mdplan("undo").out
+    assert b"\n+\xff\n" in mdplan("undo", "--dry-run", "-y").out
+    assert b"\n+\xff\n" in mdplan("undo", "-y").out
 
 
 def test_empty_history_is_not_a_problem(project: Path) -> None:
@@ -181,7 +193,7 @@ def test_file_without_commits_is_reported(project: Path) -> None:
 
 def test_undo_of_an_undo_is_called_a_redo(project: Path) -> None:
     commit()
-    undone, redone, undone_again = mdplan("undo"), mdplan("undo"), mdplan("undo")
+    undone, redone, undone_again = (mdplan("undo", "-y") for _ in range(3))
 
     assert "Undone: 1 file" in undone.err
     assert "To redo: mdplan undo " in undone.err
@@ -241,7 +253,7 @@ def test_recover_restores_the_previous_state(project: Path) -> None:
     assert (project / "guide.md").read_text() == GUIDE
     assert mdplan("recover").err == "Nothing to recover: no transaction was interrupted here.\n"
     assert "(rolled back)" in mdplan("history").out.decode()
-    assert mdplan("undo", transaction).code == 3
+    assert mdplan("undo", transaction, "-y").code == 3
 
 
 def test_commit_recovers_first_and_says_so(project: Path) -> None:

@@ -264,18 +264,13 @@ def test_stale_base_is_refused_and_explained(project: Path) -> None:
     assert (project / "guide.md").read_text() == theirs
 
 
-@pytest.mark.parametrize(
-    "option", [["--rebase"], ["--on-stale", "rebase"], ["--rebase", "--on-stale=rebase"]]
-)
 @pytest.mark.parametrize("named", [plan_id_of, lambda: "plan.json"], ids=["plan ID", "plan file"])
-def test_stale_plan_is_rebased_when_that_is_asked_for(
-    project: Path, named: Callable[[], str], option: list[str]
-) -> None:
+def test_stale_plan_is_rebased_when_that_is_asked_for(project: Path, named: Callable[[], str]) -> None:
     mdplan("plan", "--output", "plan.json", stdin=BATCH)
     plan = named()
     (project / "guide.md").write_text(GUIDE.replace("Use it.", "Use it well."))
 
-    run = mdplan("apply", *option, plan)
+    run = mdplan("apply", "--rebase", plan)
 
     assert run.code == 0
     assert run.err.startswith("Applied: 1 file, 2 edits: +3 -1 lines, on the files as they are now, as plan ")
@@ -292,14 +287,6 @@ def test_check_shows_what_a_stale_plan_would_do(project: Path, option: str) -> N
     assert run.code == 1
     assert b"+The stable build." in run.out
     assert "Use it well." in (project / "guide.md").read_text()
-
-
-@pytest.mark.parametrize("options", [["--rebase", "--merge"], ["--on-stale", "refuse", "--merge"]])
-def test_only_one_way_for_stale_files_is_taken(project: Path, options: list[str]) -> None:
-    run = mdplan("apply", *options, plan_id_of())
-
-    assert run.code == 2
-    assert "--merge cannot be combined with" in run.err
 
 
 @pytest.mark.parametrize("arguments", [["batch.json"], ["-"], []], ids=["file", "dash", "piped in"])

@@ -66,7 +66,7 @@ def test_applied_plan_is_not_completed_even_after_undo(project: Path) -> None:
     mdplan("apply", plan)
     assert offered("mdplan apply ") == ["file,"]
 
-    assert mdplan("undo").code == 0
+    assert mdplan("undo", "-y").code == 0
 
     assert offered("mdplan apply ") == ["file,"]
     assert offered("mdplan show ")[-1] == f"plain,{plan[DIGITS]}"

@@ -96,3 +96,18 @@ def test_apply_finds_the_only_plan_although_it_is_stale(
     assert (site / "todo.md").read_text() == f"# Tasks\n\n- [ ] Buy {after}\n- [ ] Boil water\n- [ ] Pour\n"
     # Looking at what a merge would do leaves no plan.
     assert (b"pending" in mdplan("review", "--list").out) is False
+
+
+@CASE_TABLES.parametrize("steps", "changes", "says")
+def test_undo_takes_back_what_is_named(
+    site: Path, steps: list[list[str]], changes: dict[str, Any], says: str
+) -> None:
+    """``TX0`` stands for the first transaction."""
+    before = files_in(site)
+    made: list[str] = []
+    for step in steps:
+        run = mdplan(*(made[int(word[2:])] if word.startswith("TX") else word for word in step))
+        made += [line.split()[-1] for line in run.err.splitlines() if line.startswith("To undo:")]
+
+    assert files_in(site) == changed(before, changes)
+    assert all(line in run.err + run.out.decode() for line in says.splitlines()), run.err

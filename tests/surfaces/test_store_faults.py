@@ -75,7 +75,7 @@ def test_copied_or_restored_state_directory_loses_no_text(
     run_in_shell(script, store)
 
     assert len(mdplan("history", "--json").json["transactions"]) == transactions
-    undone = mdplan("undo", "--json").json
+    undone = mdplan("undo", "--json", "-y").json
     assert undone.get("error", {}).get("code") == undo
     assert (project / "guide.md").read_text() == RESULT + ("" if undo is None else "\nMore.\n")
     assert mdplan("doctor").code == Exit.DONE
@@ -89,7 +89,7 @@ def test_clock_that_goes_backwards_changes_no_order(project: Path, back: float) 
 
     newest, before = mdplan("history", "--json").json["transactions"]
     assert newest["committedAt"] < before["committedAt"]
-    assert mdplan("undo", "--json").json["undone"]["transaction"] == newest["transaction"]
+    assert mdplan("undo", "--json", "-y").json["undone"]["transaction"] == newest["transaction"]
     assert (project / "guide.md").read_text() == RESULT
 
 
@@ -123,10 +123,10 @@ def test_prune_forgets_what_is_beyond_the_limits(
     assert len(listed["transactions"]) == left
     assert (pruned["contentBytes"] > 0) is (went > 0)
     if left < 5:
-        refused = mdplan("undo", first)
+        refused = mdplan("undo", first, "-y")
         assert "NOT_UNDOABLE" in refused.err
         assert "forgotten" in refused.err
-    assert mdplan("undo").code == Exit.DONE
+    assert mdplan("undo", "-y").code == Exit.DONE
 
 
 @CASE_TABLES.parametrize("arguments")

@@ -1,26 +1,34 @@
-"""`mdplan history`, `show` and `recover`: past transactions and saved plans."""
+"""`mdplan history`, `show`, `undo` and `recover`: past transactions and saved plans."""
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
 from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
+from mdplan.cli.options import approval_option, stale_options
+from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
+from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import Style, agrees, shown
-from mdplan.diagnostics import Exit
+from mdplan.diagnostics import Code, Exit
+from mdplan.engine.history import PastTransaction
 from mdplan.engine.history_list import list_transactions
 from mdplan.reports.history import ForeignTransaction, HistoryReport, HistorySize, TransactionEntry
-from mdplan.reports.plan import RecoveredTransactions
+from mdplan.reports.plan import ApplyReport, RecoveredTransactions, as_apply_report
 from mdplan.storage.filesystem import granted
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted, size_text
 from mdplan.values import replace
+from mdplan.words import Command, say
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
+    from mdplan.requests.verbs import OnStale
 
 
 @engine_command("history")
@@ -178,6 +186,116 @@ def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> 
         session.console.text(markdown_comment(opened.review, opened.file))
     else:
         session.console.paged(plan_text(opened, session.console.out))
+
+
+# --- `mdplan undo`
+
+# Words that people use for their last transaction.
+_LAST: Final = ("last", "HEAD", "latest")
+_STEPS: Final = lazy_pattern(r"\d{1,3}")
+
+
+@engine_command("undo")
+@click.argument("transaction", metavar="[TX|NUMBER]", required=False, shell_complete=transactions)
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(readable=False))
+@click.option("--yes", "-y", is_flag=True, help="Undo without asking.")
+@click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing.")
+@stale_options("Where a file has changed since, undo if other lines changed.")
+@approval_option
+def undo(  # noqa: PLR0913 (one parameter for each option)
+    session: Session,
+    *,
+    transaction: str | None,
+    files: tuple[str, ...],
+    yes: bool,
+    dry_run: bool,
+    on_stale: "OnStale",
+    require_approval: bool,
+) -> Exit:
+    """The diff is shown before it is applied, and mdplan asks.
+
+    All its files get their old content back, or FILE alone: what it created is removed, what it deleted or
+    renamed comes back. A file that was changed since is refused. An undo is a transaction as well: undo it to
+    redo.
+
+    TX is an ID from `mdplan history`, or the beginning of one. Name it to undo what another user or a client
+    of `mdplan serve` committed. NUMBER undoes so many of your last transactions, one after the other.
+    """
+    engine = session.open_engine(require_approval=require_approval)
+    if transaction is not None and _STEPS.fullmatch(transaction):
+        return _undo_steps(session, engine, int(transaction), on_stale, yes=yes, dry_run=dry_run)
+    if transaction is not None and Path(session.folder(), transaction).exists():
+        problem = f"undo takes the ID of a transaction, and `{transaction}` is a file"
+        raise Misuse(
+            problem, say("{} lists the IDs of those that changed it", Command("history", transaction))
+        )
+    past = granted(engine.undoing.find(None if transaction in _LAST else transaction, engine.caller.actor()))
+    named = [session.named(file) for file in files]
+    planned = engine.undoing.plan(past, on_stale, named)
+    shown_plan = replace(engine.stored.report(planned.plan), stored=None)
+    if not planned.is_applied:
+        plan_output.write_diff(session, engine.stored.replayed(planned.plan).diff)
+    verb = "Redo" if engine.undoing.is_redo(past) else "Undo"
+    code = _unless_agreed(session, plan_size(shown_plan), f"{verb} this?", yes=yes, dry_run=dry_run)
+    if code is not None:
+        session.finish(as_apply_report(shown_plan))
+        return code
+    report = engine.undo(past.id, named, on_stale=on_stale)
+    plan_output.print_recovered(session, report)
+    code = session.finish(report)
+    if report.ok:
+        plan_output.print_undone(session, report, is_redo=verb == "Redo")
+    return code
+
+
+def _unless_agreed(session: Session, size: str, question: str, *, yes: bool, dry_run: bool) -> Exit | None:
+    """None where the person agrees to what was shown, of that `size`; else the exit code."""
+    if dry_run:
+        session.console.note(f"{size}. Nothing changed: --dry-run.")
+        return Exit.DONE
+    if yes:
+        return None
+    if not session.console.can_ask:
+        plan_output.print_nobody_to_ask(session)
+        return Exit.WOULD_CHANGE
+    if agrees(f"{size}. {question}"):
+        return None
+    session.console.note("Nothing changed.")
+    return Exit.WOULD_CHANGE
+
+
+def _undo_steps(
+    session: Session, engine: "Engine", steps: int, on_stale: "OnStale", *, yes: bool, dry_run: bool
+) -> Exit:
+    """Undo the last `steps` transactions of the caller that are in force, one after the other."""
+    pasts = (
+        past
+        for past, undone_by in engine.past.with_undos()
+        if isinstance(past, PastTransaction)
+        and past.is_committed
+        and undone_by is None
+        and past.undoes is None
+    )
+    chosen = list(islice((past for past in pasts if past.actor == engine.caller.actor()), steps))
+    if len(chosen) < steps:
+        return session.refuse(
+            Code.NOT_UNDOABLE.problem(
+                f"you have {counted(len(chosen), 'transaction')} to undo", "`mdplan history` lists them"
+            )
+        )
+    for past in chosen:
+        entry = engine.transaction(past.id).transactions[0]
+        session.console.problem(transaction_text(entry, session.console.err))
+    code = _unless_agreed(session, counted(steps, "transaction"), "Undo?", yes=yes, dry_run=dry_run)
+    if code is not None:
+        return code
+    report = ApplyReport(ok=True)
+    for past in chosen:
+        report = engine.undo(past.id, on_stale=on_stale)
+        if not report.ok:
+            break
+        plan_output.print_undone(session, report, is_redo=False)
+    return session.finish(report)
 
 
 # --- `mdplan recover`

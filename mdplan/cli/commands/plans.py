@@ -1,26 +1,25 @@
-"""`mdplan plan`, `validate`, `apply`, `discard` and `undo`."""
+"""`mdplan plan`, `validate`, `apply` and `discard`."""
 
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from mdplan.cli import batches, plan_output
-from mdplan.cli.completion import open_plans, plans_and_files, transactions
-from mdplan.cli.options import approval_option, stale_option
+from mdplan.cli.completion import open_plans, plans_and_files
+from mdplan.cli.options import approval_option, stale_options
 from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT, agrees
-from mdplan.diagnostics import Code, Diagnostic, Exit
+from mdplan.diagnostics import Code, Exit
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted
 from mdplan.values import replace
-from mdplan.words import Command, say
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -89,24 +88,16 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 @click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
 @click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
-@stale_option(
-    "If a file has changed. rebase: apply when every edit still has the same effect; merge: merge the change"
-    " into it, as a new plan.",
-    default=None,
-)
-@click.option("--rebase", is_flag=True, help="Short for `--on-stale rebase`.")
-@click.option("--merge", is_flag=True, help="Short for `--on-stale merge`.")
+@stale_options("Where a file has changed, apply if every edit still has the same effect.")
 @approval_option
 @batches.override_options
-def apply(  # noqa: PLR0913 (one parameter for each option)
+def apply(
     session: Session,
     *,
     plan: str | None,
     yes: bool,
     check: bool,
-    on_stale: "OnStale | None",
-    rebase: bool,
-    merge: bool,
+    on_stale: "OnStale",
     require_approval: bool,
     **overrides: bool | str,
 ) -> Exit:
@@ -119,7 +110,6 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     from mdplan.engine.plans import PlanRef, read_apply_request, with_options
     from mdplan.requests.batch import Batch
 
-    on_stale = _on_stale(on_stale, rebase=rebase, merge=merge)
     engine = session.open_engine(require_approval=require_approval)
     data = _data(session, engine, plan)
     request = (
@@ -138,19 +128,6 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     options = {**overrides, "dry_run": check, "on_stale": on_stale}
     report = engine.apply(with_options(request, options))
     return _finish(session, engine, report, data, check=check)
-
-
-def _on_stale(word: "OnStale | None", *, rebase: bool, merge: bool) -> "OnStale | None":
-    """Return what `--on-stale` or one of its short forms says. Raises `Misuse` where they differ."""
-    given: dict[OnStale, str] = {} if word is None else {word: f"--on-stale {word}"}
-    if rebase:
-        given.setdefault("rebase", "--rebase")
-    if merge:
-        given.setdefault("merge", "--merge")
-    if len(given) > 1:
-        first, second, *_ = given.values()
-        raise Misuse(f"{second} cannot be combined with {first}", "give one of them")
-    return next(iter(given), None)
 
 
 def _finish(session: Session, engine: "Engine", report: ApplyReport, data: object, *, check: bool) -> Exit:
@@ -191,15 +168,15 @@ def _data(session: Session, engine: "Engine", plan: str | None) -> object:
     return plan_output.named_plan(session, engine, plan, "apply")
 
 
-def _confirm(session: Session, engine: "Engine", plan_id: str, on_stale: "OnStale | None") -> Exit | None:
+def _confirm(session: Session, engine: "Engine", plan_id: str, on_stale: "OnStale") -> Exit | None:
     """Show the pending plan and ask whether to apply it; the exit code where it is not applied."""
     plan = granted(engine.library.load(plan_id))[0]
-    report = engine.committer.preview(plan, on_stale or "refuse", stores=False)
+    report = engine.committer.preview(plan, on_stale, stores=False)
     if not report.ok:
         return _refuse(session, report, plan_id)
     if report.diff_truncated:
         # Only a stored plan has all of its diff.
-        report = engine.committer.preview(plan, on_stale or "refuse")
+        report = engine.committer.preview(plan, on_stale)
     plan_output.print_diff(session, engine, report)
     if not session.console.can_ask:
         session.finish(report)
@@ -242,53 +219,4 @@ def discard(session: Session, *, plan_ids: tuple[str, ...], is_all: bool) -> Exi
     session.console.note(
         f"Discarded {counted(len(found), 'plan')}{named}." if found else "No plan is pending here."
     )
-    return Exit.DONE
-
-
-# --- `mdplan undo`
-
-# Words that people use for their last transaction.
-_LAST: Final = ("last", "HEAD", "latest")
-
-
-@engine_command("undo")
-@click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
-@click.option("--dry-run", "--plan", is_flag=True, help="Only show the diff, and save it as a plan.")
-@stale_option("If a file has changed since. rebase: undo when other lines changed; merge: merge three-way.")
-@approval_option
-def undo(
-    session: Session, *, transaction: str | None, dry_run: bool, on_stale: "OnStale", require_approval: bool
-) -> Exit:
-    """The diff is printed as well.
-
-    All its files get their old content back: what it created is removed, what it deleted or renamed comes
-    back. A file that was changed since is refused. An undo is a transaction as well: undo it to redo.
-
-    TX is an ID from `mdplan history`, or the beginning of one. Name it to undo what another user or a client
-    of `mdplan serve` committed.
-    """
-    engine = session.open_engine(require_approval=require_approval)
-    if transaction is not None and os.path.lexists(transaction):
-        problem = f"undo takes the ID of a transaction, and `{transaction}` is a file"
-        raise Misuse(
-            problem, say("{} lists the IDs of those that changed it", Command("history", transaction))
-        )
-    transaction = None if transaction in _LAST else transaction
-    past = engine.undoing.find(transaction, engine.caller.actor())
-    is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
-    report = engine.undo(transaction, dry_run=dry_run, on_stale=on_stale)
-    plan_output.print_recovered(session, report)
-    if not report.ok:
-        return session.finish(report)
-    if report.receipt is not None and not report.already_applied:
-        exact = engine.transaction_diff(report.receipt.transaction)
-        if isinstance(exact, bytes):
-            plan_output.write_diff(session, exact)
-    elif not report.applied:
-        plan_output.print_diff(session, engine, report)
-    session.finish(report)
-    if report.applied:
-        plan_output.print_undone(session, report, is_redo=is_redo)
-    else:
-        plan_output.print_summary(session, report)
     return Exit.DONE
