@@ -149,24 +149,22 @@ def _option(name: str, schema: Schema, description: str, *, is_required: bool) -
 
 def _type(name: str, schema: Schema) -> click.ParamType[Any]:
     if name in _HEADING_PATHS:
-        return field_types.HeadingPathType()
+        return field_types.HEADING_PATH
     if "enum" in schema:
         return click.Choice(schema["enum"])
     if any(each.get("type") == "array" for each in schema.get("anyOf", ())):
-        return field_types.KeyType()
+        return field_types.KEY
     kind = schema.get("type", "string" if "anyOf" in schema else "any")
     return _KINDS[kind](schema)
 
 
 def _object_type(schema: Schema) -> click.ParamType[Any]:
     if _is_map(schema):
-        return field_types.AssignmentType(is_typed=schema["additionalProperties"] is True)
+        return field_types.assignment(is_typed=schema["additionalProperties"] is True)
     fields = schema["properties"]
     if "start" in fields:
-        return (
-            field_types.TextRangeType() if fields["start"].get("properties") else field_types.LineRangeType()
-        )
-    return field_types.IndexOrNameType(next((name for name in fields if name != "index"), None))
+        return field_types.TEXT_RANGE if fields["start"].get("properties") else field_types.LineRangeType()
+    return field_types.index_or_name(next((name for name in fields if name != "index"), None))
 
 
 def _is_map(schema: Schema) -> bool:
@@ -174,8 +172,8 @@ def _is_map(schema: Schema) -> bool:
 
 
 _KINDS: Final[Mapping[str, Callable[[Schema], click.ParamType[Any]]]] = {
-    "any": lambda _: field_types.TypedValueType(),
-    "array": lambda schema: field_types.NameListType(tuple(schema["items"].get("enum", ()))),
+    "any": lambda _: field_types.VALUE,
+    "array": lambda schema: field_types.name_list(schema["items"].get("enum", ())),
     "integer": lambda schema: click.IntRange(min=schema.get("minimum")),
     "object": _object_type,
     "string": lambda _: click.STRING,
@@ -236,7 +234,7 @@ def _parts(options: EditOptions, file: str, edit: Mapping[str, Any]) -> list[str
 
 def _words(name: str, value: Any, option: click.Option) -> Iterator[str]:  # noqa: ANN401 (any JSON)
     flag = next((each for each in option.opts if each == "--text"), option.opts[0])
-    if isinstance(option.type, field_types.TypedValueType):
+    if option.type is field_types.VALUE:
         from mdplan.cli.typed_values import typed_value
 
         is_plain = isinstance(value, str) and typed_value(value) == value
@@ -245,7 +243,7 @@ def _words(name: str, value: Any, option: click.Option) -> Iterator[str]:  # noq
         yield flag if value else option.secondary_opts[0]
     elif name in CONTENT_FIELDS and "\n" in value:
         yield f"{flag} @new.{'diff' if name == 'diff' else 'md'}"
-    elif isinstance(option.type, field_types.NameListType):
+    elif option.type.name == "names":
         yield f"{flag} {shlex.quote(','.join(value))}"
     elif option.multiple:
         yield from (f"{flag} {shlex.quote(f'{key}={_text(each)}')}" for key, each in value.items())

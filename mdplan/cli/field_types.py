@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -45,137 +45,114 @@ def _range_in(text: str) -> str:
     return "-".join(map(str, sorted(numbers))) if is_range else "12-25"
 
 
-class TextRangeType(click.ParamType[Any]):
-    """A half-open range such as ``12:1-12:9``: line and column, both 1-based."""
+class FieldType(click.ParamType[Any]):
+    """Values in a form of their own: `read` makes one of what was typed, or raises `ValueError`."""
 
-    name = "range"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """``{"start": {"line": 12, "col": 1}, "end": {"line": 12, "col": 9}}``."""
-        positions = _RANGE.fullmatch(value)
-        if positions is None:
-            self.fail(f"expected LINE:COLUMN-LINE:COLUMN such as 12:1-12:9, not `{value}`", param, ctx)
-        line, col, last_line, last_col = map(int, positions.groups())
-        return {"start": {"line": line, "col": col}, "end": {"line": last_line, "col": last_col}}
-
-
-class HeadingPathType(click.ParamType[Any]):
-    """Headings from outer to inner, such as ``Guide / Install``."""
-
-    name = "path"
+    def __init__(self, name: str, read: Callable[[str], Any]) -> None:
+        self.name, self.read = name, read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """``["Guide", "Install"]``; no text is the empty list, which is what comes before all headings."""
-        del param, ctx
-        return heading_path(value)
-
-
-class KeyType(click.ParamType[Any]):
-    """A key such as ``author.name``, ``nav[0].Home`` or ``/ms.topic``; ``[ms.topic]`` has dots in a name."""
-
-    name = "key"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """The key as it is; names in brackets as a JSON Pointer."""
-        from mdplan.data.address import pointer, steps_of
-
-        names: Any = None
-        if _QUOTED_NAME.search(value):
-            self.fail(f"a name has no quotes, unlike in `{value}`; `/` before it makes its dots part of it")
+        """What `read` makes of `value`."""
         try:
-            steps_of(value)
+            return self.read(value)
         except ValueError as error:
-            if value[:1] == "[" and value[-1:] == "]":
-                names = TypedValueType().convert(value, param, ctx)
-            if not isinstance(names, list) or not all(isinstance(each, str | int) for each in names):
-                self.fail(f"`{value}` is no key: {error}; write names with dots as [ms.topic]", param, ctx)
-        return value if names is None else pointer(names)
+            self.fail(str(error), param, ctx)
+
+
+def _text_range(text: str) -> dict[str, dict[str, int]]:
+    """A half-open range such as ``12:1-12:9``: line and column, both 1-based."""
+    positions = _RANGE.fullmatch(text)
+    if positions is None:
+        raise ValueError(f"expected LINE:COLUMN-LINE:COLUMN such as 12:1-12:9, not `{text}`")
+    line, col, last_line, last_col = map(int, positions.groups())
+    return {"start": {"line": line, "col": col}, "end": {"line": last_line, "col": last_col}}
+
+
+def _key(text: str) -> str:
+    """A key such as ``author.name``, ``nav[0].Home`` or ``/ms.topic``; ``[ms.topic]`` as a JSON Pointer."""
+    from mdplan.data.address import pointer, steps_of
+
+    names: Any = None
+    if _QUOTED_NAME.search(text):
+        raise ValueError(f"a name has no quotes, unlike in `{text}`; `/` before it makes its dots part of it")
+    try:
+        steps_of(text)
+    except ValueError as error:
+        if text[:1] == "[" and text[-1:] == "]":
+            names = _value(text)
+        if not isinstance(names, list) or not all(isinstance(each, str | int) for each in names):
+            hint = f"`{text}` is no key: {error}; write names with dots as [ms.topic]"
+            raise ValueError(hint) from None
+    return text if names is None else pointer(names)
 
 
 _QUOTED_NAME: Final = lazy_pattern(r"""(?:^|\.)(["']).*\1(?:\.|$)""")
-
-
-class IndexOrNameType(click.ParamType[Any]):
-    """A 0-based index, or a name: ``2`` is ``{"index": 2}``, ``python`` is ``{"language": "python"}``."""
-
-    name = "index"
-
-    def __init__(self, name_field: str | None) -> None:
-        """Put what is not an index into `name_field`; without one only an index is accepted."""
-        self.name_field = name_field
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """An object with one field."""
-        if value.isascii() and value.isdigit():
-            return {"index": int(value)}
-        if value.startswith("{"):
-            # The field as a batch has it. The reader of the batch checks its names.
-            with suppress(ValueError):
-                return json.loads(value)
-        if self.name_field is None:
-            self.fail(f"expected an index such as 0, not `{value}`", param, ctx)
-        return {self.name_field: value}
-
-
-class NameListType(click.ParamType[Any]):
-    """Names separated by commas, each one of `choices`; an empty tuple allows any."""
-
-    name = "names"
-
-    def __init__(self, choices: tuple[str, ...]) -> None:
-        """Accept `choices` only, unless there are none."""
-        self.choices = choices
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """The list of names."""
-        names = [spelled_as(name.strip(), self.choices) for name in value.split(",") if name.strip()]
-        for name in names:
-            if self.choices and name not in self.choices:
-                self.fail(f"`{name}` is not one of {', '.join(self.choices)}", param, ctx)
-        return names
-
-
 # A null that was typed: to click, None is an option that was not.
 NULL: Final = object()
 
 
-class TypedValueType(click.ParamType[Any]):
-    """``true``, ``3``, ``[a, b]``; other values, and those in quotes, are text."""
+def _value(text: str) -> Any:  # noqa: ANN401 (any JSON)
+    """``true``, ``3``, ``[a, b]`` as JSON has it, `NULL` for null; other values, and quoted ones, text."""
+    from mdplan.cli.typed_values import typed_value
 
-    name = "value"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """The value as JSON has it, `NULL` for null; a date stays as it is written."""
-        from mdplan.cli.typed_values import typed_value
-
-        try:
-            typed = typed_value(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        return NULL if typed is None else typed
+    typed = typed_value(text)
+    return NULL if typed is None else typed
 
 
-class AssignmentType(click.ParamType[Any]):
+TEXT_RANGE: Final = FieldType("range", _text_range)
+KEY: Final = FieldType("key", _key)
+VALUE: Final = FieldType("value", _value)
+
+
+def index_or_name(name_field: str | None) -> FieldType:
+    """A 0-based index, ``2`` for ``{"index": 2}``, or a name for the `name_field`, if there is one."""
+
+    def read(text: str) -> Any:  # noqa: ANN401 (any JSON)
+        if text.isascii() and text.isdigit():
+            return {"index": int(text)}
+        if text.startswith("{"):
+            # The field as a batch has it. The reader of the batch checks its names.
+            with suppress(ValueError):
+                return json.loads(text)
+        if name_field is None:
+            raise ValueError(f"expected an index such as 0, not `{text}`")
+        return {name_field: text}
+
+    return FieldType("index", read)
+
+
+def name_list(choices: Sequence[str]) -> FieldType:
+    """Names separated by commas, each one of `choices`; none allow any."""
+
+    def read(text: str) -> list[str]:
+        names = [spelled_as(name.strip(), choices) for name in text.split(",") if name.strip()]
+        unknown = next((name for name in names if choices and name not in choices), None)
+        if unknown is not None:
+            raise ValueError(f"`{unknown}` is not one of {', '.join(choices)}")
+        return names
+
+    return FieldType("names", read)
+
+
+def assignment(*, is_typed: bool) -> FieldType:
     """``KEY=VALUE``. The value is text, or has a type where the field takes any value."""
 
-    name = "key=value"
-
-    def __init__(self, *, is_typed: bool) -> None:
-        """Read the types of values if the field `is_typed`."""
-        self.is_typed = is_typed
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """A pair of key and value."""
-        key, sign, text = value.partition("=")
+    def read(text: str) -> tuple[str, Any]:
+        key, sign, value = text.partition("=")
         if not sign or not key.strip():
-            self.fail(f"expected KEY=VALUE, not `{value}`", param, ctx)
-        typed = TypedValueType().convert(text, param, ctx) if self.is_typed else text
+            raise ValueError(f"expected KEY=VALUE, not `{text}`")
+        typed = _value(value) if is_typed else value
         return key.strip(), None if typed is NULL else typed
+
+    return FieldType("key=value", read)
 
 
 def heading_path(text: str) -> list[str]:
     """The headings of a path such as ``Guide / Install``; none for no text."""
     return _PATH_SEPARATOR.split(text.strip()) if text.strip() else []
+
+
+HEADING_PATH: Final = FieldType("path", heading_path)
 
 
 def section_target(text: str) -> dict[str, Any]:

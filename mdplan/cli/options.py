@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args,
 import click
 
 from mdplan.cli.completion import headings
-from mdplan.cli.field_types import IndexOrNameType, LineRangeType
+from mdplan.cli.field_types import LineRangeType, index_or_name
 from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limits import LimitOption, in_words
@@ -188,7 +188,7 @@ def _field_option(
 
 # What people type in a form of its own.
 _FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "language": {"type": IndexOrNameType("language")},
+    "language": {"type": index_or_name("language")},
     "lines": {"type": LineRangeType()},
     "section": {
         "multiple": True,

@@ -12,7 +12,7 @@ import click
 
 from mdplan.cli import proposal
 from mdplan.cli.completion import assignments, files_and_headings, files_and_tasks, headings
-from mdplan.cli.field_types import AssignmentType, KeyType, edit_text, read_content, section_target
+from mdplan.cli.field_types import KEY, assignment, edit_text, read_content, section_target
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
@@ -292,14 +292,14 @@ def _assigned(pair: str) -> tuple[str, Any, str]:
     if key is None or pair[key.end() : key.end() + 1] != "=" or not key[0].strip():
         raise Misuse(f"expected KEY=VALUE, not `{pair}`", "write a bracket in a name as `\\\\[`")
     text = pair[key.end() + 1 :]
-    _, value = AssignmentType(is_typed=True).convert(f"key={text}", None, None)
-    return KeyType().convert(key[0].strip(), None, None), value, text
+    _, value = assignment(is_typed=True).convert(f"key={text}", None, None)
+    return KEY.convert(key[0].strip(), None, None), value, text
 
 
 def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
     edits = []
     for pair in pairs:
-        path, value = AssignmentType(is_typed=False).convert(pair, None, None)
+        path, value = assignment(is_typed=False).convert(pair, None, None)
         section, _, key = path.rpartition(".")
         edits.append({"op": "set_value", "section": section, "key": key, "value": value})
     return edits
