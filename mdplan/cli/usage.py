@@ -203,7 +203,10 @@ class Command(click.Command):
         if isinstance(self, click.Group):
             self.format_commands(ctx, formatter)
         rows = [_row(option, ctx) for option in options]
-        with formatter.section("Options"):
+        if not rows:
+            # The operations of `edit` leave no room for a heading.
+            formatter.write_paragraph()
+        with formatter.section("Options") if rows else formatter.indentation():
             formatter.write_dl([*rows, ("--help-all", "Show all options and details.")], col_spacing=2)
         return formatter.getvalue()
 
