@@ -72,6 +72,7 @@ CONTENTS = {
         "Review, check, undo": [
             "how-to/review-plans",
             "how-to/check-a-change",
+            "how-to/repair-broken-links",
             "how-to/undo-a-commit",
             "how-to/recover-after-a-crash",
         ],

@@ -18,11 +18,12 @@ from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
 from mdplan.documents.workspace import Workspace
 from mdplan.field_names import short_name
+from mdplan.git.link_history import GitLinkHistory
 from mdplan.git.repository import RepositoryLocation, find_commit
 from mdplan.git.tree import CommitTree
 from mdplan.markdown.block_tree import is_left_open
 from mdplan.markdown.blocks import BOX, INLINE_KINDS, Block, BlockKind
-from mdplan.markdown.destinations import TargetKind, destinations, find_target
+from mdplan.markdown.destinations import Destination, TargetKind, destinations, find_target
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.inline_node import InlineKind, normalized_label
@@ -38,9 +39,10 @@ from mdplan.markdown.targets import (
     target_key,
     whole,
 )
+from mdplan.planning.link_repairs import LinkHistory, LinkRepairer
 from mdplan.planning.navigation_entries import read_navigation
 from mdplan.planning.results import overlong_rows, unreadable_front_matter
-from mdplan.reading.broken_tree_links import broken_in_tree
+from mdplan.reading.broken_tree_links import broken_in_tree, broken_link, broken_targets
 from mdplan.reports.history import CheckReport
 from mdplan.settings import ProgressCallback, Settings, no_progress
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -67,7 +69,8 @@ def check_since(
     """
     version = CommittedVersion(files.workspace, reference)
     with version.open() as committed:
-        return check_changes(OutlinedFiles.of(committed, settings), files, version.changes(paths), tick)
+        before, history = OutlinedFiles.of(committed, settings), GitLinkHistory(files)
+        return check_changes(before, files, version.changes(paths), tick, history)
 
 
 def check_changes(
@@ -75,8 +78,12 @@ def check_changes(
     after: OutlinedFiles,
     changes: Iterable[tuple[str | None, str | None]],
     tick: ProgressCallback = no_progress,
+    history: LinkHistory | None = None,
 ) -> CheckReport:
-    """Report what documents lost between two versions of a root; `changes` are old and new paths."""
+    """Report what documents lost between two versions of a root; `changes` are old and new paths.
+
+    What `history` knows of the target of a broken link is told.
+    """
     changed: list[ChangedDocument] = []
     skipped: list[Diagnostic] = []
     for old, new in changes:
@@ -87,7 +94,7 @@ def check_changes(
         else:
             changed.append(document)
     links = LinkCheck(
-        LinkIndex(before, before.workspace.roots[0]), LinkIndex(after, after.workspace.roots[0])
+        LinkIndex(before, before.workspace.roots[0]), LinkIndex(after, after.workspace.roots[0]), history
     )
     warnings: list[Diagnostic] = []
     for number, document in enumerate(changed):
@@ -463,10 +470,11 @@ _NAME_OF_RULE: Final = lazy_pattern(r"[\w-]+(?:\.[\w-]+){2,}")
 class LinkCheck:
     """The links of a root before and after a change."""
 
-    def __init__(self, old: LinkIndex, new: LinkIndex) -> None:
-        """Compare the files `old` with `new`."""
+    def __init__(self, old: LinkIndex, new: LinkIndex, history: LinkHistory | None = None) -> None:
+        """Compare the files `old` with `new`, whose past is `history`."""
         self._old = old
         self.new = new
+        self._repairer = LinkRepairer(new, history) if history is not None else None
 
     def problems_in(self, document: ChangedDocument) -> Iterator[Diagnostic]:
         """Yield warnings about links of a changed document that were right or absent before."""
@@ -532,15 +540,23 @@ class LinkCheck:
             written = _targets(document.old) - known
         # If anchors were broken before, the site generates some that mdplan does not see.
         makes_anchors = any("#" in target for target in known)
-        find = broken_in_tree(self.new, document.path)
-        for link in find(document.new, whole(document.new)):
+        for link in broken_targets(self.new, document.path, document.new, whole(document.new)):
+            if not link.is_certain or (link.destination is not None and link.destination.is_shown):
+                continue
             is_new = link.target not in written
             if link.target in known or (is_new and not _names_a_document(link.target)):
                 continue
             if is_new and makes_anchors and "#" in link.target:
                 continue
-            yield broken_link(link.target, link.line)
+            yield broken_link(link.target, link.line, self._hint(document, link.destination))
         yield from self._lost_names(document)
+
+    def _hint(self, document: ChangedDocument, link: Destination | None) -> str:
+        """Say what is known of the target of a broken link; nothing where nothing is."""
+        if link is None or self._repairer is None or document.new is None:
+            return ""
+        outcome = self._repairer.find(document.path, document.new, link)
+        return outcome.hint if outcome is not None else ""
 
     def _lost_names(self, document: ChangedDocument) -> Iterator[Diagnostic]:
         """Yield page names that led to a file before, but no longer do."""
@@ -553,7 +569,8 @@ class LinkCheck:
                 is_lost = now is not None and now.kind is TargetKind.NOTHING
                 if was is not None and was.kind is TargetKind.FILE and is_lost:
                     line = outline.source.lines.line_at(link.span.start)
-                    yield broken_link(escape_for_message(outline.text_of(link.span)), line)
+                    target = escape_for_message(outline.text_of(link.span))
+                    yield broken_link(target, line, self._hint(document, link))
 
 
 def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
@@ -674,15 +691,6 @@ def lost_definitions(old: Outline | None, new: Outline, *, of_code: bool = True)
         labels -= names if any(undefined_uses(old, others)) else set()
     for use in undefined_uses(new, labels) if labels else ():
         yield broken_link(new.text_of(use.span), use.line)
-
-
-def broken_link(target: str, line: int) -> Diagnostic:
-    """Return BROKEN_LINK for a broken link to `target`; `line` is 1-based."""
-    return Code.BROKEN_LINK.warning(
-        f"the link to `{short_name(target)}` at line {line} leads to nothing",
-        "correct its target, or restore what it named",
-        place=Position(line, 1),
-    )
 
 
 def _targets(outline: Outline) -> frozenset[str]:

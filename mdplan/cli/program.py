@@ -46,6 +46,7 @@ _MODULES: Final[Mapping[str, tuple[str, str]]] = {
     "history": ("history", "history"),
     "undo": ("history", "undo"),
     "check": ("check", "check"),
+    "links": ("links", "links"),
     "merge": ("merge", "merge"),
     "bot": ("bot", "bot"),
     "fleet": ("fleet", "fleet"),

@@ -57,9 +57,12 @@ class ApplyOptions(Struct, kw_only=True):
 
 
 # The options that are the fields of `ApplyOptions`.
-choice_options: Final = all_options(
+answer_options: Final = all_options(
     click.option("--yes", "-y", is_flag=True, help="Apply without asking."),
     click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing."),
+)
+choice_options: Final = all_options(
+    answer_options,
     click.option("--no-follow", is_flag=True, help="Leave links to what is renamed or moved as they are."),
     approval_option,
     intent_options("plan_"),

@@ -594,6 +594,23 @@ class LinkIndex:
             self._anchors[path] = self._read_anchors(path)
         return self._anchors[path]
 
+    def outline(self, path: str) -> Outline | None:
+        """Return the document `path`, parsed; None if it is no Markdown file, or cannot be read."""
+        if not path.lower().endswith(MARKDOWN_SUFFIXES):
+            return None
+        # A link can name any path.
+        name = self._root.locate(path)
+        outline = name if isinstance(name, Diagnostic) else self._documents.open(name, None, None)
+        return None if isinstance(outline, Diagnostic) else outline
+
+    def named(self, name: str) -> Sequence[str]:
+        """Return the files with this `name`, in any case, sorted."""
+        return self._by_name.get(name.casefold(), ())
+
+    def documents(self, mark: str = "") -> Iterator[SnapshotFile | Diagnostic]:
+        """Yield the Markdown files with the text `mark`, sorted; a warning for one that cannot be read."""
+        yield from self._parsed(self._markdown, lambda text: mark in text)
+
     @cached_property
     def labels(self) -> Mapping[str, frozenset[str]]:
         """The MyST labels in each Markdown file, as returned by `labels_of`."""
@@ -648,12 +665,8 @@ class LinkIndex:
         return self._documents.workspace.write_refusal(FileName(self._root.name, file.relative))
 
     def _read_anchors(self, path: str) -> frozenset[str] | None:
-        if not path.lower().endswith(MARKDOWN_SUFFIXES):
-            return None
-        # A link can name any path.
-        name = self._root.locate(path)
-        outline = name if isinstance(name, Diagnostic) else self._documents.open(name, None, None)
-        return None if isinstance(outline, Diagnostic) else resolvable_targets(outline)
+        outline = self.outline(path)
+        return None if outline is None else resolvable_targets(outline)
 
     def _names_in(self, folder: str) -> dict[str, TargetKind] | None:
         """Return the entries of `folder` with their kinds, listed once; None if it cannot be opened."""
@@ -687,6 +700,13 @@ class LinkIndex:
         if isinstance(names, Diagnostic):
             return []
         return [name.path for name in names]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        by_name: defaultdict[str, list[str]] = defaultdict(list)
+        for path in self._files:
+            by_name[path.rpartition("/")[2].casefold()].append(path)
+        return dict(by_name)
 
     @cached_property
     def _pages(self) -> dict[str, list[str]]:

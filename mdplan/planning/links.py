@@ -135,6 +135,24 @@ def update_links(
     return LinkUpdates(tuple(edits), rewritten, tuple(broken), tuple(retargeted), tuple(uncertain))
 
 
+def edit_to_name(
+    document: LinkedDocument,
+    old: Destination,
+    target: LinkedPath,
+    now: link_changes.CurrentTarget,
+    linked: "LinkSource",
+    result: Outline | None,
+) -> TextEdit | None:
+    """Return the edit of `old` in `document` that makes it name what `target` is `now`, in its own style.
+
+    `linked` are the files of the root; `result` is the document `now` if that has a place. None if the form
+    of the link cannot name it.
+    """
+    results = {now.place.path: result} if now.place is not None and result is not None else {}
+    changes = link_changes.LinkChanges(linked, link_changes.ResultTree(linked, {}), {}, results=results)
+    return _LinkChecker(document, changes, Anchors((), linked)).edit_of(old, target, now)
+
+
 class _Outcome(Struct):
     edits: tuple[TextEdit, ...] = ()
     is_broken: bool = False
@@ -350,6 +368,18 @@ class _LinkChecker:
         """Return True if something else has the anchor of `destination` in the file that it names `now`."""
         anchors = self.anchors(now.path) if now.path is not None else frozenset()
         return now.path is not None and (anchors is None or has_anchor(destination, anchors))
+
+    def edit_of(
+        self, old: Destination, target: LinkedPath, now: link_changes.CurrentTarget
+    ) -> TextEdit | None:
+        """Return the edit of all of `old` that makes it name what `target` is `now`; None if none does."""
+        edits = self._edits(old, target, now)
+        if not edits:
+            return None
+        text, start = self._outline.text_of(old.span), old.span.start
+        for edit in reversed(edits):
+            text = text[: edit.span.start - start] + edit.new_text + text[edit.span.end - start :]
+        return TextEdit(old.span, text)
 
     def _edits(
         self, old: Destination, target: LinkedPath, now: link_changes.CurrentTarget

@@ -157,3 +157,23 @@ class CheckReport(Report, kw_only=True):
     checked: int = 0
     warnings: tuple[Diagnostic, ...] = ()
     skipped: tuple[Diagnostic, ...] = ()
+
+
+class UnusedDefinition(Struct, kw_only=True):
+    """A definition of a link or footnote that its document does not use."""
+
+    file: str
+    line: int
+    label: str
+
+
+class LinksReport(CheckReport, kw_only=True):
+    """Of `links`: how many documents were examined, and which of their links lead to nothing.
+
+    `repairable` counts those whose target is known. `unused_definitions`, and `orphans`, the pages to which
+    nothing leads, are there if asked for.
+    """
+
+    repairable: int = 0
+    unused_definitions: tuple[UnusedDefinition, ...] | None = None
+    orphans: tuple[str, ...] | None = None

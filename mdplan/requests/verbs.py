@@ -193,6 +193,12 @@ redo.""",
         report="reports.history.CheckReport",
         limits=FILES,
     ),
+    "links": Verb(
+        "List links that lead to nothing, or repair them.",
+        ("mdplan links docs", "mdplan links --fix"),
+        ("unused",),
+        report="reports.history.LinksReport",
+    ),
     "merge": Verb(
         "Merge two versions of a document, also as git's merge driver.",
         (

@@ -13,6 +13,7 @@ from mdplan.cli.report_text import problem_texts
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
 from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.documents.workspace import Workspace
 from mdplan.reports.history import CheckReport
 from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 _BLOCKING: Final = 2
 
 
-@engine_command("check")
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
-@click.option("--since", metavar="REF", help="Compare the files with the commit that REF names.")
-@click.option(
+paths_argument: Final = click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
+format_option: Final = click.option(
     "--format",
     "form",
     type=click.Choice(["text", "sarif", "github"]),
@@ -37,6 +36,12 @@ _BLOCKING: Final = 2
     show_default=True,
     help="sarif: for code scanning; github: annotations of a workflow.",
 )
+
+
+@engine_command("check")
+@paths_argument
+@click.option("--since", metavar="REF", help="Compare the files with the commit that REF names.")
+@format_option
 @click.option(
     "--hook", is_flag=True, help="Check the file that a hook of Claude Code names on standard input."
 )
@@ -63,19 +68,16 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
             )
         )
     report = _compared(paths[0], paths[1]) if since is None else _since(session, since, paths)
-    return _finish(session, granted(report), form)
+    return print_problems(session, granted(report), form, "changed document")
 
 
 def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckReport | Diagnostic:
     from mdplan.checks import check_since
 
     files = session.open_files()
-    named = []
-    for path in paths:
-        name = files.workspace.locate(session.named(path))
-        if isinstance(name, Diagnostic) and Path(path).resolve() != Path(files.workspace.roots[0].path):
-            return name
-        named.append("" if isinstance(name, Diagnostic) else name.path)
+    named = paths_from_root(session, files.workspace, paths)
+    if isinstance(named, Diagnostic):
+        return named
     with session.console.progress("checking") as show:
         report = check_since(files, session.settings(), reference, [] if "" in named else named, show)
     root = Path(files.workspace.roots[0].path)
@@ -88,6 +90,17 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
             file=missing,
         )
     return report
+
+
+def paths_from_root(session: Session, workspace: Workspace, paths: tuple[str, ...]) -> list[str] | Diagnostic:
+    """Return `paths` of the command line from the root, which itself is empty. Errors: those of locating."""
+    named = []
+    for path in paths:
+        name = workspace.locate(session.named(path))
+        if isinstance(name, Diagnostic) and Path(path).resolve() != Path(workspace.roots[0].path):
+            return name
+        named.append("" if isinstance(name, Diagnostic) else name.path)
+    return named
 
 
 def _compared(old: str, new: str) -> CheckReport:
@@ -120,7 +133,8 @@ def _outline(path: str, like: str) -> "Outline | Diagnostic":
     return Outline(source, document_format(like, source.text), DEFAULT_SETTINGS.of_documents)
 
 
-def _finish(session: Session, report: CheckReport, form: str) -> Exit:
+def print_problems(session: Session, report: CheckReport, form: str, noun: str) -> Exit:
+    """End with the warnings of `report` in this form; the `noun` says what was examined."""
     console = session.console
     report = session.words().tell_all(report)
     if form == "sarif":
@@ -134,7 +148,7 @@ def _finish(session: Session, report: CheckReport, form: str) -> Exit:
         console.text("".join(lines))
     for problem in report.skipped:
         console.note(f"skipped `{shown(problem.file or '')}`: {problem.message}")
-    checked = counted(report.checked, "changed document")
+    checked = counted(report.checked, noun)
     console.note(f"{counted(len(report.warnings), 'problem')} in {checked}.")
     return Exit.WOULD_CHANGE if report.warnings else Exit.DONE
 
