@@ -33,6 +33,10 @@ _CHANGING = re.compile(
 )
 _PLAN = re.compile(r"(mdplan (?:apply|show|review) )([0-9a-f]{12})\b")
 _PLANNED = re.compile(r"To apply: mdplan apply ([0-9a-f]{12})\b")
+# The call of a plan takes the ID of the answer before it.
+_PLAN_ID = re.compile(r'(?<="planId": ")sha256-[0-9a-f]+(?=")')
+_REFUSAL = re.compile(r"[A-Z_]+ ?(?:\(.*?\))?: ")
+_ERROR = re.compile(r"^error: ", re.MULTILINE)
 _SHELL = {"cat", "echo", "git"}
 FILES = {"groovy", "json", "markdown", "python", "sh", "toml", "yaml"}
 _CUT_OFF = "<!-- tests: the commit is cut off here -->"
@@ -46,8 +50,9 @@ def masked(text: str) -> str:
 def remade(text: str, folder: Path) -> str:
     """`text` of a page, with what its commands print and its tools answer in `folder` now.
 
-    Blocks with a language and a name are files. `json` with the name of a tool is a call, and `text` behind
-    it the answer that a model reads. What is passed by here is checked as `test_every_block.py` says.
+    Blocks with a language and a name are files. `json` with the name of a tool is a call, and the `text`
+    after it is the answer that a model reads. Examples that show an error have `refused` in their info
+    string. `test_every_block.py` says what checks the other blocks.
     """
     names: dict[str, object] = {}
     plans = PlanNames()
@@ -58,8 +63,10 @@ def remade(text: str, folder: Path) -> str:
         match (block["info"] or "").split():
             case [] if block["mark"] == _CUT_OFF:
                 leave_interrupted(folder)
-            case ["json", name] if name.startswith("md_"):
+            case ["json", name, *marks] if name.startswith("md_"):
+                shown = _PLAN_ID.sub(lambda _, last=answer: _last_plan_of(last), shown)
                 answer = answered(name, shown)
+                _require_mark(_REFUSAL.match(answer) is not None, marks, name)
             case ["text"] if answer is not None:
                 shown = answer.removesuffix("\n") + "\n"
             case [language, name] if language in FILES:
@@ -67,8 +74,9 @@ def remade(text: str, folder: Path) -> str:
                 (folder / name).write_text(shown, encoding="utf-8")
             case ["python"]:
                 exec(compile(shown, "page", "exec"), names)
-            case ["console"]:
+            case ["console", *marks]:
                 shown = printed(shown, plans)
+                _require_mark(_ERROR.search(shown) is not None, marks, shown)
             case ["sh" | "nginx" | "text", *_]:
                 pass
             case other:
@@ -77,6 +85,17 @@ def remade(text: str, folder: Path) -> str:
             made += [text[end : block.start("text")], shown]
             end = block.end("text")
     return "".join(made) + text[end:]
+
+
+def _last_plan_of(answer: str | None) -> str:
+    found = re.search(r"\bplanId (sha256-[0-9a-f]+)", answer or "")
+    assert found is not None, "no plan before the call that applies it"
+    return found[1]
+
+
+def _require_mark(is_refused: bool, marks: list[str], shown: str) -> None:
+    """Fail unless the info string says `refused` exactly if the example ends in an error."""
+    assert marks == ["refused"] * is_refused, f"mark examples that are refused, and no others: {shown}"
 
 
 class PlanNames:
