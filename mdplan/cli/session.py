@@ -19,7 +19,7 @@ from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.requests.verbs import VERBS, Verb
 from mdplan.values import Struct, replace
-from mdplan.words import ShellWords
+from mdplan.words import ShellWords, say
 
 if TYPE_CHECKING:
     from mdplan.documents.files import OutlinedFiles
@@ -240,7 +240,7 @@ def _no_files(name: str, folder: str, *, is_folder: bool, in_folders: bool) -> M
     if is_folder and not in_folders:
         glob = shlex.quote(f"{'' if name == os.curdir else name.rstrip('/') + '/'}**/*.md")
         return Misuse(f"`{name}` is a folder", f"name its files, as in {glob}")
-    where = f"names are relative to {folder}; `mdplan outline` lists the files"
+    where = say("names are relative to {}; {mdplan outline} lists the files", folder)
     return Misuse(f"`{name}` has no Markdown files" if is_folder else f"no file matches `{name}`", where)
 
 

@@ -1,7 +1,6 @@
 """`mdplan mv`, `rename` and `rm`: files and sections get another name or place, or go."""
 
 import os
-import shlex
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from mdplan.cli.field_types import heading_path, section_target
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.diagnostics import Exit
+from mdplan.words import Command, say
 
 _POSITIONS: Final = {"before": "before", "after": "after", "under": "lastChild"}
 
@@ -44,12 +44,12 @@ def move(
         return _move_section(session, words, places, to, given)
     *olds, new = words
     if not olds:
-        raise Misuse("the new name is missing", f"write `mdplan mv {shlex.quote(new)} NEW`")
+        raise Misuse("the new name is missing", say("write {}", Command("mv", new, "NEW")))
     folder = session.folder()
     strange = next((word for word in olds[1:] if not os.path.lexists(Path(folder, word))), None)
     if len(olds) == 2 and strange is not None:
-        call = shlex.join(["mdplan", "mv", *olds, "--to", new])
-        raise Misuse(f"there is no file `{strange}`", f"to move a section of that name: `{call}`")
+        meant = Command("mv", *olds, "--to", new)
+        raise Misuse(f"there is no file `{strange}`", say("to move a section of that name: {}", meant))
     files = session.files(olds, in_folders=False)
     is_folder = len(files) > 1 or new.endswith("/") or Path(folder, new).is_dir()
     names = {file: os.path.join(new, os.path.basename(file)) if is_folder else new for file in files}  # noqa: PTH118, PTH119
@@ -61,7 +61,7 @@ def _move_section(
     session: Session, words: tuple[str, ...], places: dict[str, str], to: str | None, given: dict[str, Any]
 ) -> Exit:
     if len(words) != 2:
-        raise Misuse("a file and a heading are needed", "write `mdplan mv FILE HEADING --after HEADING`")
+        raise Misuse("a file and a heading are needed", say("write {mdplan mv FILE HEADING --after HEADING}"))
     file, section = words
     edit = {"op": "move_section", **section_target(section)}
     edit |= {} if to is None else {"toFile": session.named(to)}
@@ -81,8 +81,8 @@ def rename(session: Session, *, file: str, section: str, title: str | None, **gi
     Of a folder or a glob as FILE, those without HEADING stay as they are.
     """
     if title is None:
-        call = shlex.join(["mdplan", "mv", file, section])
-        raise Misuse("the new title is missing", f"a file gets another name by `{call}`")
+        meant = Command("mv", file, section)
+        raise Misuse("the new title is missing", say("a file gets another name by {}", meant))
     edit = {"op": "rename_heading", **section_target(section), "newTitle": title}
     return proposal.propose_short(session, {name: [edit] for name in session.files([file])}, given, section)
 

@@ -132,7 +132,7 @@ def append(
     file, *others = words
     _check_order("append", file, tuple(others[:2]), session.folder())
     if not others:
-        raise Misuse("the heading is missing", f"write `mdplan append {file} HEADING TEXT`")
+        raise Misuse("the heading is missing", say("write {}", Command("append", file, "HEADING", "TEXT")))
     # Files come first; the last two words are the heading and the text.
     has_text = len(others) > 1 and (option is None or not Path(session.folder(), others[0]).is_file())
     if option is not None and has_text:
@@ -171,7 +171,7 @@ def tick(
     items = words[len(names) :]
     _check_order("tick", words[0], items, session.folder())
     if not items:
-        raise Misuse("the task is missing", f"write `mdplan tick {names[0]} ITEM`")
+        raise Misuse("the task is missing", say("write {}", Command("tick", names[0], "ITEM")))
     files = session.files(names)
     target = section_target(section) if section else {}
     edits: dict[str, list[dict[str, Any]]] = {}
