@@ -219,6 +219,12 @@ class Documents(OutlinedFiles):
         if requested.file_effect == "create":
             return self._new_file(name, requested, first_edit)
         outline = self.open(name, requested.encoding, requested.format)
+        only_renames = requested.file_effect == "rename" and len(requested.edits) == 1
+        is_binary = isinstance(outline, Diagnostic) and outline.code is Code.NOT_A_TEXT_FILE
+        if is_binary and only_renames and requested.encoding is None:
+            # Each byte is a character of this encoding, so that an image keeps all of its own.
+            requested = requested.model_copy(update={"encoding": "latin-1"})
+            outline = self.open(name, requested.encoding, requested.format)
         if isinstance(outline, Diagnostic):
             if _is_missing(outline) and self.workspace.is_several(requested.file):
                 many = Send("files", requested.file)
