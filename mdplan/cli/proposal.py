@@ -13,6 +13,7 @@ from mdplan.cli.field_types import edit_text, heading_path
 from mdplan.cli.options import all_options, approval_option, intent_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session
+from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import ask
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HELP: Final = """\
 y - apply this change
 n, q - change nothing
+p - ask for each place, and apply what you choose
 e - edit the request in your editor, then show the new diff
 ? - this help
 """
@@ -46,6 +48,7 @@ class ApplyOptions(Struct, kw_only=True):
     yes: bool
     dry_run: bool
     no_follow: bool
+    picks: bool = False
     require_approval: bool
     plan_title: str | None
     plan_description: str | None
@@ -53,7 +56,7 @@ class ApplyOptions(Struct, kw_only=True):
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "ApplyOptions":
         """The choice among the values `given` for the options of a command."""
-        return cls(**{name: given[name] for name in cls.__struct_fields__})
+        return cls(**{name: given[name] for name in cls.__struct_fields__ if name in given})
 
 
 # The options that are the fields of `ApplyOptions`.
@@ -114,6 +117,34 @@ def propose(
     batch |= {name: text for name, text in intent.items() if text}
     batch |= {} if choice.no_follow else {"updateReferences": "workspace"}
     while True:
+        draft = _drafted(session, engine, batch, words, section)
+        report = draft.report
+        problem = check(report) if check is not None and report.ok else None
+        if problem is not None or not report.ok:
+            return session.finish(report) if problem is None else session.refuse(problem)
+        match _decision(session, draft, choice):
+            case "dry":
+                return _end_dry_run(session, report)
+            case ("yes" | "y") as key:
+                # The question has shown the warnings.
+                warnings = report.warnings if key == "yes" else ()
+                return _apply(session, engine, _stored(engine, draft), warnings)
+            case "nobody":
+                return _end_unasked(session, _stored(engine, draft).report)
+            case "p" if batch := _picked(session, draft, batch):
+                check, choice = None, replace(choice, picks=False, yes=not choice.dry_run)
+            case "e":
+                batch, words = _edited(session, batch), None
+            case _:
+                session.console.note("Nothing changed.")
+                return Exit.WOULD_CHANGE
+
+
+def _drafted(
+    session: Session, engine: "Engine", batch: dict[str, Any], words: Words | None, section: str | None
+) -> "PlanResult":
+    """The plan of `batch`, which loses those of several files that lack the section."""
+    while True:
         with session.console.progress("planning") as show:
             # A file is read, and then planned.
             draft = engine.draft(batch, lambda done, total: show(done // 2, (total or 0) // 2), stores=False)
@@ -121,37 +152,31 @@ def propose(
             by_heading = engine.draft(_with_heading(batch, section), stores=False)
             draft = by_heading if by_heading.report.ok else draft
         draft = replace(draft, report=_in_own_words(session, draft.report, batch, words))
-        report = draft.report
-        missing = _files_without(report, batch)
-        if missing:
-            entries = [entry for entry in batch.pop("files") if entry["file"] not in missing]
-            batch |= _batch(entries)
-            session.console.note(f"{counted(len(missing), 'file')} left alone, without the section.")
-            continue
-        problem = check(report) if check is not None and report.ok else None
-        if problem is not None or not report.ok:
-            return session.finish(report) if problem is None else session.refuse(problem)
-        plan_output.write_diff(session, draft.diff)
-        _print_skipped(session, report)
-        if report.no_op or choice.dry_run:
-            return _end_dry_run(session, report)
-        if choice.yes:
-            return _apply(session, engine, _stored(engine, draft), report.warnings)
-        if not session.console.can_ask:
-            saved = _stored(engine, draft).report
-            plan_output.print_nobody_to_ask(session)
-            session.finish(as_apply_report(saved))
-            plan_output.print_summary(session, saved)
-            return Exit.WOULD_CHANGE
-        match _answer(session, report):
-            case "y":
-                # The question has shown the warnings.
-                return _apply(session, engine, _stored(engine, draft), ())
-            case "e":
-                batch, words = _edited(batch), None
-            case _:
-                session.console.note("Nothing changed.")
-                return Exit.WOULD_CHANGE
+        missing = _files_without(draft.report, batch)
+        if not missing:
+            return draft
+        batch |= _batch([entry for entry in batch.pop("files") if entry["file"] not in missing])
+        session.console.note(f"{counted(len(missing), 'file')} left alone, without the section.")
+
+
+def _decision(session: Session, draft: "PlanResult", choice: ApplyOptions) -> str:
+    """How to go on after showing the diff, by `choice` or the key that the person presses."""
+    if choice.picks and not draft.report.no_op:
+        return "p"
+    plan_output.write_diff(session, draft.diff)
+    _print_skipped(session, draft.report)
+    if draft.report.no_op or choice.dry_run:
+        return "dry"
+    if choice.yes:
+        return "yes"
+    return _answer(session, draft.report) if session.console.can_ask else "nobody"
+
+
+def _end_unasked(session: Session, saved: PlanReport) -> Exit:
+    plan_output.print_nobody_to_ask(session)
+    session.finish(as_apply_report(saved))
+    plan_output.print_summary(session, saved)
+    return Exit.WOULD_CHANGE
 
 
 def _files_without(report: PlanReport, batch: dict[str, Any]) -> set[str]:
@@ -266,18 +291,74 @@ def _answer(session: Session, report: PlanReport) -> str:
     if listed:
         session.console.problem(listed)
     while True:
-        line = ask(f"{plan_size(report)}. Apply this change? [y/n/e/?] ")
+        line = ask(f"{plan_size(report)}. Apply this change? [y/n/p/e/?] ")
         key = "n" if line is None else line.strip().lower()[:1]
-        if key and key in "ynqe":
+        if key and key in "ynqpe":
             return key
         session.console.problem(_HELP.rstrip("\n"))
 
 
-def _edited(batch: dict[str, Any]) -> dict[str, Any]:
+def _picked(session: Session, draft: "PlanResult", batch: dict[str, Any]) -> dict[str, Any]:
+    """`batch` with the places that the person chooses; nothing without any. Raises a usage error."""
+    from mdplan.cli.places import chosen_places, entries_of, places_of
+
+    if not session.console.can_ask:
+        raise Misuse("there is no terminal to ask on", "leave out `--patch`, and name a section with `--in`")
+    assert draft.planned is not None
+    plan, style = draft.planned, session.console.err
+    places = list(places_of(plan.files, plan.plan.results, style))
+    entries = entries_of(batch.get("files", [batch]), chosen_places(places, ask, session.console.problem))
+    others = {name: value for name, value in batch.items() if name not in ("file", "edits", "files")}
+    return {**others, **_batch(entries)} if entries else {}
+
+
+def _short(session: Session, batch: Mapping[str, Any]) -> dict[str, Any]:
+    """`batch` as a person would write it: names as they are typed, and equal edits of many files once."""
+    named = {
+        os.path.relpath(entry["file"], session.folder()): entry["edits"]
+        for entry in batch.get("files", [batch])
+    }
+    (name, edits), *more = named.items()
+    others = {key: batch[key] for key in batch if key not in ("file", "edits", "files", "updateReferences")}
+    if not more:
+        return {**others, "file": name, "edits": edits}
+    if all(each == edits for _, each in more):
+        return {**others, "files": list(named), "edits": edits}
+    return {**others, "files": [{"file": file, "edits": each} for file, each in named.items()]}
+
+
+def _with_names(session: Session, written: dict[str, Any]) -> dict[str, Any]:
+    """The batch that a person has `written` short, with files as the engine takes them."""
+    edits, files = written.get("edits"), written.get("files", [written])
+    if "files" in written and edits is not None:
+        files = [{"file": file, "edits": edits} for file in files]
+    try:
+        entries = [{**entry, "file": session.named(entry["file"])} for entry in files]
+    except (TypeError, KeyError):
+        raise click.UsageError("the edited request is not a batch: it needs `file` and `edits`.") from None
+    if "files" not in written:
+        return entries[0]
+    return {**{name: written[name] for name in written if name not in ("edits", "files")}, "files": entries}
+
+
+def _edited(session: Session, batch: dict[str, Any]) -> dict[str, Any]:
     """`batch` as the user leaves it in an editor, as YAML. Raises a usage error where it is not a batch."""
     import yaml
 
-    text = yaml.safe_dump(batch, sort_keys=False, allow_unicode=True, width=100)
+    class Dumper(yaml.SafeDumper):
+        """Writes as people do: no anchors, and text of several lines as a block."""
+
+        def ignore_aliases(self, data: object) -> bool:
+            del data
+            return True
+
+    Dumper.add_representer(
+        str,
+        lambda dumper, text: dumper.represent_scalar(
+            "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+        ),
+    )
+    text = yaml.dump(_short(session, batch), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
     edited = edit_text(text, ".yaml")
     if edited is None:
         return batch
@@ -287,7 +368,10 @@ def _edited(batch: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError(f"the edited request is not YAML: {error}") from None
     if not isinstance(decoded, dict):
         raise click.UsageError("the edited request is not a batch: it needs `file` and `edits`.")
-    return decoded
+    return {
+        **_with_names(session, decoded),
+        **{name: batch[name] for name in ("updateReferences",) if name in batch},
+    }
 
 
 def check_count(expected: int | None, search: str) -> Check:

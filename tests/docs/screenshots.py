@@ -47,7 +47,7 @@ border-radius:12px}}i{{font-style:normal}}.r{{color:#ff8b8b}}.g{{color:#8ddb8c}}
 </style><h1>mdplan</h1><p>{promise}</p><pre>$ mdplan replace nightly stable guide.md
 <i class="r">-The nightly firmware is fine for a first try.</i>
 <i class="g">+The stable firmware is fine for a first try.</i>
-Apply this change? [y/n/e/?]</pre>
+Apply this change? [y/n/p/e/?]</pre>
 """
 
 

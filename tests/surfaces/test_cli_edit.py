@@ -138,7 +138,7 @@ def test_json_prints_one_report(folder: Path) -> None:
 @pytest.mark.parametrize(("key", "is_applied"), [("y", True), ("n", False)])
 def test_terminal_asks_before_it_applies(folder: Path, key: str, is_applied: bool) -> None:
     dialog = Dialog("tick", "page.md", "Buy tea")
-    dialog.expect("Apply this change? [y/n/e/?]")
+    dialog.expect("Apply this change? [y/n/p/e/?]")
     dialog.type("?")
     dialog.expect("? - this help\n1 file, 1 edit: +1 -1 lines. Apply this change?")
     dialog.type(key)

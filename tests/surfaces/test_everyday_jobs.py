@@ -111,3 +111,55 @@ def test_undo_takes_back_what_is_named(
 
     assert files_in(site) == changed(before, changes)
     assert all(line in run.err + run.out.decode() for line in says.splitlines()), run.err
+
+
+@pytest.mark.parametrize("way", [["--patch"], []])
+def test_places_are_asked_for_one_by_one(site: Path, way: list[str]) -> None:
+    before = files_in(site)
+    dialog = Dialog("replace", "nightly", "stable", "docs", "--no-pager", *way)
+    if not way:
+        dialog.expect("Apply this change? [y/n/p/e/?]")
+        dialog.type("p")
+    for number, (heading, answer) in enumerate(
+        (("FAQ / Brew", "y"), ("Guide", "n"), ("Guide / Install", "y")), 1
+    ):
+        dialog.expect(f"({number}/3) Make this change [y,n,a,q,d,?]?")
+        assert f"  {heading}\n-" in dialog.seen
+        dialog.type(answer)
+
+    assert dialog.end() == 0
+    assert files_in(site) == changed(
+        before,
+        {"docs/faq.md": [["nightly", "stable"]], "docs/guide.md": [["Run the nightly", "Run the stable"]]},
+    )
+
+
+def test_refused_places_leave_no_trace(site: Path) -> None:
+    before = files_in(site)
+    dialog = Dialog("replace", "nightly", "stable", "docs", "-p")
+    dialog.expect("(1/3)")
+    dialog.type("q")
+
+    assert dialog.end() == 1
+    assert files_in(site) == before
+    assert b"no saved plans" in mdplan("review", "--list").out
+
+
+def test_editor_shows_a_request_as_a_person_would_write_it(
+    site: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    seen = tmp_path_factory.mktemp("editor") / "seen.yaml"
+    editor = seen.with_name("editor.sh")
+    editor.write_text(f'#!/bin/sh\ncp "$1" {seen}\nsed -i s/stable/steady/ "$1"\n')
+    editor.chmod(0o755)
+    dialog = Dialog("replace", "nightly", "stable", "docs", "--no-pager", MDPLAN_EDITOR=str(editor))
+    dialog.expect("Apply this change?")
+    dialog.type("e")
+    dialog.expect("Apply this change?")
+    dialog.type("y")
+
+    assert dialog.end() == 0
+    assert seen.read_text().startswith(
+        "files:\n- docs/faq.md\n- docs/guide.md\nedits:\n- op: replace_match\n"
+    )
+    assert "steady" in (site / "docs" / "guide.md").read_text()

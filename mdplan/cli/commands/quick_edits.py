@@ -74,6 +74,7 @@ _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 @click.option("--ignore-case", "-i", is_flag=True, help="Match upper and lower case.")
 @click.option("--word", "-w", is_flag=True, help="Match whole words only.")
 @click.option("--count", "-c", type=click.IntRange(min=0), help="Fail unless exactly this many places match.")
+@click.option("--patch", "-p", "picks", is_flag=True, help="Ask for each place.")
 @click.option("--code", is_flag=True, help="Replace in code, HTML and link targets too.")
 @proposal.choice_options
 def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
