@@ -185,7 +185,7 @@ class RepositoryLocation(Struct):
         done = self.git(*arguments, settings=settings)
         if done.returncode:
             raise git_failed(done)
-        return _decoded(done.stdout)
+        return decoded(done.stdout)
 
     def words(self, *arguments: str, settings: Mapping[str, str] = _NONE) -> list[str]:
         """Return git's output, split at NUL. Raise `StorageRefused` (IO_ERROR)."""
@@ -226,7 +226,7 @@ class Commit(Struct):
         """Return the commits that `git log` lists for `revisions`. Raise `StorageRefused` (IO_ERROR)."""
         shown = ("--no-show-signature", "--encoding=UTF-8", "--format=%H%n%T%n%P%n%cn <%ce>%n%B")
         words = place.words("log", "-z", *shown, *revisions, "--")
-        lines = (_encoded(word).split(b"\n", 4) for word in words)
+        lines = (encoded(word).split(b"\n", 4) for word in words)
         return [
             cls(name.decode(), tree.decode(), parents.decode().split(), committer, message)
             for name, tree, parents, committer, message in lines
@@ -381,7 +381,7 @@ def file_history(
             "changed": commits[0][0],
             "created": commits[-1][0],
             "authors": [name for name, _ in Counter(author for _, author in commits).most_common()],
-            "tag": _decoded(tag).strip() or None,
+            "tag": decoded(tag).strip() or None,
         }
         for path, commits in found.items()
     }
@@ -438,7 +438,7 @@ def _refs(place: RepositoryLocation, *names: str) -> dict[str, tuple[str, str]]:
 def _real_name(place: RepositoryLocation, name: str) -> str:
     """Resolve the symbolic ref `name`, which need not exist."""
     done = place.git("symbolic-ref", "--quiet", name)
-    return name if done.returncode else _decoded(done.stdout).rstrip("\n")
+    return name if done.returncode else decoded(done.stdout).rstrip("\n")
 
 
 def _commit(place: RepositoryLocation, value: str, given: str) -> str:
@@ -470,9 +470,11 @@ def _first_line(path: Path) -> str:
         return ""
 
 
-def _encoded(name: str) -> bytes:
+def encoded(name: str) -> bytes:
+    """Return `name` as git's bytes."""
     return name.encode("utf-8", "surrogateescape")
 
 
-def _decoded(name: bytes) -> str:
+def decoded(name: bytes) -> str:
+    """Return git's bytes as text."""
     return name.decode("utf-8", "surrogateescape")

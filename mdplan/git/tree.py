@@ -16,6 +16,7 @@ from typing import IO, Any, Final, NamedTuple, TypeAlias
 
 from mdplan.documents.workspace import Workspace, scope_of
 from mdplan.git import repository
+from mdplan.git.repository import decoded, encoded
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
 from mdplan.storage.root import Root
 from mdplan.text.visible import visible
@@ -110,7 +111,7 @@ class Objects:
                 space = data.index(b" ", at)
                 end = data.index(b"\0", space) + 1
                 name = data[end : end + _ID_BYTES].hex()
-                entries[_decoded(data[space + 1 : end - 1])] = TreeEntry(int(data[at:space], 8), name)
+                entries[decoded(data[space + 1 : end - 1])] = TreeEntry(int(data[at:space], 8), name)
                 at = end + _ID_BYTES
         except ValueError as error:
             raise _error(errno.EIO) from error
@@ -120,13 +121,13 @@ class Objects:
 def tree_data(entries: Mapping[str, TreeEntry]) -> bytes:
     """Return the content of a tree with these `entries`."""
     # git sorts folders as if their names ended in a slash.
-    encoded = {
-        (b"%s/" % _encoded(name) if stat.S_ISDIR(entry.mode) else _encoded(name)): entry
+    by_sort_key = {
+        (b"%s/" % encoded(name) if stat.S_ISDIR(entry.mode) else encoded(name)): entry
         for name, entry in entries.items()
     }
     return b"".join(
         b"%o %s\0%s" % (entry.mode, name.removesuffix(b"/"), bytes.fromhex(entry.name))
-        for name, entry in sorted(encoded.items())
+        for name, entry in sorted(by_sort_key.items())
     )
 
 
@@ -327,7 +328,7 @@ class CommitFileSystem(FileSystem):
         found = self._find(directory, name)
         if not stat.S_ISLNK(found.mode):
             raise _error(errno.EINVAL)
-        return _decoded(self._content(found.name))
+        return decoded(self._content(found.name))
 
     def list(self, directory: int) -> list[DirectoryEntry]:
         """Return the entries of the folder; a submodule is neither folder nor file.
@@ -384,11 +385,3 @@ class CommitFileSystem(FileSystem):
 
 def _error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
-
-
-def _decoded(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")
-
-
-def _encoded(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")
