@@ -14,7 +14,7 @@ from mdplan.storage import files
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused
 from mdplan.storage.root import LET_THROUGH, Root
 from mdplan.storage.user_state import is_known_root, user_state_directory
-from mdplan.text.visible import visible
+from mdplan.text.visible import composed, visible
 from mdplan.values import Struct, field, replace
 from mdplan.words import either
 
@@ -531,7 +531,7 @@ def scope_of(allow: Sequence[str], deny: Sequence[str]) -> files.Scope:
     if problems:
         raise StorageRefused(problems)
     allowed, denied = (
-        compiled([files.composed(glob) for glob in globs]) if globs else None for globs in (allow, deny)
+        compiled([composed(glob) for glob in globs]) if globs else None for globs in (allow, deny)
     )
     return files.Scope(tuple(allow), tuple(deny), allowed, denied)
 

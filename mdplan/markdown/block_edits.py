@@ -22,7 +22,7 @@ from mdplan.markdown.tables import (
     without_marks,
     without_prefix,
 )
-from mdplan.markdown.targets import BLOCK_ID
+from mdplan.markdown.targets import BLOCK_ID, whole
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, to_lf
@@ -514,7 +514,7 @@ def first_safe(
 
 def _keeps_others(outline: Outline, edits: EditList, exchanges: Sequence[_Exchange]) -> bool:
     result = outline.edited(edits, Source.from_text(edits.apply(outline.source.text)))
-    pieces = result.changed or ((_whole(outline), _whole(result)),)
+    pieces = result.changed or ((whole(outline), whole(result)),)
     blocks, area = outline.tree.blocks, Span(pieces[0][0].start, pieces[-1][0].end)
     start, stop = (bisect_left(blocks, offset, key=_start) for offset in (area.start, area.end))
     if area.end >= len(outline.source.text):
@@ -524,10 +524,6 @@ def _keeps_others(outline: Outline, edits: EditList, exchanges: Sequence[_Exchan
         shapes[exchange.start - start : exchange.stop - start] = exchange.shapes
     now = list(result.tree.inside(Span(pieces[0][1].start, pieces[-1][1].end)))
     return result.body_start == outline.body_start and shapes == _shapes(result, now)
-
-
-def _whole(outline: Outline) -> Span:
-    return Span(0, len(outline.source.text))
 
 
 def _start(block: Block) -> int:

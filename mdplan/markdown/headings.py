@@ -376,11 +376,6 @@ def text_for_anchor(content: str) -> str:
     return _render(content, for_anchor=True) if "![" in content or "[[" in content else render_text(content)
 
 
-def composed(text: str) -> str:
-    """Return `text` in NFC, the form in which names are compared."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
 @lru_cache(maxsize=4096)
 def _render(content: str, *, for_anchor: bool = False) -> str:
     line = _LINE_END.sub(" ", _HARD_BREAK.sub(r"\1\n", content))

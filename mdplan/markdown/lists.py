@@ -10,9 +10,10 @@ from typing import Final
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import BOX, CONTAINERS, Block, BlockKind, task_mark
 from mdplan.markdown.enclosures import NO_ENCLOSURES, Enclosures
-from mdplan.markdown.headings import composed, reader_names
+from mdplan.markdown.headings import reader_names
 from mdplan.markdown.tables import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.text.lines import LineIndex, Span
+from mdplan.text.visible import composed
 from mdplan.values import Struct, replace
 
 _MOST_SPACES: Final = 4

@@ -27,13 +27,13 @@ from mdplan.markdown.headings import (
     SlugStyle,
     anchors_in,
     canonical_names,
-    composed,
     other_slug,
 )
 from mdplan.markdown.sections import HtmlHeading, Section, SectionNames, html_headings, read_sections
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineHashes, Span
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
+from mdplan.text.visible import composed
 from mdplan.values import Struct
 
 # Loaded on demand: a stat of a short file needs little of it.

@@ -10,11 +10,11 @@ from typing import Final
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosures import Enclosures
-from mdplan.markdown.headings import canonical_heading, composed, heading_title, reader_names
+from mdplan.markdown.headings import canonical_heading, heading_title, reader_names
 from mdplan.markdown.reference_parser import trim_characters
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_start
-from mdplan.text.visible import display_width
+from mdplan.text.visible import composed, display_width
 from mdplan.values import Struct, replace
 
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")

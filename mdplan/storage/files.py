@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, of_error
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.visible import has_hidden, visible
+from mdplan.text.visible import composed, has_hidden, visible
 from mdplan.values import Struct
 from mdplan.words import Step, either, say
 
@@ -411,8 +411,3 @@ class Scope(Struct):
     def hides_folder(self, path: str) -> bool:
         """Return True if a glob such as `drafts/` denies a folder at the canonical `path`."""
         return self.denied is not None and self.denied.match_file(f"{composed(path)}/")
-
-
-def composed(text: str) -> str:
-    """Return `text` in NFC."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

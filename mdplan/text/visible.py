@@ -120,6 +120,11 @@ _LEAST: Final = 65
 _SHORTEST_PART: Final = 3
 
 
+def composed(text: str) -> str:
+    """Return `text` in NFC, the form in which names are compared."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def nearest_names(wanted: str, names: Iterable[str]) -> list[str]:
     """Return up to three of `names` that resemble or contain `wanted`, best first."""
     from rapidfuzz import fuzz, process
