@@ -20,7 +20,8 @@ from tests.merge.real_merges import BUNDLES, CASES, RealMerge, cases, of_bundles
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "explanation" / "merge.md"
 _HEAD: Final = (
-    "| | Clean | The person's bytes | Lines lost or doubled | Lines under another heading |\n"
+    "| | No conflict | Same bytes as the person's merge | Lines lost or doubled "
+    "| Lines under another heading |\n"
     "|---|---|---|---|---|\n"
 )
 _MARK: Final = b"<<<<<<<"
