@@ -386,7 +386,7 @@ def _render(content: str, *, for_anchor: bool = False) -> str:
     )
     if has_invalid_bytes:
         line = line.translate(_FOR_PARSER)
-    # A heading has only inline content; the newline keeps closing marks in it.
+    # A heading has only inline content; appended closing marks protect those in the content.
     footnotes = "".join(f"\n\n[^{label}]: x" for label in _FOOTNOTE.findall(line))
     text = f"# {line} #{footnotes}"
     try:

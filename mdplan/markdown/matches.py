@@ -285,9 +285,9 @@ def with_breaks(new_text: str, old_text: str, breaks: Sequence[SoftBreak]) -> tu
 
 
 def _soft_breaks(outline: Outline, within: Span, pattern: Pattern) -> list[Span]:
-    """Return the soft breaks of paragraphs, headings and HTML that `pattern` may match, as spans of the view.
+    """Return the soft breaks of blocks in which `pattern` may match a break, as view spans.
 
-    With a break of a block come all others in it.
+    Only paragraphs, headings and HTML have soft breaks.
     """
     view = outline.view
     leaves = {
@@ -308,9 +308,9 @@ def _soft_breaks(outline: Outline, within: Span, pattern: Pattern) -> list[Span]
 
 
 def _wrapped(outline: Outline, within: Span, pattern: Pattern) -> Iterator[Span]:
-    """Yield spans of the source in which `pattern` may match over a line end; for a regex, all of `within`.
+    """Yield source spans in which `pattern` may match across lines; for a regex, all of `within`.
 
-    Blocks are the costly part of a document, so the words of a literal are looked for first.
+    Searching for the words of a literal first saves parsing blocks, the costly part.
     """
     if pattern.match_type is MatchType.REGEX or not pattern.case_sensitive:
         yield within
@@ -323,5 +323,5 @@ def _wrapped(outline: Outline, within: Span, pattern: Pattern) -> Iterator[Span]
     while match := over_lines.search(view.text, at, area.end):
         if "\n" in match[0]:
             yield view.span_in_text(Span(*match.span()))
-        # The next one may share text with this one.
+        # Matches may overlap.
         at = match.start() + 1

@@ -455,7 +455,7 @@ class Task(Struct):
 
 
 def _same_hidden(old: Outline, edits: "EditList", hidden: tuple[HiddenText, ...]) -> bool:
-    """Return True if `edits` only move the hidden texts of `old`: then they hide no other headings."""
+    """Return True if `edits` only shift the hidden texts of `old`, so the same headings are hidden."""
     moved = (
         (text.sign, edits.map_offset(text.span.start, after=True), edits.map_offset(text.span.end))
         for text in old.hidden

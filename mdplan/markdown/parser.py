@@ -459,7 +459,7 @@ def parse_headings(text: str, start: int, lines_before: int) -> list[Block]:
         raise DoubtfulText
     batches: Iterator[tuple[tuple[Any, Range], ...]] = event_batches(reader.prepared.text)
     for batch in batches:
-        # Filter by substring: end events that matter contain one of these words.
+        # Other events are plain names, which contain neither word.
         for event, place in batch:
             if "Start" in event:
                 reader.take_start(event["Start"], place)

@@ -222,10 +222,10 @@ class NewColumn(Struct):
 def reordered_columns(
     table: TableSource, columns: Sequence[int | NewColumn], names: Mapping[int, str]
 ) -> tuple[TextEdit, ...]:
-    """Return edits that give `table` these `columns`: old ones by their 0-based numbers, and new ones.
+    """Return edits that give `table` these `columns`: existing ones by 0-based index, and new ones.
 
-    `names` are new headers of old ones. The text of other cells stays as it is, padding included. A row that
-    lacks cells gets no more than it needs.
+    `names` renames existing columns. Other cells stay verbatim, including padding. Short rows are only filled
+    up as far as necessary.
     """
     others = [(table.header, _HEADER), (table.delimiter, _DELIMITER)]
     rows = [*others, *((row, at) for at, row in enumerate(table.rows))]
@@ -244,7 +244,7 @@ def _with_columns(
     areas += (table.text[area.start : area.end] for area in row.cells[len(table.columns) :])
     texts = [area or " " for area in areas] or [" "]
     if not (row.leads and row.trails):
-        # At an open end of the row a cell has no padding, and its backslash is before no pipe.
+        # A cell at an open row end has no padding, and its backslash escapes no pipe.
         texts = [" " * (before - text.startswith(" ")) + text for text in texts]
         texts = [text + " " * max(behind - text.endswith(" "), text.endswith("\\")) for text in texts]
     text = "|".join(texts)
@@ -263,7 +263,7 @@ def _with_columns(
 def _area_of(
     table: TableSource, row: TableRow, at: int, column: int | NewColumn, names: Mapping[int, str]
 ) -> str | None:
-    """Return the cell of `row` in `column`, padding included; None where the row lacks it."""
+    """Return the cell of `row` in `column`, including padding; None if the row is too short."""
     if isinstance(column, NewColumn):
         return _new_area(table, column, at)
     if column in names:
@@ -272,7 +272,7 @@ def _area_of(
 
 
 def _new_area(table: TableSource, column: NewColumn, at: int) -> str:
-    """Return the new cell of the row with the number `at`."""
+    """Return the new cell of row number `at`."""
     before, behind = table.padding
     is_padded = any(width is not None for width in table.widths)
     sources = [column.source(index) for index in range(_HEADER, len(table.rows) if is_padded else 0)]

@@ -30,7 +30,7 @@ _TEXT_FRAGMENT: Final = ":~:"
 # The inside of a tag: newlines with container prefixes, and quoted text.
 _IN_TAG: Final = r"""(?:[^<>"'\r\n]|[\r\n][ \t>]*+|"[^"]*+"|'[^']*+')*?"""
 
-# Every tag with an anchor contains one of these.
+# Every tag with an anchor matches this.
 _ANCHOR_SIGN: Final = lazy_pattern(r"(?:id|name)\s*=", re.IGNORECASE)
 
 # A tag that may have an anchor attribute.
@@ -115,7 +115,7 @@ def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
 
 
 def explicit_anchors_in(outline: Outline, area: Span) -> tuple[tuple[str, Span], ...]:
-    """Return those of `explicit_anchors` in `area`, without a look at blocks elsewhere."""
+    """Return the `explicit_anchors` in `area`, parsing only blocks there."""
     text = outline.source.text
     has_anchors = text.find("<", area.start, area.end) >= 0 and _ANCHOR_SIGN.search(
         text, area.start, area.end
