@@ -73,7 +73,7 @@ class BotResult(Struct, kw_only=True):
 class PullRequestPart(Struct, kw_only=True):
     """A part of a split manifest: a `branch` with its pull request.
 
-    `commit` and `pull_request` are None if nothing is left to do; `error` describes a failure.
+    `commit` and `pull_request` are None if the part has no work left; `error` describes a failure.
     """
 
     name: str
@@ -110,7 +110,7 @@ class BotReport(ApplyReport, kw_only=True):
 
 
 class Proposal(Struct, kw_only=True):
-    """What a manifest would do: the report, and the plan, if any.
+    """The effect of a manifest: the report, and the plan, if any.
 
     `diff` yields the exact diff.
     """

@@ -134,7 +134,7 @@ class _Attempt(Struct):
             result = Bot.of(self.engine, self.loaded, self.options, tree).plan(resources)
             if result.plan is None:
                 if foreign is not None and not result.problems:
-                    # Nothing is left to do, but the branch has other commits.
+                    # There are no changes, but the branch has other commits.
                     raise foreign
                 return replace(bot_report(result, {}), base_commit=base.commit)
             facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
@@ -255,7 +255,7 @@ def must_be_of_the_bot(
 ) -> None:
     """Raise `StorageRefused` (STALE_BASE) if `branch` has foreign commits from `base` to `at`.
 
-    Commits of the bot name their plan; if `bots` are given, their committer is one of these.
+    Commits of the bot name their plan; with `bots`, these are the valid committers.
     """
     for commit in repository.Commit.of(place, at, f"^{base}"):
         if plan_of(commit.message) is None or (bots and commit.committer not in bots):

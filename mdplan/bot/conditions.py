@@ -111,12 +111,12 @@ def _may_match(pattern: str, raw: BytePrefilter) -> bool:
 
 
 def is_met(condition: Condition, facts: FileFacts, path: Path) -> bool:
-    """Return True if `condition`, at `path` of the manifest, is met. Raise `ManifestProblem`."""
+    """Return True if the file meets `condition`, at `path` of the manifest. Raise `ManifestProblem`."""
     return all(_parts(condition, facts, path))
 
 
 def _parts(condition: Condition, facts: FileFacts, path: Path) -> Iterator[bool]:
-    """Yield whether each part is met, cheapest first."""
+    """Yield the result of each part, cheapest first."""
 
     def texts(name: str, given: Iterable[str], has: Callable[[str, FileFacts], bool]) -> Iterator[bool]:
         for text in given:

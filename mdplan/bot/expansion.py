@@ -508,7 +508,7 @@ _MAPS: Final = frozenset({dict, Mapping})
 def with_texts(filled: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """Return the edit `filled`, made from `written`, with data converted to text in text fields.
 
-    Wrong types that the manifest itself contains are left to the request reader.
+    The request reader refuses wrong types that the manifest itself contains.
     """
     model = operation_named(op_of(filled))
     if model is None:

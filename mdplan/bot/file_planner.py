@@ -144,7 +144,7 @@ class FilePlanner:
         return self._planned_open(selected)
 
     def _planned_open(self, selected: SelectedEdits) -> "_PlannedAlone":
-        """Plan those of `selected` that are not yet satisfied."""
+        """Plan the unsatisfied edits of `selected`."""
         planned = self._plan_alone(selected.batch)
         if isinstance(planned, PlannedBatch):
             return _PlannedAlone(planned, selected)
@@ -167,7 +167,7 @@ class FilePlanner:
         return self._planner.plan(batch.model_copy(update={"update_references": self._scope}))
 
     def _unsatisfied(self, selected: SelectedEdits, problems: Problems) -> dict[int, Diagnostic]:
-        """Return `problems` that mean that nothing is left to do, by edit index."""
+        """Return `problems` that mean that an edit is already satisfied, by edit index."""
         file = selected.batch.files[0]
         name = self.workspace.locate(file.file)
         outline = (
@@ -226,7 +226,7 @@ def plan_chunk(packed: PackedJob, chunk: Chunk) -> list[FileOutcome]:
 def links_of_chunk(
     packed: PackedJob, places: ChangedPlaces, paths: Sequence[str]
 ) -> list[tuple[str, frozenset[str]]]:
-    """Return those of `paths` that may link to `places`, with the names."""
+    """Return the `paths` that may link to `places`, with the names."""
     planner = planner_of(packed)
     return [(path, names) for path in paths if (names := planner.links(path, places))]
 

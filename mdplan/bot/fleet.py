@@ -58,7 +58,7 @@ class FleetRepository(Struct, kw_only=True):
     """A repository of a fleet and its state.
 
     `files` is the number of files that the branches change. `error` and `hint` describe a failure. `question`
-    is a digest of the manifest and commits: if unchanged, nothing is left to do.
+    is a digest of the manifest and commits: if unchanged, the run skips it.
     """
 
     name: str
@@ -95,7 +95,7 @@ class FleetMember(Struct, kw_only=True):
 
 
 class Fleet(Struct, kw_only=True):
-    """What to do in each repository: apply the manifest `loaded` on the branches of `wanted`.
+    """The task for each repository: apply the manifest `loaded` on the branches of `wanted`.
 
     Clones are in the folder `work`. With `github` each branch has a pull request.
     """

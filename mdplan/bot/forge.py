@@ -103,7 +103,7 @@ class GitHub(Struct):
 
     @classmethod
     def of_repository(cls, address: str, name: str | None = None) -> "GitHub":
-        """Return the repository `name`, by default that of the remote `address`.
+        """Return the repository `name`, by default from the remote `address`.
 
         GH_TOKEN or GITHUB_TOKEN is the token; GITHUB_API_URL overrides the API of github.com. Raise
         `StorageRefused` (INVALID_ARGUMENT) if anything is missing.

@@ -32,7 +32,7 @@ _RACY_NS: Final = 2_000_000_000
 # Changed anchor keys by the page key of their file; None if the file's path changes.
 ChangedPlaces: TypeAlias = Mapping[str, frozenset[str] | None]
 
-# Most files have none, and there may be many files.
+# A shared default, since most files have no places.
 NO_PLACES: Final[ChangedPlaces] = {}
 
 
@@ -86,7 +86,7 @@ class FolderTree(Struct):
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
         """Return stamps from identity, size and times; empty if a later change could have the same times.
 
-        Files that are missing or behind a link have none.
+        Files that are missing or behind a link have no stamp.
         """
         latest = time.time_ns() - _RACY_NS
         is_real: dict[str, bool] = {}
@@ -159,7 +159,7 @@ class PackedJob(Struct):
 
 
 class PackedPlan(Struct, kw_only=True):
-    """A plan in pieces, with what the bot needs before all files are planned.
+    """A plan in pieces, with data that the bot needs before all files are planned.
 
     - `pieces`: changed files with requested edits, effects and results, all pickled, and the exact diff; `at`
       are their places in a spool.
@@ -205,7 +205,7 @@ class PackedPlan(Struct, kw_only=True):
 
     @property
     def has_broken_links(self) -> bool:
-        """True if a link in it would be broken if no other file changed."""
+        """True if a link in it would break without changes of other files."""
         return any(warning.code in LINK_CODES for warning in self.warnings)
 
 

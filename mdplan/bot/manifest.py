@@ -245,7 +245,7 @@ def _intent(manifest: Manifest, values: expansion.Values) -> Intent:
 class EditChecks(Struct):
     """Checks of texts with `values`, without files.
 
-    Names starting with one of `of_files` are unknown until then.
+    Names starting with any of `of_files` are unknown until then.
     """
 
     values: expansion.Values
@@ -568,7 +568,7 @@ def _loop(description: str, properties: Schema, required: list[str]) -> Schema:
 class ManifestInputs(Struct, kw_only=True):
     """Options and data that a caller passes with a manifest.
 
-    `variables` take precedence over those of the manifest; `environment` lists the usable environment
+    `variables` take precedence over the manifest's; `environment` lists the usable environment
     variables; `data` maps value names to data files.
     """
 

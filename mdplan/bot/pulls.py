@@ -74,7 +74,7 @@ def run_pull_request(
 ) -> BotReport:
     """Build the branch of `wanted` from its base, push it, and open or update its pull request.
 
-    If nothing is left to do, close the pull request and delete the branch. Errors: as `apply_to_branch`;
+    Without changes, close the pull request and delete the branch. Errors: as `apply_to_branch`;
     STALE_BASE for other people's commits or a concurrent push; IO_ERROR from git or the forge.
     """
     try:

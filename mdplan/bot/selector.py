@@ -186,7 +186,7 @@ class Selector(Struct, dict=True):
 
     @cached_property
     def _required(self) -> list[tuple[str, ...] | None]:
-        """For each rule, texts of which a file must contain one to be changed; None if unknown."""
+        """Per rule, texts of which a file must contain one to be changed; None if unknown."""
         found: list[tuple[str, ...] | None] = []
         for rule in self.loaded.manifest.files:
             edits = (edit for edit in rule.edits if not edit.get(expansion.ONLY_IF_CHANGED))
@@ -197,7 +197,7 @@ class Selector(Struct, dict=True):
 
     @cached_property
     def _has_conditional(self) -> list[bool]:
-        """For each rule, True if it has a conditional edit."""
+        """Per rule, True if it has a conditional edit."""
         return [
             any(edit.get(expansion.ONLY_IF_CHANGED) for edit in rule.edits)
             for rule in self.loaded.manifest.files
@@ -280,7 +280,7 @@ def _addressed(edit: expansion.FilledEdit, outline: Outline) -> expansion.Filled
 
 
 def _sections(outline: Outline) -> list[dict[str, Any]]:
-    """Title, level and anchor of each section with a heading, in their order."""
+    """Return title, level and anchor of each section with a heading, in order."""
     return [
         {"title": section.title, "level": section.level, "anchor": section.anchor}
         for section in outline.sections
@@ -293,7 +293,7 @@ _SECTIONS: Final = "sections"
 _ON_DEMAND: Final = (GIT_FACTS, _FRONT_MATTER, _SECTIONS)
 
 
-# --- Finding the files that a manifest names, without reading them
+# --- Selecting the files of a manifest, without reading them
 
 _ONE_ROOT: Final = "write one manifest for each root"
 
@@ -301,10 +301,10 @@ _ONE_ROOT: Final = "write one manifest for each root"
 def find_candidates(
     loaded: LoadedManifest, workspace: Workspace, tree: Tree
 ) -> list[CandidateFile] | Problems:
-    """The files of `workspace` that the rules of a manifest name, sorted by path, each once.
+    """Return the files of `workspace` that the manifest's rules select, sorted and deduplicated.
 
-    `tree` says which of them changed. Errors: INVALID_ARGUMENT for globs that are none and for a name of no
-    commit, those of `Workspace.iter_files` and `locate`.
+    `tree` says which files have changed. Errors: INVALID_ARGUMENT for an invalid glob or unknown commit; as
+    `Workspace.iter_files` and `locate`.
     """
     rules: dict[FileName, list[int]] = {}
     problems: list[Diagnostic] = []

@@ -1,7 +1,7 @@
-"""A cache of verdicts on unchanged files: the next run reads only the files that have changed.
+"""Cached verdicts on unchanged files, so that the next run reads only changed files.
 
-A verdict belongs to the bytes of a file, to the whole manifest, and to the version of mdplan. It lies in
-the user's state directory, where nothing that comes with a repository can put one.
+A verdict is valid for a file's bytes, the whole manifest, and the version of mdplan. The cache is in the
+user's state directory, out of reach of repositories.
 """
 
 import hashlib
@@ -45,9 +45,9 @@ class _Row(Struct):
 
 @dataclass(kw_only=True)
 class VerdictCache:
-    """Verdicts about the files of one job; without a `key` nothing is read or stored.
+    """Cached verdicts for the files of a job; without `key` nothing is cached.
 
-    If the database cannot be used, the run continues without it.
+    If the database is unusable, the run continues without it.
     """
 
     folder: RootFolder
