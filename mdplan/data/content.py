@@ -90,7 +90,7 @@ class DataContent(Struct, dict=True):
             if self.language is tree.Language.TOML
             else []
         )
-        # From the end: each table finds the start of the next one in a few steps.
+        # From the end: each table finds the next header in a few steps.
         behind: list[tuple[tree.Path, int]] = [((), len(self.text))]
         for header in reversed(headers):
             while len(behind) > 1 and behind[-1][0][: len(header.path)] == header.path:

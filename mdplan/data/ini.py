@@ -434,7 +434,7 @@ def spaced(separator: str) -> str:
 
 
 def _with_value_first(ini: IniOutline, keys: Iterable[IniKey]) -> Iterator[str]:
-    """Yield the separators of `keys`, those with a value first: others may lack trailing whitespace."""
+    """Yield the separators of `keys`, keys with a value first: others may lack trailing whitespace."""
     assigned = [key for key in keys if key.assignment.separator]
     assigned.sort(key=lambda key: not len(key.assignment.value))
     return (_separator(ini, key) for key in assigned)

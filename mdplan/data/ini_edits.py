@@ -105,7 +105,7 @@ class IniAddress(Struct):
     """A section or key as a caller names it.
 
     With `section` (empty before the first header), `key` is one name, or None for the section itself.
-    `occurrence` selects one of several duplicates.
+    `occurrence` selects a duplicate.
     """
 
     key: GivenKey | None
@@ -374,7 +374,7 @@ def _set_value(ini: IniOutline, key: IniKey, value: str) -> tuple[TextEdit, ...]
 
 
 def _add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> TextEdit:
-    """Insert a key after the last one of `section`, or after its comments."""
+    """Insert a key after the last key of `section`, or after its comments."""
     lines = ini.source.lines
     indent = indent_for(ini, section)
     line = indent + _assigned(name, separator_for(ini, section, name, indent), value)
@@ -434,7 +434,7 @@ _SEE_SECTIONS: Final = say("see the sections in {step stat}")
 def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection:
     """Return the section `name`; None is the text before the first header.
 
-    `occurrence` (1-based) selects one of several. Raise SECTION_NOT_FOUND or AMBIGUOUS_HEADING.
+    `occurrence` (1-based) selects a duplicate. Raise SECTION_NOT_FOUND or AMBIGUOUS_HEADING.
     """
     sections = ini.sections_named(name)
     if not sections:
@@ -452,7 +452,7 @@ def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> I
 def find_ini_key(ini: IniOutline, section: str | None, key: str, occurrence: int | None) -> IniKey:
     """Return `key` of `section`, matched exactly or else case-insensitively.
 
-    `occurrence` (1-based) selects one of several. Raise KEY_NOT_FOUND, SECTION_NOT_FOUND or
+    `occurrence` (1-based) selects a duplicate. Raise KEY_NOT_FOUND, SECTION_NOT_FOUND or
     AMBIGUOUS_HEADING.
     """
     keys = ini.keys_named(section, key)

@@ -345,7 +345,7 @@ class ChangeTree(msgspec.Struct):
 
     @property
     def as_value(self) -> object:
-        """The value of a new key, or of one that is replaced entirely."""
+        """The value of a new or entirely replaced key."""
         if self.value is not KEPT:
             return self.value
         if self.inserted and self.inserted[0].name is None:
