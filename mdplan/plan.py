@@ -88,8 +88,8 @@ class EditResult(Struct, kw_only=True):
       section, if changed.
     - `new_section_sha256`: the hash of the new section, else of the addressed one in the result; use it to
       guard the next edit.
-    - `hunk_offsets`: by how many lines each hunk of a diff was moved; absent if none was.
-    - `to_file`: the file to which the edit moves text; `result_lines` and the new section are there.
+    - `hunk_offsets`: by how many lines each hunk of a diff was moved; absent if not moved.
+    - `to_file`: the file to which the edit moves text; it contains `result_lines` and the new section.
     """
 
     edit_index: int
@@ -205,7 +205,7 @@ class Plan(Struct, kw_only=True):
     """The text edits of all files.
 
     `requested` has the normalized edits of the batch by file, and `options` its options, so that it can be
-    planned again; files changed only by the engine have none. `effects` are what each edit removes and
+    planned again; files changed only by the engine have no entry. `effects` are what each edit removes and
     inserts, and where. `intent` is the author's purpose. Sequences in the plan of a manifest are loaded from
     disk when read.
     """

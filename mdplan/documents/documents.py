@@ -633,7 +633,7 @@ class LinkIndex:
     def linking_to(
         self, names: frozenset[str], labels: frozenset[str] = frozenset()
     ) -> Iterator[SnapshotFile | Diagnostic]:
-        """Yield Markdown files that may link to one of `names` or `labels`, sorted; parse only these.
+        """Yield Markdown files that may link to any of `names` or `labels`, sorted; parse only these.
 
         Yield a warning for an unreadable file.
         """
@@ -646,7 +646,7 @@ class LinkIndex:
         )
 
     def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        """Yield navigation files that may list one of `names`; otherwise as `linking_to`."""
+        """Yield navigation files that may list any of `names`; otherwise as `linking_to`."""
         known = entry_names(names)
         yield from self._parsed(filter(is_navigation, self._files), lambda text: may_list(text, known))
 

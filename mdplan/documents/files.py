@@ -180,7 +180,7 @@ class OutlinedFiles(Struct):
 
 # --- Link rules: `[links]` of `mdplan.toml` or of `pyproject.toml`
 #
-# Otherwise `mkdocs.yml` and `_quarto.yml` determine anchors. All of these come with the repository, so they
+# Otherwise `mkdocs.yml` and `_quarto.yml` determine anchors. All of these are part of the repository, so they
 # are untrusted: they describe links and never widen what may be read or written.
 
 FILE: Final = "mdplan.toml"
@@ -231,7 +231,7 @@ def _content_of(root: Root, name: str) -> bytes | None:
 # Opening any document needs the rules, so unchanged files are parsed once.
 @lru_cache(maxsize=16)
 def _rules_in(name: str, data: bytes, table: tuple[str, ...]) -> SiteRules | Diagnostic | None:
-    """Return the rules in `table` of the file `name`; None if it has none."""
+    """Return the rules in `table` of the file `name`; None if it is missing."""
     import tomllib
 
     try:

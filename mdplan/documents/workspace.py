@@ -57,7 +57,7 @@ def reading_once() -> Iterator[None]:
 class Workspace(Struct):
     """The roots that this process may touch, held open.
 
-    With several roots, paths start with a root's name (`docs:guide/a.md`); a single root has no name.
+    If there are several, paths start with a root's name (`docs:guide/a.md`); a single root has no name.
     """
 
     roots: tuple[Root, ...]
@@ -361,7 +361,7 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
     (BATCH_TOO_LARGE) beyond the listing limit of `root.filesystem`.
     """
     start = f"{folder}/" if folder else ""
-    # Folders are queued under their name with a slash, so that paths come out sorted.
+    # Folders are queued under their name with a slash, so that paths are sorted.
     waiting: list[tuple[str, _Rules]] = [(start, _rules_above(root, start) if respect_gitignore else ())]
     left = root.filesystem.most_listed
     opened: list[tuple[str, int]] = []
@@ -425,7 +425,7 @@ def _rules_above(root: Root, path: str) -> _Rules:
 
 
 def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
-    """Return `rules` preceded by those of the folder `path`; an unreadable file has none.
+    """Return `rules` preceded by those of the folder `path`; an unreadable file has no rules.
 
     Raise `StorageRefused` (IO_ERROR) if reading fails.
     """

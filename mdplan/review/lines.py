@@ -421,7 +421,7 @@ class WordMarks:
     def of(self, old: Sequence[str], new: Sequence[str]) -> tuple[tuple[Pieces, ...], tuple[Pieces, ...]]:
         """Return the pieces of the lines `old` and `new`, given without newlines.
 
-        Joined pieces equal their line; an empty line has none.
+        Joined pieces equal their line; an empty line has no pieces.
         """
         old_words, new_words = _words(old), _words(new)
         comparison = LineComparison(min(self._left, _MOST_OF_A_BLOCK))

@@ -74,8 +74,8 @@ class ReviewedFile(Struct, kw_only=True):
 class PlanReview(Struct, kw_only=True):
     """A plan without file contents, which `review_file` returns per file.
 
-    - `warnings`: all, those of edits first.
-    - `undoes`: the transaction that it reverts; such a plan can only be approved whole.
+    - `warnings`: all, first the warnings of edits.
+    - `undoes`: the transaction that it reverts; it can only be approved whole.
     - `numbers`: how edits are numbered for people.
     - `intent`: its purpose, by its author.
     """
@@ -136,7 +136,7 @@ class ReviewedHunk(Struct, kw_only=True):
     """Changed lines with context; numbers as in a unified diff.
 
     `section` is the heading path of the first changed line, in the result or, for a removal, in the base.
-    `edits` are those of its lines, ascending. `is_derived`: it includes changes by the engine.
+    `edits` made its lines, ascending. `is_derived`: it includes changes by the engine.
     """
 
     old_start: int
@@ -304,7 +304,7 @@ def _hunk(hunk: Hunk, places: LinePlaces, marks: WordMarks) -> ReviewedHunk:
 
 def _first_lines(hunk: Hunk) -> tuple[int, int]:
     """Return the first line numbers of `hunk` in base and result."""
-    # With a count of 0, the number is that of the line before.
+    # A count of 0 comes with the number of the previous line.
     return hunk.old_start + (hunk.old_count == 0), hunk.new_start + (hunk.new_count == 0)
 
 
@@ -382,7 +382,7 @@ def gaps_of(sides: FileSides) -> Iterator[Gap]:
 
 
 def unchanged_lines(sides: FileSides, first: int, last: int) -> list[ReviewedLine]:
-    """Return the result's lines `first` to `last`, without those in hunks."""
+    """Return the result's lines `first` to `last` outside hunks."""
     *ended, last_line = sides.result_view.data.split(_LF)
     lines = [*(b" %b\n" % line for line in ended), b" %b%b" % (last_line, _NO_NEWLINE)]
     shown: list[ReviewedLine] = []

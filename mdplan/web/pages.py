@@ -79,7 +79,7 @@ class ReviewProgress(Struct, kw_only=True):
 
     @property
     def undecided_words(self) -> str:
-        """What an approval does to unmarked edits; empty if there are none."""
+        """The effect of an approval on unmarked edits, or empty."""
         if not self.undecided:
             return ""
         edits = "the edit" if self.edits == 1 else counted(self.undecided, "unmarked edit")
@@ -166,7 +166,7 @@ def listed_plans(reviewing: ReviewService, number: int) -> Page[ReviewEntry]:
 
 
 def plan_page(opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, number: int) -> PlanPage:
-    """Return a plan, or page `number` of one with very many files."""
+    """Return a plan, or page `number` if it has very many files."""
     notes = notes_of(opened, session)
     files = diff.in_tree_order(diff.file_tree(opened.review.changed_files))
     page = page_of_slices(files, FILES_OF_A_PAGE, number)

@@ -245,7 +245,7 @@ class PlanResponses(Struct):
 
     @property
     def pages(self) -> Mapping[str, PlanResponse]:
-        """Pages by path below that of a plan."""
+        """Pages by path below the plan's."""
         return {
             "": self._plan,
             "/state": self._state,
@@ -261,7 +261,7 @@ class PlanResponses(Struct):
 
     @property
     def forms(self) -> Mapping[str, PlanResponse]:
-        """Forms by path below that of a plan."""
+        """Forms by path below the plan's."""
         return {
             "/edit/{edit:int}": self._mark,
             "/file/{file:int}/viewed": self._viewed,
