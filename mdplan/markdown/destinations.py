@@ -65,6 +65,10 @@ class DestinationForm(Enum):
     SHORTCODE = auto()
 
 
+# In these, all paths are relative to the file; what HTML and components mean, a site may know better.
+MARKDOWN_FORMS: Final = frozenset({DestinationForm.BARE, DestinationForm.ANGLE})
+
+
 class Destination(Struct, kw_only=True):
     """A destination without scheme and host, so it may name a file of this root.
 

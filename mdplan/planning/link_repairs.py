@@ -6,13 +6,15 @@ can be meant. A target that was deleted on purpose, or that may be at several pl
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
+from posixpath import splitext
 from typing import Any, Final, Protocol
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.destinations import (
+    MARKDOWN_FORMS,
     Destination,
     DestinationForm,
     FileTree,
@@ -22,7 +24,7 @@ from mdplan.markdown.destinations import (
     has_anchor,
 )
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import MARKDOWN_SUFFIXES, SiteRules, folder_of, followed, leads_out
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NEAR, SiteRules, folder_of, followed, leads_out
 from mdplan.markdown.sections import Section
 from mdplan.markdown.targets import heading_named, is_resolved, resolvable_targets, target_key
 from mdplan.planning.build import SnapshotFile
@@ -32,7 +34,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, replace
 
-_INDEXES: Final = frozenset({"index", "readme", "_index"})
+_INDEXES: Final = frozenset(map(str.lower, NEAR.index_names))
 # Suffixes that a file gets in place of another one, while its content stays the same.
 _KINDS: Final = (
     frozenset({*MARKDOWN_SUFFIXES, ".rst", ".adoc", ".asciidoc", ".txt", ".html", ".htm", ".ipynb"}),
@@ -121,8 +123,7 @@ class PathHistory(Struct, dict=True):
                 old, new = folder_of(other.old), folder_of(other.new)
                 if gone.old.startswith(f"{old}/"):
                     places.add(f"{new}/{gone.old[len(old) + 1 :]}".lstrip("/"))
-        there = [place for place in places if tree.at(place) is TargetKind.FILE]
-        return there[0] if len(there) == 1 else None
+        return _only_file(tree, places)
 
 
 class Trail(Struct):
@@ -257,7 +258,8 @@ class LinkRepairer(Struct, dict=True):
         None where nothing is known of it.
         """
         target = find_target(self.files, path, destination)
-        if target is None:
+        # Where a site begins, only its rules say.
+        if target is None or (destination.is_from_root and not self.files.rules.roots):
             return None
         found: _Found | Candidates | None
         if target.kind is TargetKind.FILE:
@@ -286,7 +288,7 @@ class LinkRepairer(Struct, dict=True):
     ) -> _Found | Candidates | None:
         """Return the file that `destination`, which names none, means now."""
         spelled = find_target(_AnyCase(self.files, {}), path, destination)
-        if spelled is not None and spelled.kind is TargetKind.FILE:
+        if spelled is not None and self._names_file(spelled, destination):
             old = replace(spelled, path="")
             return self._with_fragment(old, spelled.path, destination, "the case of the path")
         trails = list(self._trails(path, outline, destination))
@@ -295,7 +297,8 @@ class LinkRepairer(Struct, dict=True):
             linked, trail = trails[0]
             return self._with_fragment(linked, trail.path or "", destination, trail.evidence)
         written = followed(folder_of(path), destination.path)
-        if destination.is_page_name or destination.is_from_root or leads_out(written):
+        is_value = destination.is_shown and destination.form not in MARKDOWN_FORMS
+        if destination.is_page_name or destination.is_from_root or is_value or leads_out(written):
             return None
         named = {*filter(None, places), *self.files.named(_name_of(written))} - {path}
         candidates = tuple(sorted(named))[:_MOST_CANDIDATES]
@@ -329,21 +332,28 @@ class LinkRepairer(Struct, dict=True):
         """
         paths = self.history.paths
         linked = find_target(self._past, path, destination)
-        if linked is not None and linked.kind is TargetKind.FILE:
+        if linked is not None and self._names_file(linked, destination):
             for departure in paths.by_path.get(linked.path, ()):
                 yield linked, paths.follow(linked.path, departure.number + 1, self.files)
         if destination.is_page_name or destination.is_from_root:
             return
         for arrival in paths.names_of(path):
             linked = find_target(self._past, arrival.old, destination)
-            is_same = linked is None or folder_of(arrival.old) == folder_of(arrival.new or "")
-            if linked is None or is_same or linked.kind is not TargetKind.FILE:
+            is_same = folder_of(arrival.old) == folder_of(arrival.new or "")
+            if linked is None or is_same or not self._names_file(linked, destination):
                 continue
-            if outline.text_of(destination.span) in self.history.text_at(
-                _before(arrival.commit), arrival.old
-            ):
+            before = self.history.text_at(_before(arrival.commit), arrival.old)
+            if outline.text_of(destination.span) in before:
                 trail = paths.follow(linked.path, arrival.number + 1, self.files)
                 yield linked, replace(trail, arrival=arrival)
+
+    def _names_file(self, linked: LinkedPath, destination: Destination) -> bool:
+        """Return True if `destination` names the file `linked`, and not only a route of a site without rules.
+
+        A route may lead from the folder that the page of its document is.
+        """
+        is_route = linked.style.is_page and "." not in _name_of(destination.path)
+        return linked.kind is TargetKind.FILE and (not is_route or bool(self.files.rules.roots))
 
     def _with_fragment(
         self, old: LinkedPath, path: str, destination: Destination, evidence: str
@@ -431,27 +441,22 @@ class LinkRepairer(Struct, dict=True):
 
 def _folder_page(tree: FileTree, path: str) -> str | None:
     """Return the only page of the folder that the page `path` became, or the page that a folder became."""
-    stem = _without_suffix(path)
-    names = ("index", "README", "_index")
-    forms = [f"{stem}/{name}{suffix}" for name in names for suffix in MARKDOWN_SUFFIXES]
+    stem, suffix = splitext(path)
+    forms = [f"{stem}/{name}{each}" for name in NEAR.index_names for each in MARKDOWN_SUFFIXES]
     if _name_of(stem).lower() in _INDEXES and folder_of(path):
-        forms = [folder_of(path) + suffix for suffix in MARKDOWN_SUFFIXES]
-    if not (_suffix(path) in _KINDS[0] or path == stem):
-        return None
-    there = [form for form in forms if tree.at(form) is TargetKind.FILE]
-    return there[0] if len(there) == 1 else None
+        forms = [folder_of(path) + each for each in MARKDOWN_SUFFIXES]
+    return _only_file(tree, forms) if suffix.lower() in _KINDS[0] else None
 
 
 def _other_suffix(tree: FileTree, path: str) -> str | None:
-    stem, suffix = _without_suffix(path), _suffix(path)
-    others = [
-        stem + other
-        for kind in _KINDS
-        if suffix in kind
-        for other in kind
-        if other != suffix and tree.at(stem + other) is TargetKind.FILE
-    ]
-    return others[0] if len(others) == 1 else None
+    stem, suffix = splitext(path)
+    kinds = (kind - {suffix.lower()} for kind in _KINDS if suffix.lower() in kind)
+    return _only_file(tree, [stem + other for kind in kinds for other in kind])
+
+
+def _only_file(tree: FileTree, paths: Iterable[str]) -> str | None:
+    there = [path for path in paths if tree.at(path) is TargetKind.FILE]
+    return there[0] if len(there) == 1 else None
 
 
 def _grouped(departures: Sequence[Departure], name: str) -> dict[Any, list[Departure]]:
@@ -465,15 +470,6 @@ def _grouped(departures: Sequence[Departure], name: str) -> dict[Any, list[Depar
 
 def _name_of(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _suffix(path: str) -> str:
-    _, dot, suffix = _name_of(path).rpartition(".")
-    return dot + suffix.lower()
-
-
-def _without_suffix(path: str) -> str:
-    return path[: len(path) - len(_suffix(path))] if "." in _name_of(path) else path
 
 
 def _last_with(

@@ -1,13 +1,13 @@
 """Find links that lead to nothing in the same document or in other files of the root."""
 
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
 from mdplan.markdown.destinations import (
+    MARKDOWN_FORMS,
     Destination,
-    DestinationForm,
     FileTree,
     TargetKind,
     destinations,
@@ -23,8 +23,6 @@ from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message
 from mdplan.values import Struct
-
-_MARKDOWN_FORMS: Final = frozenset({DestinationForm.BARE, DestinationForm.ANGLE})
 
 
 class LinkedFiles(FileTree, Protocol):
@@ -109,7 +107,7 @@ def _certainty(files: LinkedFiles, path: str, destination: Destination) -> bool 
     if target is None or target.kind is TargetKind.OTHER:
         return None
     if target.kind is TargetKind.NOTHING:
-        is_value = destination.is_shown and destination.form not in _MARKDOWN_FORMS
+        is_value = destination.is_shown and destination.form not in MARKDOWN_FORMS
         return not (destination.is_page_name or destination.is_from_root or is_value)
     known = None
     if destination.fragment is not None and not destination.is_shown:
