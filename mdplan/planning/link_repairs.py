@@ -87,6 +87,18 @@ class PathHistory(Struct, dict=True):
     def _by_number(self) -> Mapping[int, Sequence[Departure]]:
         return _grouped(self.departures, "number")
 
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[Departure]]:
+        names: defaultdict[str, list[Departure]] = defaultdict(list)
+        for departure in self.departures:
+            names[_name_of(departure.old).casefold()].append(departure)
+        return names
+
+    def lost(self, name: str, path: str, tree: FileTree) -> bool:
+        """Return True if a file with this `name`, in any case, left its path and is not that at `path`."""
+        left = self._by_name.get(name.casefold(), ())
+        return any(self.follow(each.old, each.number + 1, tree).path != path for each in left)
+
     def names_of(self, path: str) -> Iterator[Departure]:
         """Yield how the file at `path` came there, and to its paths before, the newest first."""
         number = -1
@@ -303,9 +315,12 @@ class LinkRepairer(Struct, dict=True):
         named = {*filter(None, places), *self.files.named(_name_of(written))} - {path}
         candidates = tuple(sorted(named))[:_MOST_CANDIDATES]
         now, evidence = self._only_one_like(written, candidates, destination)
-        # What once was there may have been deleted on purpose.
-        is_new = self.history.paths.is_complete and not trails
-        if now is not None and (evidence is _BECAME_FOLDER or is_new):
+        # What once was there, or had this name, may have been deleted on purpose.
+        paths = self.history.paths
+        is_new = paths.is_complete and not trails
+        if now is not None and (
+            evidence is _BECAME_FOLDER or (is_new and not paths.lost(_name_of(written), now, self.files))
+        ):
             return self._with_fragment(LinkedPath(written, TargetKind.FILE), now, destination, evidence)
         gone = next((trail.steps[-1] for _, trail in trails if trail.path is None and trail.steps), None)
         reason = f"deleted in {gone.shown}" if gone is not None else ""
