@@ -45,97 +45,73 @@ class LinkRepair(Struct):
         }
 
 
-class LinkExamination(Struct):
-    """The `report` of the links of a tree, and their `repairs`, in order."""
-
-    report: LinksReport
-    repairs: tuple[LinkRepair, ...]
-
-
 def examine_links(
     files: OutlinedFiles,
     paths: Sequence[str] = (),
     tick: ProgressCallback = no_progress,
     *,
     finds_unused: bool = False,
-) -> LinkExamination:
-    """Find the links of the Markdown files of a root that lead to nothing, and what repairs them.
+) -> tuple[LinksReport, list[LinkRepair]]:
+    """Return the links of the Markdown files of a root that lead to nothing, and repairs of them, in order.
 
     `paths` are files or folders, from the root; without them all documents count. What nothing uses is found
     if it is asked for. `tick` is called for each document.
     """
     index = LinkIndex(files, files.workspace.roots[0])
-    examiner = _Examiner(index, LinkRepairer(index, GitLinkHistory(files)), finds_unused=finds_unused)
-    skipped: list[Diagnostic] = []
-    checked = 0
+    repairer = LinkRepairer(index, GitLinkHistory(files))
+    pages, named, definitions = list[str](), set[str](), list[UnusedDefinition]()
+    warnings, skipped, repairs = list[Diagnostic](), list[Diagnostic](), list[LinkRepair]()
     for file in index.documents():
         if isinstance(file, Diagnostic):
             skipped.append(file)
             continue
-        is_meant = not paths or any(_is_below(file.relative, path) for path in paths)
-        if is_meant or finds_unused:
-            tick(checked, None)
-            checked += is_meant
-            examiner.examine(file.relative, file.outline, is_meant=is_meant)
+        path, outline = file.relative, file.outline
+        if finds_unused:
+            links = destinations(outline, [whole(outline)])
+            targets = (find_target(index, path, link) for link in links if link.path)
+            named |= {target.path for target in targets if target is not None} - {path}
+        if paths and not any(path == each or path.startswith(f"{each}/") for each in paths):
+            continue
+        tick(len(pages), None)
+        pages.append(path)
+        definitions += _unused_definitions(path, outline) if finds_unused else ()
+        for warning, repair in _broken_links(index, repairer, path, outline):
+            warnings.append(warning)
+            repairs += [repair] if repair is not None else []
+    orphans = [path for path in pages if not (named & {path, folder_of(path)}) and not _is_entry(path)]
     report = LinksReport(
         ok=True,
-        checked=checked,
-        warnings=tuple(examiner.warnings),
+        checked=len(pages),
+        warnings=tuple(warnings),
         skipped=tuple(skipped),
-        repairable=len(examiner.repairs),
-        unused_definitions=tuple(examiner.definitions) if finds_unused else None,
-        orphans=tuple(examiner.orphans()) if finds_unused else None,
+        repairable=len(repairs),
+        unused_definitions=tuple(definitions) if finds_unused else None,
+        orphans=tuple(orphans) if finds_unused else None,
     )
-    return LinkExamination(report, tuple(examiner.repairs))
+    return report, repairs
 
 
-class _Examiner:
-    """What is found in the documents of one root."""
-
-    def __init__(self, index: LinkIndex, repairer: LinkRepairer, *, finds_unused: bool) -> None:
-        self._index = index
-        self._repairer = repairer
-        self._finds_unused = finds_unused
-        self._pages: list[str] = []
-        self._named: set[str] = set()
-        self.warnings: list[Diagnostic] = []
-        self.repairs: list[LinkRepair] = []
-        self.definitions: list[UnusedDefinition] = []
-
-    def examine(self, path: str, outline: Outline, *, is_meant: bool) -> None:
-        """Examine the document `path`, whose own links count if it `is_meant`."""
-        if is_meant:
-            self._examine_links(path, outline)
-        if self._finds_unused:
-            links = destinations(outline, [whole(outline)])
-            targets = (find_target(self._index, path, link) for link in links if link.path)
-            self._named |= {target.path for target in targets if target is not None} - {path}
-            if is_meant:
-                self._pages.append(path)
-                self.definitions += _unused_definitions(path, outline)
-
-    def orphans(self) -> Iterator[str]:
-        """Yield the pages to which no page and no entry of a site leads."""
-        for path in self._pages:
-            name = without_suffix(path.rpartition("/")[2], MARKDOWN_SUFFIXES).lower()
-            if path not in self._named and name not in _ENTRIES and folder_of(path) not in self._named:
-                yield path
-
-    def _examine_links(self, path: str, outline: Outline) -> None:
-        lines = outline.source.lines
-        for link in broken_targets(self._index, path, outline, whole(outline)):
-            where, outcome = link.destination, None
-            if where is not None:
-                outcome = self._repairer.find(path, outline, where)
+def _broken_links(
+    index: LinkIndex, repairer: LinkRepairer, path: str, outline: Outline
+) -> Iterator[tuple[Diagnostic, LinkRepair | None]]:
+    """Yield a warning about each broken link of the document `path`, with its repair where that is known."""
+    lines = outline.source.lines
+    for link in broken_targets(index, path, outline, whole(outline)):
+        where = link.destination
+        outcome = repairer.find(path, outline, where) if where is not None else None
+        start = Position(link.line, 1) if where is None else lines.position(where.span.start)
+        hint = outcome.hint if outcome is not None else ""
+        warning = broken_link(link.target, link.line, hint, start.col).at(file=path)
+        if where is not None and isinstance(outcome, Repair):
+            end = lines.position(where.span.end)
+            yield warning, LinkRepair(path, start, end, outline.text_of(where.span), outcome)
+        elif link.is_certain:
             # What only the site knows is broken if the past of its file says so.
-            if not (link.is_certain or isinstance(outcome, Repair)):
-                continue
-            start = Position(link.line, 1) if where is None else lines.position(where.span.start)
-            hint = outcome.hint if outcome is not None else ""
-            self.warnings.append(broken_link(link.target, link.line, hint, start.col).at(file=path))
-            if where is not None and isinstance(outcome, Repair):
-                end = lines.position(where.span.end)
-                self.repairs.append(LinkRepair(path, start, end, outline.text_of(where.span), outcome))
+            yield warning, None
+
+
+def _is_entry(path: str) -> bool:
+    return without_suffix(path.rpartition("/")[2], MARKDOWN_SUFFIXES).lower() in _ENTRIES
 
 
 def _unused_definitions(path: str, outline: Outline) -> Iterator[UnusedDefinition]:
@@ -146,7 +122,3 @@ def _unused_definitions(path: str, outline: Outline) -> Iterator[UnusedDefinitio
         if label not in used and label not in _COMMENTS:
             line = outline.source.lines.line_at(spans[0].start)
             yield UnusedDefinition(file=path, line=line, label=label)
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")

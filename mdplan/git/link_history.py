@@ -2,6 +2,7 @@
 
 from contextlib import closing, suppress
 from functools import cached_property, partial
+from posixpath import basename
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
@@ -57,7 +58,7 @@ class GitLinkHistory:
             old, new = self._within(words[at + 1]), self._within(words[at + 2]) if is_rename else None
             at += 2 + is_rename
             if old is not None and old != new:
-                is_sure = new is None or int(word[1:]) >= _SURE or _name(old) == _name(new)
+                is_sure = new is None or int(word[1:]) >= _SURE or basename(old) == basename(new)
                 departure = Departure(old=old, new=new, number=number, commit=commit, is_sure=is_sure)
                 found.append(departure)
         is_shallow = self._place.text("rev-parse", "--is-shallow-repository").strip() == "true"
@@ -108,7 +109,3 @@ class GitLinkHistory:
         assert self._place is not None
         below = self._place.below
         return self._place.from_root(path) if not below or path.startswith(f"{below}/") else None
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from posixpath import splitext
+from posixpath import basename, splitext
 from typing import Any, Final, Protocol
 
 from mdplan.diagnostics import Diagnostic
@@ -91,7 +91,7 @@ class PathHistory(Struct, dict=True):
     def _by_name(self) -> Mapping[str, Sequence[Departure]]:
         names: defaultdict[str, list[Departure]] = defaultdict(list)
         for departure in self.departures:
-            names[_name_of(departure.old).casefold()].append(departure)
+            names[basename(departure.old).casefold()].append(departure)
         return names
 
     def lost(self, name: str, path: str, tree: FileTree) -> bool:
@@ -131,7 +131,7 @@ class PathHistory(Struct, dict=True):
         """Return the file that `gone` is now, if others of its folder moved together to one where that is."""
         places = set[str]()
         for other in self._by_number[gone.number]:
-            if other.new is not None and other.is_sure and _name_of(other.new) == _name_of(other.old):
+            if other.new is not None and other.is_sure and basename(other.new) == basename(other.old):
                 old, new = folder_of(other.old), folder_of(other.new)
                 if gone.old.startswith(f"{old}/"):
                     places.add(f"{new}/{gone.old[len(old) + 1 :]}".lstrip("/"))
@@ -312,14 +312,14 @@ class LinkRepairer(Struct, dict=True):
         is_value = destination.is_shown and destination.form not in MARKDOWN_FORMS
         if destination.is_page_name or destination.is_from_root or is_value or leads_out(written):
             return None
-        named = {*filter(None, places), *self.files.named(_name_of(written))} - {path}
+        named = {*filter(None, places), *self.files.named(basename(written))} - {path}
         candidates = tuple(sorted(named))[:_MOST_CANDIDATES]
         now, evidence = self._only_one_like(written, candidates, destination)
         # What once was there, or had this name, may have been deleted on purpose.
         paths = self.history.paths
         is_new = paths.is_complete and not trails
         if now is not None and (
-            evidence is _BECAME_FOLDER or (is_new and not paths.lost(_name_of(written), now, self.files))
+            evidence is _BECAME_FOLDER or (is_new and not paths.lost(basename(written), now, self.files))
         ):
             return self._with_fragment(LinkedPath(written, TargetKind.FILE), now, destination, evidence)
         gone = next((trail.steps[-1] for _, trail in trails if trail.path is None and trail.steps), None)
@@ -334,7 +334,7 @@ class LinkRepairer(Struct, dict=True):
             return page, _BECAME_FOLDER
         if (other := _other_suffix(self.files, path)) is not None:
             return other, "the only file with this name and another suffix"
-        is_index = _name_of(path).partition(".")[0].lower() in _INDEXES
+        is_index = basename(path).partition(".")[0].lower() in _INDEXES
         is_only = len(named) == 1 and not is_index and self._has_fragment(named[0], destination)
         return named[0] if is_only else None, "the only file with this name"
 
@@ -367,7 +367,7 @@ class LinkRepairer(Struct, dict=True):
 
         A route may lead from the folder that the page of its document is.
         """
-        is_route = linked.style.is_page and "." not in _name_of(destination.path)
+        is_route = linked.style.is_page and "." not in basename(destination.path)
         return linked.kind is TargetKind.FILE and (not is_route or bool(self.files.rules.roots))
 
     def _with_fragment(
@@ -458,7 +458,7 @@ def _folder_page(tree: FileTree, path: str) -> str | None:
     """Return the only page of the folder that the page `path` became, or the page that a folder became."""
     stem, suffix = splitext(path)
     forms = [f"{stem}/{name}{each}" for name in NEAR.index_names for each in MARKDOWN_SUFFIXES]
-    if _name_of(stem).lower() in _INDEXES and folder_of(path):
+    if basename(stem).lower() in _INDEXES and folder_of(path):
         forms = [folder_of(path) + each for each in MARKDOWN_SUFFIXES]
     return _only_file(tree, forms) if suffix.lower() in _KINDS[0] else None
 
@@ -481,10 +481,6 @@ def _grouped(departures: Sequence[Departure], name: str) -> dict[Any, list[Depar
         if (key := getattr(departure, name)) is not None:
             groups[key].append(departure)
     return groups
-
-
-def _name_of(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def _last_with(

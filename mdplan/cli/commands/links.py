@@ -50,23 +50,23 @@ def links(
         return session.refuse(Diagnostic.invalid("links are examined in one root", "give one `--root`"))
     named = granted(paths_from_root(session, files.workspace, paths))
     with session.console.progress("examining") as show:
-        found = examine_links(files, [] if "" in named else named, show, finds_unused=unused)
-    if not fix or not found.repairs:
-        code = print_problems(session, found.report, form, "document")
+        report, repairs = examine_links(files, [] if "" in named else named, show, finds_unused=unused)
+    if not fix or not repairs:
+        code = print_problems(session, report, form, "document")
         if not session.console.as_json and form == "text":
-            _print_unused(session, found.report)
-        if found.repairs:
-            known = counted(found.report.repairable, "repair is", "repairs are")
+            _print_unused(session, report)
+        if repairs:
+            known = counted(report.repairable, "repair is", "repairs are")
             session.console.note(f"{known} known: `{session.command_line('links', '--fix', *paths)}`")
         return code
-    for repair in found.repairs:
+    for repair in repairs:
         session.console.note(_evidence(repair))
-    if left := len(found.report.warnings) - len(found.repairs):
+    if left := len(report.warnings) - len(repairs):
         session.console.note(f"{counted(left, 'other broken link stays', 'other broken links stay')}.")
     batch = {
         "files": [
             {"file": session.named(path), "edits": [each.edit for each in of_file]}
-            for path, of_file in groupby(found.repairs, lambda each: each.path)
+            for path, of_file in groupby(repairs, lambda each: each.path)
         ]
     }
     # No target moves: what led there goes on to lead there.
