@@ -35,7 +35,7 @@ def recorded(text: str, home: Path) -> str:
         for block in fenced(text):
             shown = block["text"]
             match (block["info"] or "").split():
-                case ["console"]:
+                case ["console", *_]:
                     shown = "".join(_typed(session, plans, *step) for step in split_commands(shown))
                 case [language, name] if language in FILES:
                     (session.folder() / name).write_text(shown, encoding="utf-8")
