@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -161,6 +162,11 @@ def section_target(text: str) -> dict[str, Any]:
         return {"sectionId": text.strip()}
     path = heading_path(text)
     return {"heading": text} if len(path) == 1 else {"headingPath": path}
+
+
+def whole_words(pattern: str, *, is_regex: bool) -> str:
+    """The regular expression of `pattern` between the ends of words."""
+    return rf"(?<!\w)(?:{pattern if is_regex else re.escape(pattern)})(?!\w)"
 
 
 # --- Text from an option, a file, standard input or an editor

@@ -1,7 +1,7 @@
 """`search`: where a pattern is in files."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -31,7 +31,10 @@ _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def search_files(
-    files: OutlinedFiles, request: SearchRequest | Mapping[str, Any], tick: ProgressCallback = no_progress
+    files: OutlinedFiles,
+    request: SearchRequest | Mapping[str, Any],
+    tick: ProgressCallback = no_progress,
+    others: Sequence[str] = (),
 ) -> SearchReport:
     """Search one file, or those of a folder or glob, for a pattern; the totals are exact.
 
@@ -46,7 +49,7 @@ def search_files(
         if not isinstance(parsed, SearchRequest):
             return refusal(SearchReport, parsed)
         request = parsed
-    names = _names_of(files, request)
+    names = _names_of(files, (request.file, *others), request)
     cursor = request.cursor or "0"
     skipped = int(cursor) if cursor.isascii() and cursor.isdecimal() else None
     if isinstance(names, Diagnostic) or skipped is None:
@@ -58,7 +61,7 @@ def search_files(
         if (
             isinstance(result, Diagnostic)
             and result.severity is Severity.ERROR
-            and (result.code in _PATTERN_CODES or not files.workspace.is_several(request.file))
+            and (result.code in _PATTERN_CODES or not (others or files.workspace.is_several(request.file)))
         ):
             return refusal(SearchReport, (result,))
         search.add(result)
@@ -66,11 +69,20 @@ def search_files(
     return search.report()
 
 
-def _names_of(files: OutlinedFiles, request: SearchRequest) -> Iterable[FileName] | Diagnostic:
-    if files.workspace.is_several(request.file):
-        return files.workspace.iter_files(request.file, respect_gitignore=request.respect_gitignore)
-    name = files.workspace.locate(request.file)
-    return name if isinstance(name, Diagnostic) else (name,)
+def _names_of(
+    files: OutlinedFiles, named: Sequence[str], request: SearchRequest
+) -> Iterable[FileName] | Diagnostic:
+    names: dict[FileName, None] = {}
+    for file in named:
+        if not files.workspace.is_several(file):
+            name = files.workspace.locate(file)
+            found: Iterable[FileName] | Diagnostic = name if isinstance(name, Diagnostic) else (name,)
+        else:
+            found = files.workspace.iter_files(file, respect_gitignore=request.respect_gitignore)
+        if isinstance(found, Diagnostic) or len(named) == 1:
+            return found
+        names |= dict.fromkeys(found)
+    return names
 
 
 def _search_file(files: OutlinedFiles, name: FileName, search: "_Search") -> SearchedFile | Diagnostic | None:

@@ -11,7 +11,7 @@ from mdplan.text.pattern import MatchType, Pattern, has_words, needed_text
 from mdplan.words import Argument, say
 
 _DEFAULT_LIMIT: Final = 50
-_MOST_MATCHES: Final = 10_000
+MOST_MATCHES: Final = 10_000
 _MOST_CONTEXT: Final = 50
 
 
@@ -73,7 +73,7 @@ class SearchRequest(Query):
             f"Maximum number of matches to list ({_DEFAULT_LIMIT} by default); the totals are always exact.",
             strict=True,
             ge=1,
-            le=_MOST_MATCHES,
+            le=MOST_MATCHES,
         ),
     )
     where: Mapping[str, Any] = field(

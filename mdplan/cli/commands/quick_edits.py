@@ -1,7 +1,6 @@
 """Short commands for the most frequent edits: `set`, `replace`, `append` and `tick`."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from itertools import takewhile
@@ -12,7 +11,7 @@ import click
 
 from mdplan.cli import proposal
 from mdplan.cli.completion import assignments, files_and_headings, files_and_tasks, headings
-from mdplan.cli.field_types import KEY, assignment, edit_text, read_content, section_target
+from mdplan.cli.field_types import KEY, assignment, edit_text, read_content, section_target, whole_words
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
@@ -96,7 +95,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     if given["regex"] or given["word"]:
         edit["matchType"] = "regex"
     if given["word"]:
-        edit["pattern"] = rf"(?<!\w)(?:{old if given['regex'] else re.escape(old)})(?!\w)"
+        edit["pattern"] = whole_words(old, is_regex=given["regex"])
     if given["word"] and not given["regex"] and _REFERENCE.search(new):
         # NEW is plain text here: an empty group after the backslash keeps `\1` from naming a group.
         edit["pattern"] = f"(?P<empty>){edit['pattern']}"
