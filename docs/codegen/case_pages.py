@@ -26,22 +26,21 @@ _OPERATION_PAGES: Final = "docs/reference/operations"
 _CODE_PAGES: Final = "../errors"
 _OF_OPERATIONS: Final = """\
 An edit is one JSON object: `op`, a target, a payload, guards.
-`op` is implied by the fields that only one operation has: `pattern` and `replacement` are `replace_match`, `lines` and `markdown` are `replace_lines`, `line` and `markdown` are `insert_lines`, and `diff` is `apply_diff`.
-`mdplan help OPERATION` says the same in a terminal, and `mdplan schema op OPERATION` as a JSON Schema.
-[Rules](semantics-rules.md) describes what all operations share, such as how places are counted and sections named."""
+You can omit `op` if the fields imply it: `pattern` and `replacement` imply `replace_match`, `lines` and `markdown` imply `replace_lines`, `line` and `markdown` imply `insert_lines`, and `diff` implies `apply_diff`.
+In a terminal, use `mdplan help OPERATION`; for a JSON Schema, `mdplan schema op OPERATION`.
+The [rules](semantics-rules.md) for positions, section names and matches apply to all operations."""
 _SPELLINGS: Final = """\
-Batches may call some operations by the names that they had when front matter, INI files and previews had their own.
-`preview_match` is `replace_match` with `"preview": true`, and takes no `replacement`.
-Fields of the others are those of the operation that they are read as, and reports call each edit as the batch does.
-In the keys of front matter only dots count: `a[0]` is one name. A `null` counts as absent there, so that a null is set with `values`.
-In INI files `section` is the name of the section, absent for what is before the first one, and `key` is one name."""
+mdplan also accepts these older names of operations, and reports use the name from the batch.
+`preview_match` is `replace_match` with `"preview": true`, and takes no `replacement`. The others take the fields of their operation.
+In front matter keys, only dots are special: `a[0]` is one name. There `null` means absent; use `values` to set a null.
+In INI files, `section` is the name of the section, absent for keys before the first one, and `key` is one name."""
 _EFFECTS: Final = {
-    "create": "It makes its file.",
-    "delete": "It removes its file.",
-    "rename": "It renames its file.",
+    "create": "It creates the file.",
+    "delete": "It deletes the file.",
+    "rename": "It renames the file.",
 }
 _ALWAYS: Final = """\
-Other [codes](../errors.md) are about the file, the batch or the commit, and any operation can meet them."""
+Any operation can also report [codes](../errors.md) about the file, the batch or the commit."""
 
 
 def operation_pages(golden: GoldenCases) -> dict[str, str]:
@@ -52,10 +51,10 @@ def operation_pages(golden: GoldenCases) -> dict[str, str]:
     index = page(
         "Operations",
         _OF_OPERATIONS,
-        table(["Operation", "What it does"], rows),
+        table(["Operation", "Purpose"], rows),
         "## Other spellings",
         _SPELLINGS,
-        table(["Spelling", "Is read as"], spelled),
+        table(["Spelling", "Operation"], spelled),
     )
     pages = {
         f"{_OPERATION_PAGES}/{op}.md": _operation_page(found, golden) for op, found in references.items()
@@ -112,21 +111,21 @@ def _remarks(reference: OperationReference) -> Iterator[str]:
     if not reference.fields:
         yield "It has no fields."
     if issubclass(model, SectionTargeted):
-        least = "Exactly" if model.target_is_required else "At most"
-        yield f"{least} one of `sectionId`, `headingPath`, `heading` and `anchor` names a section:"
-        yield "see [how sections are named](../semantics-rules.md#sections)."
+        verb = "Name" if model.target_is_required else "You can name"
+        yield f"{verb} a section with exactly one of `sectionId`, `headingPath`, `heading` and `anchor`:"
+        yield "see [sections](../semantics-rules.md#sections)."
     if issubclass(model, DataOperation):
-        yield "It is for YAML, JSON, TOML and INI files, and for front matter."
+        yield "The operation edits YAML, JSON, TOML and INI files, and front matter."
     elif model.needs_markdown:
-        yield "It is for Markdown."
+        yield "The operation edits Markdown."
     else:
-        yield "It is for text of any kind."
+        yield "The operation edits any text."
     if model.file_effect != "edit":
         yield _EFFECTS[model.file_effect]
     names = {field.name for field in reference.fields}
     for name in sorted(names & set(EDIT_SYNONYMS.values())):
         others = " and ".join(f"`{each}`" for each, meant in EDIT_SYNONYMS.items() if meant == name)
-        yield f"{others} are read as `{name}`."
+        yield f"mdplan reads {others} as `{name}`."
 
 
 def _field_row(field: FieldReference) -> tuple[str, str, str, str]:
@@ -140,13 +139,12 @@ def _field_row(field: FieldReference) -> tuple[str, str, str, str]:
 _ERROR_PAGES: Final = "docs/reference/errors"
 _PACKAGE: Final = Path(__file__).parents[2] / "mdplan"
 _OF_CODES: Final = """\
-A report that says no has `ok: false`, the first `error`, and all `diagnostics`: every problem of every edit, not the first.
-Each has one of these codes, a message (what and where), mostly a hint (the next step, with values that can be pasted), and where they help, `candidates` and `near` places.
-Nothing was written then, unless `applied` says so.
+A refusal has `ok: false`, the first `error`, and all problems of all edits in `diagnostics`.
+Each problem has one of these codes, a message (what and where), and usually a hint (the next step, with values to paste), `candidates` or `near` positions.
+mdplan has written nothing then, unless `applied` is true.
 Messages contain no text of files.
 
-The first error gives the command line its exit code.
-Warnings stop nothing."""
+The first error determines the exit code of the command. Warnings stop nothing."""
 _EXITS: Final[Mapping[Exit, str]] = {
     Exit.DONE: "done",
     Exit.WOULD_CHANGE: "`--check`, and something would change",

@@ -132,24 +132,23 @@ _OF_TOOLS: Final = "mdplan/mcp/schemas"
 _MADE_SCHEMAS: Final[Mapping[str, Callable[[], Mapping[str, Any]]]] = {**SCHEMAS, "manifest": manifest_schema}
 # What each is for, and the command that prints it.
 _USES: Final[Mapping[str, tuple[str, str]]] = {
-    "apply-report": ("what `apply` and `undo` answer", "mdplan schema report apply"),
-    "batch": ("what `plan`, `validate` and `apply` take: edits of one file or of several", "mdplan schema"),
-    "manifest": ("what `mdplan bot` takes", "mdplan schema manifest"),
+    "apply-report": ("the answer of `apply` and `undo`", "mdplan schema report apply"),
+    "batch": ("the input of `plan`, `validate` and `apply`: edits of one or more files", "mdplan schema"),
+    "manifest": ("the input of `mdplan bot`", "mdplan schema manifest"),
     "plan": (
-        "a plan as a file, which `mdplan plan --output` writes and `mdplan apply` takes",
+        "a plan file, which `mdplan plan --output` writes and `mdplan apply` reads",
         "mdplan schema plan",
     ),
-    "plan-report": ("what `plan` and `validate` answer", "mdplan schema report plan"),
-    "stat-report": ("what `stat` answers", "mdplan schema report stat"),
+    "plan-report": ("the answer of `plan` and `validate`", "mdplan schema report plan"),
+    "stat-report": ("the answer of `stat`", "mdplan schema report stat"),
 }
 _OF_SCHEMAS: Final = """\
-JSON Schemas (draft 2020-12) of requests and reports are in the folder `schemas` of the repository.
-They are made from the models that read it, and the installed version prints its own.
-They describe the plain form: a snake_case name or an [other spelling](semantics-rules.md#other-spellings) is read too, but nobody should send it.
-A report omits what is absent, and a later version may add fields: ignore those that you do not know."""
+The folder `schemas` of the repository contains JSON Schemas (draft 2020-12) of requests and reports; the installed version prints its own.
+They omit the [other spellings](semantics-rules.md#other-spellings) that mdplan also accepts.
+Reports omit absent fields, and later versions may add fields: ignore unknown ones."""
 _OF_TOOL_SCHEMAS: Final = """\
-`mdplan/mcp/schemas` has one file for each [MCP tool](tools.md), with the schemas of its arguments and of its answer as a client gets them.
-Those are flat, because clients differ in what they understand; the exact schema of a batch is the resource `mdplan://schema/batch`."""
+`mdplan/mcp/schemas` contains the schemas of arguments and answers of each [MCP tool](tools.md), as a client gets them.
+They are flat, because some clients understand only simple schemas; the resource `mdplan://schema/batch` has the exact schema of a batch."""
 
 
 def schema_files() -> dict[str, str]:

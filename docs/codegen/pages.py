@@ -33,16 +33,15 @@ from mdplan.web.http import BODY_SECONDS, HEAD_SECONDS, MOST_BODY_SECONDS
 from mdplan.web.http_options import TOKEN_VARIABLE
 
 _OF_COMMANDS: Final = """\
-A batch is JSON or YAML, and comes from a file or, with `-`, from standard input.
-Diffs and text that was asked for go to standard output and everything else to standard error, so that `mdplan plan batch.json | git apply` works.
-Every command has `--help` (or `-h`), which fits on one screen, and `--help-all`, which shows everything; `mdplan help TOPIC` explains an [operation](operations.md) as well.
-The [exit codes](errors.md#exit-codes) are stable.
+A batch is JSON or YAML from a file or, with `-`, from standard input.
+Diffs and requested text go to standard output, and everything else goes to standard error, so `mdplan plan batch.json | git apply` works.
+For help, use `--help` or `-h` (one screen), `--help-all` (everything), or `mdplan help TOPIC`, also for an [operation](operations.md).
+The [exit codes](errors.md#exit-codes) are stable. See also [limits](limits.md) and [environment variables](environment.md).
 
-Options of [limits](limits.md) are named here and explained there; [variables](environment.md) stand for some options.
-The root is the folder given with `--root`, else the nearest one upwards that mdplan has edited before, else the top of the git work tree, else the current folder.
-Files on the command line are named relative to the folder given with `--root`, as with `git -C`, and without that option relative to the current folder.
-Files in a batch, a diff or a report are named relative to the root.
-Batches, manifests and what `--output` writes are relative to the current folder.
+The root is the folder `--root`; by default, the nearest parent folder that mdplan has edited before, the top of the git work tree, or the current folder.
+Paths on the command line are relative to `--root`, as with `git -C`, or to the current folder without it.
+Paths in a batch, a diff or a report are relative to the root.
+Batches, manifests and the file of `--output` are relative to the current folder.
 `mdplan stat` is the old name of `mdplan outline`."""
 _LIMIT_NAMES: Final = frozenset(limit.parameter for limit in ALL_LIMITS)
 _REPEATABLE: Final = ("repeat", "Repeat")
@@ -98,23 +97,26 @@ def _meaning(option: click.Option) -> str:
 
 
 _OF_LIMITS: Final = """\
-Each limit is an option of the commands below it, a [variable of the environment](environment.md), and a field of `Settings` in [Python](python.md#settings).
-The option goes before the variable.
-Times may be fractions, and sizes are plain numbers: 16 MiB is 16777216.
+Each limit is an option of the commands below it, an [environment variable](environment.md), and a field of `Settings` in [Python](python.md#settings).
+The option takes precedence over the variable.
+Times can be fractions, and sizes are plain numbers: 16 MiB is 16777216.
 
-A limit is met before the work is done, and the refusal ([`FILE_TOO_LARGE`](errors/FILE_TOO_LARGE.md), [`BATCH_TOO_LARGE`](errors/BATCH_TOO_LARGE.md), [`REGEX_TIMEOUT`](errors/REGEX_TIMEOUT.md), [`PARSE_TIMEOUT`](errors/PARSE_TIMEOUT.md), [`LOCK_TIMEOUT`](errors/LOCK_TIMEOUT.md)) names the option.
+mdplan checks a limit before it does the work, and the refusal ([`FILE_TOO_LARGE`](errors/FILE_TOO_LARGE.md), [`BATCH_TOO_LARGE`](errors/BATCH_TOO_LARGE.md), [`REGEX_TIMEOUT`](errors/REGEX_TIMEOUT.md), [`PARSE_TIMEOUT`](errors/PARSE_TIMEOUT.md), [`LOCK_TIMEOUT`](errors/LOCK_TIMEOUT.md)) names the option.
 [Hostile input](../explanation/hostile-input.md#limits) gives the reasons."""
 _HTTP_TIMES: Final = "; ".join(f"{each:.0f}" for each in (HEAD_SECONDS, BODY_SECONDS, MOST_BODY_SECONDS))
 _FIXED: Final = (
-    ("Problems that are listed of a batch; what follows is not checked", f"{MOST_PROBLEMS:,}"),
-    ("Levels of lists and quotes in each other; deeper ones are a warning", f"{MAX_NESTING}"),
-    ("A check by a JSON Schema: keywords, and seconds of the processor", "300,000; 3"),
-    ("Files below the root of a commit, with each folder as 20", "1,000,000"),
-    ("Entries of loops of a manifest in each other", f"{RESULT_LINES:,}"),
-    ("HTTP: seconds for the head of a request, between parts of its body, for all of its body", _HTTP_TIMES),
+    ("Problems listed per batch; mdplan stops checking then", f"{MOST_PROBLEMS:,}"),
+    ("Nesting of lists and quotes; deeper ones cause a warning", f"{MAX_NESTING}"),
+    ("A check by a JSON Schema: keywords, and CPU seconds", "300,000; 3"),
+    ("Files below the root of a commit; a folder counts as 20", "1,000,000"),
+    ("Entries of nested loops in a manifest", f"{RESULT_LINES:,}"),
+    (
+        "HTTP: seconds for the head of a request, between parts of its body, and for the whole body",
+        _HTTP_TIMES,
+    ),
     ("HTTP: connections; a new one replaces one that waits for its client, or a stream", "256"),
-    ("HTTP: sessions of MCP; a new one ends the one that was idle longest", f"{MOST_SESSIONS}"),
-    ("HTTP: seconds that an idle session of MCP stays", f"{IDLE_SECONDS:.0f}"),
+    ("HTTP: MCP sessions; a new one ends the longest idle one", f"{MOST_SESSIONS}"),
+    ("HTTP: seconds until an idle MCP session ends", f"{IDLE_SECONDS:.0f}"),
 )
 
 
@@ -154,23 +156,23 @@ def _takers(limit: LimitOption) -> list[str]:
 
 
 _OF_VARIABLES: Final = """\
-An option that is given goes before its variable.
-A manifest of the bot sees none of the environment but what `--env` names."""
+An option takes precedence over its variable.
+A manifest sees only the variables that `--env` names."""
 _VARIABLES: Final[Mapping[str, str]] = {
-    STATE_DIRECTORY_VARIABLE: "Folder of the history, plans and decisions, instead of `mdplan` in the user's state directory. It has to be one that only you can write.",
+    STATE_DIRECTORY_VARIABLE: "Folder of the history, plans and decisions, instead of `mdplan` in the user's state directory. Only you may be able to write it.",
     "XDG_STATE_HOME": "The user's state directory on Linux; else `~/.local/state`.",
-    TOKEN_VARIABLE: "The token that clients of `mdplan serve --http` send, where `--token-file` names none.",
-    "MDPLAN_PAGER": "The pager of long output on a terminal, with its options; empty or `cat` for none.",
-    "PAGER": "The same for all programs; `MDPLAN_PAGER` goes before it.",
+    TOKEN_VARIABLE: "The token for clients of `mdplan serve --http`, without `--token-file`.",
+    "MDPLAN_PAGER": "The pager for long output on a terminal, with its options; empty or `cat` turns it off.",
+    "PAGER": "The same for all programs; `MDPLAN_PAGER` takes precedence.",
     "MDPLAN_EDITOR": "The editor for text and requests, with its options.",
-    "VISUAL": "The same for all programs; `MDPLAN_EDITOR` goes before it.",
-    "EDITOR": "The same where `VISUAL` is not set; without any of them it is `vi`.",
-    "NO_COLOR": "No colours, whatever its value.",
-    "FORCE_COLOR": "Colours also where the output is no terminal.",
-    "TERM": "`dumb` means no colours.",
-    "BROWSER": "What opens the review page.",
-    "GIT_AUTHOR_NAME": "With `bot --git`: who wrote the commit; `GIT_AUTHOR_EMAIL`, `GIT_AUTHOR_DATE`, the same three with `GIT_COMMITTER_`, and `EMAIL` are read as git reads them.",
-    "MDPLAN_DEBUG": "`1` shows where a bug happened, which may contain text of your files.",
+    "VISUAL": "The same for all programs; `MDPLAN_EDITOR` takes precedence.",
+    "EDITOR": "The same if `VISUAL` is not set; the default is `vi`.",
+    "NO_COLOR": "Turns colors off, with any value.",
+    "FORCE_COLOR": "Turns colors on, even if the output is not a terminal.",
+    "TERM": "`dumb` turns colors off.",
+    "BROWSER": "The program that opens the review page.",
+    "GIT_AUTHOR_NAME": "With `bot --git`: the author of the commit, as in git; also `GIT_AUTHOR_EMAIL`, `GIT_AUTHOR_DATE`, the same three with `GIT_COMMITTER_`, and `EMAIL`.",
+    "MDPLAN_DEBUG": "`1` prints the traceback of a bug, which can contain text of your files.",
     FAILPOINT_VARIABLE: "For tests of crashes: the step of a commit at which the process ends.",
 }
 
@@ -205,13 +207,13 @@ def _variables_of_options() -> Iterator[tuple[str, str]]:
 _TOOL_PAGES: Final = "docs/reference/tools"
 _WIDTH: Final = 88
 _OF_TOOLS: Final = """\
-`mdplan serve` offers one or several toolsets: families of tools over the same engine, chosen with `--toolsets`.
-`--tools` takes only some of their tools, and `--read-only` omits every tool that writes.
-Names, descriptions and arguments on these pages are what a client gets."""
+`mdplan serve --toolsets` chooses the families of tools that a client gets.
+`--tools` offers only some of their tools, and `--read-only` only those that do not write.
+A client sees the names, descriptions and arguments as on these pages."""
 _REFUSALS: Final = """\
-A refusal is an answer with `isError`, and its text alone says all: the [code](errors.md), what and where, the next step.
-A success has a short text, and everything in `structuredContent`, whose schemas are in [`mdplan/mcp/schemas`](schemas.md#tools).
-Answers that would be too long say how many entries they omit; see [limits](limits.md)."""
+A refusal has `isError`, and its text contains everything: the [code](errors.md), what and where, and the next step.
+A success has a short text, and everything in `structuredContent`, with the schemas in [`mdplan/mcp/schemas`](schemas.md#tools).
+If an answer is too long, it says how many entries it omits; see [limits](limits.md)."""
 
 
 def tool_pages() -> dict[str, str]:
@@ -262,9 +264,9 @@ def _argument_rows(schema: Mapping[str, Any], outer: str = "") -> Iterator[tuple
 
 
 _OF_PYTHON: Final = """\
-These are the public names of `mdplan`; all else may change with any version.
-The examples run as tests, one after the other, in a folder with the [sample documents](../how-to/use-from-python.md).
-Reports and diagnostics have their fields in snake_case; `to_wire` gives them as JSON, as the other surfaces do."""
+These are the public names of `mdplan`; everything else can change in any version.
+The tests run the examples in order, in a folder with the [sample documents](../how-to/use-from-python.md).
+Fields of reports and diagnostics are in snake_case; `to_wire` returns them as JSON, with the names of the other interfaces."""
 # Methods for mdplan's own modules, as the docstrings of their classes say.
 _INNER: Final = frozenset(
     {
