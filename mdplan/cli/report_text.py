@@ -13,6 +13,7 @@ from mdplan.text.visible import counted, escaped
 from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
+    from mdplan.plan import EditResult
     from mdplan.review.plan_review import PlanReview, ReviewedFile
 
 _FILES_LISTED = 20
@@ -96,8 +97,16 @@ def plan_size(report: PlanReport) -> str:
     changed = [file for file in report.files if file.changed]
     added = sum(file.lines_added for file in changed)
     removed = sum(file.lines_removed for file in changed)
-    files, edits = counted(len(changed), "file"), counted(report.edits_applied or 0, "edit")
-    return f"{files}, {edits}: +{added} -{removed} lines"
+    edits = edits_size(report.edit_results) or counted(report.edits_applied or 0, "edit")
+    return f"{counted(len(changed), 'file')}, {edits}: +{added} -{removed} lines"
+
+
+def edits_size(results: "Sequence[EditResult]") -> str:
+    """How many edits have an effect, as people count them: replacements, where all are some; else edits."""
+    effective = [result for result in results if not result.no_op]
+    if effective and all(result.op == "replace_match" for result in effective):
+        return counted(sum(result.matches_replaced or 0 for result in effective), "replacement")
+    return counted(len(effective), "edit") if effective else ""
 
 
 def file_list(files: Sequence[FileReport], style: Style) -> str:
