@@ -646,9 +646,10 @@ class LinkIndex:
         )
 
     def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        """Yield navigation files that may list any of `names`; otherwise as `linking_to`."""
+        """Yield navigation files that may list any of `names`, all for none; otherwise as `linking_to`."""
         known = entry_names(names)
-        yield from self._parsed(filter(is_navigation, self._files), lambda text: may_list(text, known))
+        paths = filter(is_navigation, self._files)
+        yield from self._parsed(paths, lambda text: not names or may_list(text, known))
 
     def _parsed(
         self, paths: Iterable[str], is_relevant: Callable[[str], bool]

@@ -1,22 +1,28 @@
 """All links of a tree that lead to nothing, what repairs them, and what nothing leads to."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
+from mdplan.data.content import DataContent
+from mdplan.data.tree import strings_of
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
 from mdplan.git.link_history import GitLinkHistory
-from mdplan.markdown.destinations import destinations, find_target
+from mdplan.markdown.destinations import TargetKind, destinations, find_target
 from mdplan.markdown.links import all_definitions, label_uses
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, without_suffix
 from mdplan.markdown.targets import whole
+from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_repairs import LinkRepairer, Repair
+from mdplan.planning.navigation import Navigation
+from mdplan.planning.navigation_entries import read_navigation
 from mdplan.reading.broken_tree_links import broken_link, broken_targets
 from mdplan.reports.history import LinksReport, UnusedDefinition
 from mdplan.settings import ProgressCallback, no_progress
-from mdplan.text.lines import Position
+from mdplan.text.edit import TextEdit
+from mdplan.text.lines import Position, Span
 from mdplan.values import Struct
 
 # Pages that readers find without a link, and labels that only make a comment.
@@ -45,6 +51,10 @@ class LinkRepair(Struct):
         }
 
 
+# A warning about a link that leads to nothing, with its repair where that is known.
+_Broken: TypeAlias = tuple[Diagnostic, LinkRepair | None]
+
+
 def examine_links(
     files: OutlinedFiles,
     paths: Sequence[str] = (),
@@ -60,7 +70,11 @@ def examine_links(
     index = LinkIndex(files, files.workspace.roots[0])
     repairer = LinkRepairer(index, GitLinkHistory(files))
     pages, named, definitions = list[str](), set[str](), list[UnusedDefinition]()
-    warnings, skipped, repairs = list[Diagnostic](), list[Diagnostic](), list[LinkRepair]()
+    skipped, found = list[Diagnostic](), list[_Broken]()
+
+    def is_meant(path: str) -> bool:
+        return not paths or any(path == each or path.startswith(f"{each}/") for each in paths)
+
     for file in index.documents():
         if isinstance(file, Diagnostic):
             skipped.append(file)
@@ -70,19 +84,26 @@ def examine_links(
             links = destinations(outline, [whole(outline)])
             targets = (find_target(index, path, link) for link in links if link.path)
             named |= {target.path for target in targets if target is not None} - {path}
-        if paths and not any(path == each or path.startswith(f"{each}/") for each in paths):
+        if not is_meant(path):
             continue
         tick(len(pages), None)
         pages.append(path)
         definitions += _unused_definitions(path, outline) if finds_unused else ()
-        for warning, repair in _broken_links(index, repairer, path, outline):
-            warnings.append(warning)
-            repairs += [repair] if repair is not None else []
+        found += _broken_links(index, repairer, path, outline)
+    for file in index.navigation(frozenset()):
+        parsed = None if isinstance(file, Diagnostic) else read_navigation(file.relative, file.outline, index)
+        if isinstance(file, Diagnostic) or parsed is None:
+            continue
+        navigation, content = parsed
+        strings = list(strings_of(content.values))
+        named |= {page for key, value in strings for page in navigation.page(key, value)}
+        found += _broken_entries(repairer, file, navigation, content) if is_meant(file.relative) else ()
+    repairs = [repair for _, repair in found if repair is not None]
     orphans = [path for path in pages if not (named & {path, folder_of(path)}) and not _is_entry(path)]
     report = LinksReport(
         ok=True,
         checked=len(pages),
-        warnings=tuple(warnings),
+        warnings=tuple(warning for warning, _ in found),
         skipped=tuple(skipped),
         repairable=len(repairs),
         unused_definitions=tuple(definitions) if finds_unused else None,
@@ -91,10 +112,8 @@ def examine_links(
     return report, repairs
 
 
-def _broken_links(
-    index: LinkIndex, repairer: LinkRepairer, path: str, outline: Outline
-) -> Iterator[tuple[Diagnostic, LinkRepair | None]]:
-    """Yield a warning about each broken link of the document `path`, with its repair where that is known."""
+def _broken_links(index: LinkIndex, repairer: LinkRepairer, path: str, outline: Outline) -> Iterator[_Broken]:
+    """Yield the broken links of the document `path`."""
     lines = outline.source.lines
     for link in broken_targets(index, path, outline, whole(outline)):
         where = link.destination
@@ -108,6 +127,30 @@ def _broken_links(
         elif link.is_certain:
             # What only the site knows is broken if the past of its file says so.
             yield warning, None
+
+
+def _broken_entries(
+    repairer: LinkRepairer, file: SnapshotFile, navigation: Navigation, content: DataContent
+) -> Iterator[_Broken]:
+    """Yield the entries of `navigation`, the `content` of `file`, that name a page which is not there."""
+    outline = file.outline
+    for key, value in strings_of(content.values):
+        pages, span = navigation.page(key, value), content.places.get(key)
+        is_page = len(pages) == 1 and pages[0].lower().endswith(MARKDOWN_SUFFIXES)
+        if not is_page or span is None or repairer.files.at(pages[0]) is not TargetKind.NOTHING:
+            continue
+        at = outline.source.text.find(value, span.start, span.end)
+        start, end = map(
+            outline.source.lines.position, (max(at, span.start), max(at, span.start) + len(value))
+        )
+        now = repairer.page_now(pages[0])
+        written = navigation.written(now[0], value) if now is not None and at >= 0 else None
+        repair = None
+        if now is not None and written is not None:
+            repair = Repair(TextEdit(Span(at, at + len(value)), written), written, now[1])
+        warning = broken_link(value, start.line, repair.hint if repair else "", start.col)
+        edit = LinkRepair(file.relative, start, end, value, repair) if repair else None
+        yield warning.at(file=file.relative), edit
 
 
 def _is_entry(path: str) -> bool:

@@ -235,6 +235,7 @@ class _Found(Struct):
     evidence: str
 
 
+_CASE: Final = "the case of the path"
 _BECAME_FOLDER: Final = "a page became a folder, or a folder a page"
 
 
@@ -290,6 +291,16 @@ class LinkRepairer(Struct, dict=True):
 
     # --- Files that have another path now
 
+    def page_now(self, path: str) -> tuple[str, str] | None:
+        """Return where the file is now that was at `path`, and what proves it; None where nothing does."""
+        if (spelled := self.files.spelled(path)) is not None:
+            return spelled, _CASE
+        paths = self.history.paths
+        left = paths.by_path.get(path, ())
+        trails = [paths.follow(path, departure.number + 1, self.files) for departure in left]
+        now = {trail.path for trail in trails}
+        return (trails[0].path, trails[0].evidence) if len(now) == 1 and trails[0].path is not None else None
+
     @cached_property
     def _past(self) -> ResultTree:
         """The files, and those that once were there."""
@@ -302,7 +313,7 @@ class LinkRepairer(Struct, dict=True):
         spelled = find_target(_AnyCase(self.files, {}), path, destination)
         if spelled is not None and self._names_file(spelled, destination):
             old = replace(spelled, path="")
-            return self._with_fragment(old, spelled.path, destination, "the case of the path")
+            return self._with_fragment(old, spelled.path, destination, _CASE)
         trails = list(self._trails(path, outline, destination))
         places = {trail.path for _, trail in trails}
         if len(places) == 1 and None not in places:

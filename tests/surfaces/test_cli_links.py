@@ -118,3 +118,25 @@ def test_folder_without_git_is_examined(tmp_path: Path, monkeypatch: pytest.Monk
 
     assert mdplan("links", "--fix", "--yes").code == 0
     assert (tmp_path / "a.md").read_text(encoding="utf-8") == "[b](b.md) [c](x/deep.md)\n"
+
+
+def test_entries_of_a_site_follow_their_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = "nav:\n- twins.md\n- Guide: guide.md\n- \"Gone\": 'gone.md'\n- other/Notes.md\n"
+    texts = {f"docs/{name}": text for name, text in TEXTS.items()}
+    steps = [{**texts, "mkdocs.yml": entries}, {"docs/manual.md": "<docs/guide.md"}]
+    monkeypatch.chdir(make_tree(tmp_path, "", steps))
+
+    assert mdplan("links", "mkdocs.yml", "--fix", "--yes").code == 0
+    assert (tmp_path / "mkdocs.yml").read_text(encoding="utf-8") == entries.replace(
+        "guide.md", "manual.md"
+    ).replace("Notes", "notes")
+    [warning] = mdplan("links", "--json").json["warnings"]
+    assert warning["message"] == "the link to `gone.md` at line 4 leads to nothing"
+
+
+def test_check_names_the_same_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_tree(tmp_path, "[a](guide.md)\n", []))
+    git(tmp_path, "mv", "guide.md", "manual.md")
+
+    [warning] = mdplan("check", "--since", "HEAD", "--json").json["warnings"]
+    assert warning["hint"] == "it is now `manual.md`: renamed in the work tree"
