@@ -278,7 +278,9 @@ def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Pr
     plan_output.print_recovered(session, report)
     code = session.finish(report)
     if report.ok:
-        of_commit = (warning for warning in report.warnings if warning not in planned.warnings)
+        # Those of the plan are in the words of the command by now.
+        told = {(warning.code, warning.file, warning.place) for warning in planned.warnings}
+        of_commit = (each for each in report.warnings if (each.code, each.file, each.place) not in told)
         plan_output.print_applied(session, replace(report, warnings=(*warnings, *of_commit)))
     return code
 
