@@ -259,7 +259,7 @@ class SpooledPlans(Struct):
         return tuple(warning for each in self.made for warning in each.warnings)
 
     def sizes(self) -> Iterable[tuple[int, int]]:
-        """The numbers of files and edits of each plan."""
+        """Return the numbers of files and edits of each plan."""
         return [(len(each.written), each.edits) for each in self.made]
 
     def changes(self, number: int) -> Sequence[tuple[FileChange, Sequence[Mapping[str, Any]]]]:

@@ -98,7 +98,7 @@ class GitHub(Struct):
 
     @classmethod
     def of_environment(cls, address: str) -> "GitHub":
-        """As `of_repository`, with the name from GITHUB_REPOSITORY if set."""
+        """Return the repository as `of_repository`, named by GITHUB_REPOSITORY if set."""
         return cls.of_repository(address, os.environ.get("GITHUB_REPOSITORY"))
 
     @classmethod
@@ -297,7 +297,7 @@ class Remote(Struct):
     name: str
 
     def address(self) -> str:
-        """The push URL."""
+        """Return the push URL."""
         return self._git("remote", "get-url", "--push", "--", self.name)
 
     def branches_of(self, branch: str) -> list[str]:

@@ -227,7 +227,7 @@ class CommitTree(Struct):
         return Workspace((Root("", path, path, descriptor, scope, filesystem),))
 
     def of_repository(self) -> "CommitTree":
-        """All files of the commit, also outside the root."""
+        """Return all files of the commit, also outside the root."""
         return CommitTree(replace(self.place, below=""), self.commit, (), ())
 
     def changed_since(self, reference: str) -> frozenset[str]:

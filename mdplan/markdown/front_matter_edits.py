@@ -105,7 +105,7 @@ def _read_elsewhere(block: str) -> dict[Any, Any] | None:
 
 
 def _with_first_line(content: DataContent, splices: list[Splice]) -> list[Splice]:
-    """Also delete leading blank lines: a block does not start with one."""
+    """Add the deletion of leading blank lines: a block does not start with one."""
     deletions = {
         splice.edit.span.start: splice
         for splice in splices

@@ -128,7 +128,7 @@ class Root(Struct):
         return problem
 
     def has_note(self) -> bool:
-        """True if a commit runs below this root, or was killed there, whoever started it."""
+        """Return True if a commit runs below this root, or was killed there, whoever started it."""
         return self.filesystem.has(self.descriptor, files.NOTE)
 
     def _find(

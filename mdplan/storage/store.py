@@ -583,7 +583,7 @@ def put_parts(database: sqlite3.Connection, key: str, data: bytes) -> None:
 
 
 def put_stream(database: sqlite3.Connection, key: str, data: Iterable[bytes], most_bytes: int) -> None:
-    """Like `put_parts` for streamed data. Raise `StorageRefused` if it is too large."""
+    """Store streamed data like `put_parts`. Raise `StorageRefused` if it is too large."""
     if database.execute("SELECT 1 FROM parts WHERE key = ? LIMIT 1", (key,)).fetchone() is not None:
         return
     waiting, part, size = bytearray(), 0, 0

@@ -171,7 +171,7 @@ async def _stop_on_signal(
 
 
 async def _end_streams_when_idle(server: _Server) -> None:
-    """When no call is running and responses had time to leave, cut endless streams."""
+    """Cut endless streams once no call is running and responses had time to leave."""
     limiter = anyio.to_thread.current_default_thread_limiter()
     n_idle = 0
     while n_idle < 3:
