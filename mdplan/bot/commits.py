@@ -371,8 +371,8 @@ def move_branch(
 
 def _mode(objects: Objects, tree: str, *paths: tuple[str, ...]) -> int:
     """Return the mode of the first existing file among `paths`, or the default mode."""
-    found = (objects.find(tree, "/".join(path)) for path in paths)
-    return next((each.mode for each in found if each is not None and stat.S_ISREG(each.mode)), _ORDINARY)
+    entries = (objects.find(tree, "/".join(path)) for path in paths)
+    return next((each.mode for each in entries if each is not None and stat.S_ISREG(each.mode)), _ORDINARY)
 
 
 def _write_tree(objects: Objects, add: AddObject, base: str | None, changes: _Changes) -> TreeEntry:
@@ -399,11 +399,11 @@ def _write_tree(objects: Objects, add: AddObject, base: str | None, changes: _Ch
 
 def _by_folder(changes: _Changes) -> Mapping[str, _Changes]:
     """Group `changes` in folders by the first folder."""
-    found: defaultdict[str, dict[tuple[str, ...], TreeEntry | None]] = defaultdict(dict)
+    by_folder: defaultdict[str, dict[tuple[str, ...], TreeEntry | None]] = defaultdict(dict)
     for path, change in changes.items():
         if len(path) > 1:
-            found[path[0]][path[1:]] = change
-    return found
+            by_folder[path[0]][path[1:]] = change
+    return by_folder
 
 
 def commit_tree(
@@ -514,11 +514,11 @@ def merged_commit(place: repository.RepositoryLocation, branch: str, other: str,
 
 def conflicts_of(made: MergedTree) -> list[Diagnostic]:
     """Return MERGE_CONFLICT for each conflicting place or file."""
-    found: list[Diagnostic] = []
+    conflicts: list[Diagnostic] = []
     for file in made.conflicts:
         beginning = f"{_CONFLICT}{file}, "
         places = [line.removeprefix(beginning) for line in made.said if line.startswith(beginning)]
-        found += [
+        conflicts += [
             Code.MERGE_CONFLICT.problem(
                 f"`{visible(file)}`, {visible(place)}",
                 "merge the base into the branch, and choose the text that is right",
@@ -526,7 +526,7 @@ def conflicts_of(made: MergedTree) -> list[Diagnostic]:
             )
             for place in places or ["git finds a conflict"]
         ]
-    return found
+    return conflicts
 
 
 # --- Author and message of a commit, by git's rules for variables and configuration

@@ -579,16 +579,16 @@ def _of_field(model: type[Any], name: str) -> tuple[Any, ...]:
 
 def _below(wanted: tuple[Any, ...], part: str | int) -> tuple[Any, ...]:
     """Return the types of the element `part`, a name or index, in a value of one of `wanted`."""
-    found: list[Any] = []
+    types: list[Any] = []
     for each in wanted:
         origin = get_origin(each)
         if isinstance(part, str) and hasattr(each, "model_fields"):
-            found += _of_field(each, part)
+            types += _of_field(each, part)
         elif isinstance(part, str) and origin in _MAPS:
-            found += _types(get_args(each)[1])
+            types += _types(get_args(each)[1])
         elif isinstance(part, int) and origin in _LISTS:
-            found += _types(get_args(each)[0])
-    return tuple(found)
+            types += _types(get_args(each)[0])
+    return tuple(types)
 
 
 def _types(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 (any type)

@@ -416,11 +416,11 @@ def _owners(files: Sequence[str], tree: CommitTree) -> list[str]:
         # Forges ignore invalid rules.
         with suppress(ValueError):
             rules.append((_OwnedFiles.of(pattern), " ".join(owners)))
-    found: list[str] = []
+    owners_by_file: list[str] = []
     for file in files:
         path = f"{tree.place.below}/{file}".lstrip("/")
-        found.append(next((owners for owned, owners in reversed(rules) if owned.has(path)), ""))
-    return found
+        owners_by_file.append(next((owners for owned, owners in reversed(rules) if owned.has(path)), ""))
+    return owners_by_file
 
 
 class _OwnedFiles(Struct):

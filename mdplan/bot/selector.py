@@ -187,13 +187,13 @@ class Selector(Struct, dict=True):
     @cached_property
     def _required(self) -> list[tuple[str, ...] | None]:
         """Per rule, texts of which a file must contain one to be changed; None if unknown."""
-        found: list[tuple[str, ...] | None] = []
+        required: list[tuple[str, ...] | None] = []
         for rule in self.loaded.manifest.files:
             edits = (edit for edit in rule.edits if not edit.get(expansion.ONLY_IF_CHANGED))
             texts = [_required_texts(edit, self.loaded.values) for edit in edits]
             known = [text for each in texts if each is not None for text in each]
-            found.append(tuple(known) if None not in texts else None)
-        return found
+            required.append(tuple(known) if None not in texts else None)
+        return required
 
     @cached_property
     def _has_conditional(self) -> list[bool]:

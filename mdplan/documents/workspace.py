@@ -134,8 +134,8 @@ class Workspace(Struct):
         """
         if not any(root.scope.is_limited for root in self.roots):
             return False
-        found = map(self.locate, paths)
-        return any(isinstance(each, Diagnostic) and each.code is Code.PATH_OUTSIDE_ROOT for each in found)
+        names = map(self.locate, paths)
+        return any(isinstance(each, Diagnostic) and each.code is Code.PATH_OUTSIDE_ROOT for each in names)
 
     def contains(self, path: str) -> bool:
         """Return True if the absolute `path` is inside a root; it need not exist or be allowed."""
@@ -408,10 +408,10 @@ def _entries(root: Root, path: str, opened: list[tuple[str, int]]) -> list[Direc
     if len(opened) > _MOST_OPEN:
         root.filesystem.release(opened.pop(0)[1])
     try:
-        found = root.filesystem.list(folder)
+        entries = root.filesystem.list(folder)
     except OSError:
         return []
-    return [entry for entry in found if entry.is_directory or entry.is_file]
+    return [entry for entry in entries if entry.is_directory or entry.is_file]
 
 
 def _rules_above(root: Root, path: str) -> _Rules:
@@ -432,12 +432,12 @@ def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
     from pathspec import GitIgnoreSpec
 
     name = root.locate(path + _IGNORE_FILE)
-    found = name if isinstance(name, Diagnostic) else root.read(name, _MOST_IGNORE_BYTES)
-    if isinstance(found, Diagnostic):
-        if found.code is Code.IO_ERROR:
-            raise StorageRefused((found,))
+    content = name if isinstance(name, Diagnostic) else root.read(name, _MOST_IGNORE_BYTES)
+    if isinstance(content, Diagnostic):
+        if content.code is Code.IO_ERROR:
+            raise StorageRefused((content,))
         return rules
-    text = found.data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    text = content.data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     return ((path, GitIgnoreSpec.from_lines(text.split("\n"))), *rules)
 
 

@@ -254,12 +254,12 @@ def find_base(place: RepositoryLocation, given: str) -> BaseCommit:
     if name == "HEAD":
         return BaseCommit(_commit(place, name, given), None)
     names = [name] if name.startswith("refs/") else [prefix + name for prefix in _PREFIXES]
-    found = _refs(place, *names)
-    if len(found) > 1:
-        several = " and ".join(f"`{visible(each)}`" for each in found)
+    refs = _refs(place, *names)
+    if len(refs) > 1:
+        several = " and ".join(f"`{visible(each)}`" for each in refs)
         message = f"`{visible(given)}` names more than one thing: {several}"
         raise repository_error(Code.INVALID_ARGUMENT, message, "write the full name")
-    for full, (real, value) in found.items():
+    for full, (real, value) in refs.items():
         branch = real if is_branch(full) and is_branch(real) else None
         return BaseCommit(_commit(place, value, given), branch)
     commits = _commits(place, given.lower()) if _ID.fullmatch(given.lower()) else []

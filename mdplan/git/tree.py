@@ -96,12 +96,12 @@ class Objects:
 
     def find(self, tree: str, path: str) -> TreeEntry | None:
         """Return the entry at `path` below `tree`; an empty path is `tree` itself."""
-        found: TreeEntry | None = TreeEntry(FOLDER, tree)
+        entry: TreeEntry | None = TreeEntry(FOLDER, tree)
         for name in filter(None, path.split("/")):
-            if found is None or not stat.S_ISDIR(found.mode):
+            if entry is None or not stat.S_ISDIR(entry.mode):
                 return None
-            found = self.tree(found.name).get(name)
-        return found
+            entry = self.tree(entry.name).get(name)
+        return entry
 
     def _read_tree(self, tree: str) -> dict[str, TreeEntry]:
         data, at = self.read(tree, "tree"), 0
@@ -208,14 +208,14 @@ class CommitTree(Struct):
 
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
         """Return mode and blob ID of each file."""
-        found = dict[str, str]()
+        stamps = dict[str, str]()
         with closing(Objects(self.place)) as objects, suppress(OSError):
             tree = objects.tree_of(self.commit)
             for path in paths:
                 entry = objects.find(tree, self.place.within(path))
                 if entry is not None and stat.S_ISREG(entry.mode):
-                    found[path] = f"{entry.mode:o} {entry.name}"
-        return found
+                    stamps[path] = f"{entry.mode:o} {entry.name}"
+        return stamps
 
     def open(self) -> Workspace:
         """Open the files. Raise `StorageRefused`."""
@@ -280,21 +280,21 @@ class CommitFileSystem(FileSystem):
         self.before(Step.OPEN_DIRECTORY)
         if name == ".":
             return self._handle(self._folder(directory))
-        found = self._find(directory, name)
-        if found.mode == _SUBMODULE:
+        entry = self._find(directory, name)
+        if entry.mode == _SUBMODULE:
             raise _error(errno.EXDEV)
-        if not stat.S_ISDIR(found.mode):
+        if not stat.S_ISDIR(entry.mode):
             raise _error(errno.ENOTDIR)
-        return self._handle(found.name)
+        return self._handle(entry.name)
 
     def open_file(self, directory: int, name: str) -> int:
         """Open `name` for reading; ELOOP for a link."""
         self.before(Step.OPEN_FILE)
-        found = self._find(directory, name)
-        if not stat.S_ISREG(found.mode):
-            raise _error(errno.ELOOP if stat.S_ISLNK(found.mode) else errno.EISDIR)
+        entry = self._find(directory, name)
+        if not stat.S_ISREG(entry.mode):
+            raise _error(errno.ELOOP if stat.S_ISLNK(entry.mode) else errno.EISDIR)
         number = next(self._numbers)
-        self._files[number] = _OpenObject(found.mode, self._content(found.name))
+        self._files[number] = _OpenObject(entry.mode, self._content(entry.name))
         return number
 
     def status(self, descriptor: int) -> os.stat_result:
@@ -309,10 +309,10 @@ class CommitFileSystem(FileSystem):
     def status_of(self, directory: int, name: str) -> os.stat_result:
         """Return the status of `name` without following links."""
         self.before(Step.STATUS)
-        found = self._find(directory, name)
-        if stat.S_ISDIR(found.mode) or found.mode == _SUBMODULE:
+        entry = self._find(directory, name)
+        if stat.S_ISDIR(entry.mode) or entry.mode == _SUBMODULE:
             return self._status(_FOLDER_MODE, 0)
-        return self._status(found.mode, len(self._content(found.name)))
+        return self._status(entry.mode, len(self._content(entry.name)))
 
     def read(self, descriptor: int, size: int) -> bytes:
         """Read up to `size` bytes; fewer only at the end of the file."""
@@ -325,10 +325,10 @@ class CommitFileSystem(FileSystem):
     def read_link(self, directory: int, name: str) -> str:
         """Return the target of the link `name`, verbatim."""
         self.before(Step.READ_LINK)
-        found = self._find(directory, name)
-        if not stat.S_ISLNK(found.mode):
+        entry = self._find(directory, name)
+        if not stat.S_ISLNK(entry.mode):
             raise _error(errno.EINVAL)
-        return decoded(self._content(found.name))
+        return decoded(self._content(entry.name))
 
     def list(self, directory: int) -> list[DirectoryEntry]:
         """Return the entries of the folder; a submodule is neither folder nor file.
@@ -367,16 +367,16 @@ class CommitFileSystem(FileSystem):
         return self._folders[descriptor]
 
     def _find(self, directory: int, name: str) -> TreeEntry:
-        found = self._objects.tree(self._folder(directory)).get(name)
-        if found is None:
+        entry = self._objects.tree(self._folder(directory)).get(name)
+        if entry is None:
             raise _error(errno.ENOENT)
-        return found
+        return entry
 
     def _root_tree(self) -> str:
-        found = self._objects.find(self._objects.tree_of(self._commit), self._below)
-        if found is None or not stat.S_ISDIR(found.mode):
-            raise _error(errno.ENOENT if found is None else errno.ENOTDIR)
-        return found.name
+        entry = self._objects.find(self._objects.tree_of(self._commit), self._below)
+        if entry is None or not stat.S_ISDIR(entry.mode):
+            raise _error(errno.ENOENT if entry is None else errno.ENOTDIR)
+        return entry.name
 
     def _status(self, mode: int, size: int) -> os.stat_result:
         # The identity is irrelevant: a tree has no hard links.

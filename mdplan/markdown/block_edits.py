@@ -179,8 +179,8 @@ def blocks_with_text(
         (seen, leaves, lambda each: each.rendered.startswith(seen)),
         (seen, leaves, lambda each: seen in each.rendered),
     )
-    found = (_of_kind(filter(holds, blocks), kind) for needed, blocks, holds in ways if needed)
-    return next(filter(None, found), ())
+    matches = (_of_kind(filter(holds, blocks), kind) for needed, blocks, holds in ways if needed)
+    return next(filter(None, matches), ())
 
 
 def _of_kind(found: Iterable[PlacedBlock], kind: KindName | None) -> tuple[PlacedBlock, ...]:

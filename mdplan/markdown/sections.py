@@ -113,7 +113,7 @@ def html_headings(tree: BlockTree, text: str) -> tuple[HtmlHeading, ...]:
     # Loaded only if needed.
     from mdplan.markdown.html import unescaped
 
-    found = []
+    headings = []
     # Parts without such a tag stay unparsed.
     for block in tree.containing(_OPENING):
         if block.kind is not BlockKind.HTML:
@@ -124,8 +124,8 @@ def html_headings(tree: BlockTree, text: str) -> tuple[HtmlHeading, ...]:
             if end is not None:
                 inside = text[opening.end() : end.start()]
                 shown = render_text(inside) if _BLANK_LINE.search(inside) else unescaped(_TAG.sub("", inside))
-                found.append(HtmlHeading(opening.start(), shown, int(opening["level"])))
-    return tuple(found)
+                headings.append(HtmlHeading(opening.start(), shown, int(opening["level"])))
+    return tuple(headings)
 
 
 class SectionNames:

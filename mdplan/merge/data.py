@@ -88,12 +88,12 @@ def merge_data(
             values.append(_values(language, text))
         except tree.DataError:
             return _by_lines(texts, pieces, sides, style, _UNREADABLE.format(name, language))
-    found = merge_values(*values)
+    wanted = merge_values(*values)
     by_lines = _by_lines(texts, pieces, sides, style)
-    if by_lines.is_clean and _is_good(language, texts, by_lines.text, found, values):
+    if by_lines.is_clean and _is_good(language, texts, by_lines.text, wanted, values):
         return by_lines
-    if not found.conflicts and not is_strict:
-        merged = _by_keys(language, sides, found)
+    if not wanted.conflicts and not is_strict:
+        merged = _by_keys(language, sides, wanted)
         if merged is None:
             # The merge is symmetric: a clean result with swapped sides counts.
             base_value, own, other = values
@@ -106,10 +106,10 @@ def merge_data(
     if by_lines.is_clean:
         pieces = [each if each.origin is Origin.BOTH else conflict(each, _WRONG) for each in pieces]
         by_lines = _by_lines(texts, pieces, sides, style)
-    if not found.conflicts or longest > _MOST_NAMED:
+    if not wanted.conflicts or longest > _MOST_NAMED:
         return by_lines
     contents = [read_data(language, text) for text in sides]
-    return Merge(by_lines.text, tuple(_named(each, contents) for each in found.conflicts))
+    return Merge(by_lines.text, tuple(_named(each, contents) for each in wanted.conflicts))
 
 
 def _values(language: tree.Language, text: str) -> Any:  # noqa: ANN401 (any value)
@@ -133,9 +133,9 @@ def merged_front_matter(base: str, ours: str, theirs: str) -> Merge | None:
         text[block.content.start : block.content.end] if block else ""
         for text, block in zip(sides, blocks, strict=True)
     ]
-    found = merge_data(tree.Language(own.format), inner[0], inner[1], inner[2], MarkerStyle())
-    text = ours[: own.content.start] + found.text + ours[own.content.end :]
-    return None if found.note else replace(found, text=text)
+    merge = merge_data(tree.Language(own.format), inner[0], inner[1], inner[2], MarkerStyle())
+    text = ours[: own.content.start] + merge.text + ours[own.content.end :]
+    return None if merge.note else replace(merge, text=text)
 
 
 def merge_text_lines(base: str, ours: str, theirs: str, style: MarkerStyle) -> Merge:
@@ -149,8 +149,8 @@ def _by_lines(
     texts: Texts, pieces: Sequence[Piece], sides: tuple[str, str, str], style: MarkerStyle, note: str = ""
 ) -> Merge:
     split = [part for piece in pieces for part in split_conflict(texts, piece)]
-    found = rendered(texts, split, lambda _: (), style, has_final_end=final_end(*sides))
-    return Merge(found.text, found.conflicts, note)
+    merge = rendered(texts, split, lambda _: (), style, has_final_end=final_end(*sides))
+    return Merge(merge.text, merge.conflicts, note)
 
 
 class ValueConflict(Struct):
@@ -391,13 +391,13 @@ def _new(result: Iterable[Any], ours: Mapping[Any, tree.Element]) -> Iterator[tu
     """Yield names in `result` missing in ours, each with the position of the next name in ours."""
     places = {name: place for place, name in enumerate(ours)}
     following: int | None = None
-    found: list[tuple[Any, int | None]] = []
+    additions: list[tuple[Any, int | None]] = []
     for name in reversed([*result]):
         if name in places:
             following = places[name]
         else:
-            found.append((name, following))
-    yield from reversed(found)
+            additions.append((name, following))
+    yield from reversed(additions)
 
 
 def _equal(left: object, right: object) -> bool:
@@ -457,12 +457,12 @@ def _same_items(old: Sequence[_Item], new: Sequence[_Item]) -> dict[int, int]:
 def _same_new_items(ours: Sequence[_Item], theirs: Sequence[_Item]) -> dict[int, int]:
     """Match new items by name, or multi-key maps by their first value."""
     places = {name: index for index, item in enumerate(theirs) for name in _names_of(item)}
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     for index, item in enumerate(ours):
         at = next((places[name] for name in _names_of(item) if name in places), None)
-        if at is not None and at not in found.values():
-            found[index] = at
-    return found
+        if at is not None and at not in pairs.values():
+            pairs[index] = at
+    return pairs
 
 
 def _names_of(item: _Item) -> Iterator[Hashable]:

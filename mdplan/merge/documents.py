@@ -82,7 +82,7 @@ def merge_documents(
         if not any(is_conflict(piece) for piece in other):
             pieces = [swapped(piece) for piece in other]
     pieces = [part for piece in joined(texts, pieces) for part in split_conflict(texts, piece)]
-    found = rendered(
+    merge = rendered(
         texts,
         pieces,
         partial(_path, documents[1]),
@@ -97,9 +97,9 @@ def merge_documents(
             ours=short.whole(each.ours),
             theirs=short.whole(each.theirs),
         )
-        for each in found.conflicts
+        for each in merge.conflicts
     )
-    return replace(found, text=short.whole(found.text), conflicts=tuple(conflicts))
+    return replace(merge, text=short.whole(merge.text), conflicts=tuple(conflicts))
 
 
 def _merged(texts: Texts, documents: Sequence[DocumentTree], *, is_strict: bool) -> list[Piece]:
@@ -243,7 +243,7 @@ def merge_texts(
     has_crlf = ["\r\n" in text for text in texts]
     base, ours, theirs = (text.replace("\r\n", "\n") for text in texts)
     if file_format is DocumentFormat.MARKDOWN:
-        found = merge_documents(base, ours, theirs, style, is_strict=is_strict)
+        merge = merge_documents(base, ours, theirs, style, is_strict=is_strict)
         why_not = partial(first_flaw, base, ours, theirs)
     else:
         # Most files are Markdown; load other formats on demand.
@@ -251,13 +251,13 @@ def merge_texts(
 
         if file_format is DocumentFormat.TEXT:
             return _with_ends(merge_text_lines(base, ours, theirs, style), has_crlf)
-        found = merge_data(Language(file_format), base, ours, theirs, style, is_strict=is_strict)
-        why_not = partial(_why_not, found)
+        merge = merge_data(Language(file_format), base, ours, theirs, style, is_strict=is_strict)
+        why_not = partial(_why_not, merge)
     if by_git is not None and len(set(has_crlf)) == 1:
         result = by_git()
         result = replace(result, text=result.text.removeprefix("\ufeff").replace("\r\n", "\n"))
-        found = compared_with_git(found, result, why_not, style.size)
-    return _with_ends(found, has_crlf)
+        merge = compared_with_git(merge, result, why_not, style.size)
+    return _with_ends(merge, has_crlf)
 
 
 def _why_not(found: Merge, _: str) -> str:
@@ -344,7 +344,7 @@ def _identities(base: DocumentTree, side: DocumentTree) -> list[Identity]:
     kept = _kept_headings(base, side, pairs)
     names = {_name(each) for each in old}.difference(kept.values())
     taken = {*kept.values(), *({_name(each) for each in new} & names)}
-    found: list[Identity] = []
+    identities: list[Identity] = []
     moved = _lines_from(base, side, pairs)
     for section in new:
         name = _name(section)
@@ -356,8 +356,8 @@ def _identities(base: DocumentTree, side: DocumentTree) -> list[Identity]:
             if _name(old[index]) not in taken and 2 * count >= size:
                 identity = _name(old[index])
                 taken.add(identity)
-        found.append(identity)
-    return found
+        identities.append(identity)
+    return identities
 
 
 def _kept_headings(
@@ -369,14 +369,14 @@ def _kept_headings(
     """
     old = {each.heading_line - 1: each for each in base.outline.sections[1:]}
     new = {each.heading_line - 1: each for each in side.outline.sections[1:]}
-    found: dict[int, Identity] = {}
+    kept: dict[int, Identity] = {}
     for line, new_line in pairs:
         if line in old and new_line in new:
             before, section = old[line], new[new_line]
-            parent = found.get(section.parent or 0, _name(side.outline.sections[section.parent or 0]))
+            parent = kept.get(section.parent or 0, _name(side.outline.sections[section.parent or 0]))
             if before.canonical_path == section.canonical_path and parent == _parent_name(base, before):
-                found[section.index] = _name(before)
-    return found
+                kept[section.index] = _name(before)
+    return kept
 
 
 def _own_lines(units: DocumentTree, index: int) -> range:
@@ -390,12 +390,12 @@ def _lines_from(
     base: DocumentTree, side: DocumentTree, pairs: Sequence[tuple[int, int]]
 ) -> dict[int, Counter[int]]:
     """Count, by section index of `side`, the base sections from which its lines come."""
-    found: dict[int, Counter[int]] = {}
+    sources: dict[int, Counter[int]] = {}
     for line, new_line in pairs:
         if base.lines[line].strip():
-            come = found.setdefault(side.section_at(new_line).index, Counter())
+            come = sources.setdefault(side.section_at(new_line).index, Counter())
             come[base.section_at(line).index] += 1
-    return found
+    return sources
 
 
 def _misplaced(
@@ -463,7 +463,7 @@ def _parent_name(units: DocumentTree, section: Section) -> Identity:
 
 def _shapes(units: DocumentTree) -> list[tuple[str, ...]]:
     """Return, for each line, the kinds of blocks around it, marking the first line of a block."""
-    found: list[tuple[str, ...]] = [()] * len(units.lines)
+    shapes: list[tuple[str, ...]] = [()] * len(units.lines)
     around: list[str] = []
     for block in units.outline.blocks:
         del around[block.depth :]
@@ -473,8 +473,8 @@ def _shapes(units: DocumentTree) -> list[tuple[str, ...]]:
         kind = _LOOSE.get(block.kind, block.kind)
         for line in range(block.first_line - 1, block.last_line):
             is_first = line == block.first_line - 1
-            found[line] = (*around, kind, "first" if is_first else "")
-    return found
+            shapes[line] = (*around, kind, "first" if is_first else "")
+    return shapes
 
 
 # Kinds that differ only by context.
@@ -671,7 +671,7 @@ def _unchanged_parts(texts: Texts) -> list[_Part]:
     kept = [{line: line for line in range(len(texts.base))}]
     kept += [dict(kept_lines(texts.base, side)) for side in texts[1:]]
     headings = [_headings(lines) for lines in texts]
-    found: list[_Part] = []
+    parts: list[_Part] = []
     for start, stop in pairwise(headings[0]):
         shifts = tuple(_shift(range(start, stop + 1), each) for each in kept)
         is_same = all(
@@ -679,9 +679,9 @@ def _unchanged_parts(texts: Texts) -> list[_Part]:
             for shift, levels in zip(shifts, headings, strict=True)
         ) and not any(_LOCAL.search(texts.base[line]) for line in range(start, stop))
         numbers = tuple(shift or 0 for shift in shifts) if is_same else None
-        found.append(_Part(headings[0][start], start, stop, numbers))
+        parts.append(_Part(headings[0][start], start, stop, numbers))
     # Definitions for the whole document may follow the last heading.
-    return [*found, *(_Part(level, line, line, None) for line, level in [*headings[0].items()][-1:])]
+    return [*parts, *(_Part(level, line, line, None) for line, level in [*headings[0].items()][-1:])]
 
 
 def _headings(lines: Sequence[str]) -> dict[int, int]:

@@ -109,7 +109,7 @@ def _changes(old: list[str], new: list[str]) -> list[ChangedLines]:
     So two sides that add the same lines add them at the same place.
     """
     blocks = list(LineComparison(_COMPARISONS).differing(old, new))
-    found: list[ChangedLines] = []
+    changes: list[ChangedLines] = []
     following = [*((each.old_start, each.new_start) for each in blocks[1:]), (len(old), len(new))]
     for block, (end, new_end) in zip(blocks, following, strict=False):
         at, stop, new_at, new_stop = block
@@ -118,8 +118,8 @@ def _changes(old: list[str], new: list[str]) -> list[ChangedLines]:
             if (new[new_at] != new[new_stop]) if is_added else (old[at] != old[stop]):
                 break
             at, stop, new_at, new_stop = at + 1, stop + 1, new_at + 1, new_stop + 1
-        found.append(ChangedLines(at, stop, new_at, new_stop))
-    return found
+        changes.append(ChangedLines(at, stop, new_at, new_stop))
+    return changes
 
 
 def kept_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:

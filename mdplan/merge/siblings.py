@@ -76,15 +76,15 @@ def merged_order(
 def _replaced(base: Sequence[Name], side: Sequence[Name]) -> dict[Name, object]:
     """Return the replacement of each deleted base name: the additions next to it."""
     of_base, of_side = set(base), set(side)
-    found: dict[Name, list[list[Name]]] = {name: [] for name in base if name not in of_side}
+    additions: dict[Name, list[list[Name]]] = {name: [] for name in base if name not in of_side}
     for names, new in ((base, side), (base[::-1], side[::-1])):
         added, last = _added(new, of_base), None
         for name in names:
             if name in of_side:
                 last = name
             else:
-                found[name].append(added.get(last, []))
-    return dict(found)
+                additions[name].append(added.get(last, []))
+    return dict(additions)
 
 
 def _with_disputes(
@@ -121,13 +121,13 @@ def _shared(
     ours: dict[Name | None, list[Name]], theirs: dict[Name | None, list[Name]]
 ) -> dict[Name | None, list[Name]]:
     """Return what both sides add at the same place in the same order, by the known name before it."""
-    found: dict[Name | None, list[Name]] = {}
+    shared: dict[Name | None, list[Name]] = {}
     for anchor, own in ours.items():
         other = theirs.get(anchor, [])
         both = _kept(other, own)
         if both and both == _kept(own, other):
-            found[anchor] = both
-    return found
+            shared[anchor] = both
+    return shared
 
 
 def _added(side: Sequence[Name], known: set[Name]) -> dict[Name | None, list[Name]]:
@@ -196,18 +196,18 @@ def same_siblings(
 
     Equal names match in place or, if unique, elsewhere. `alike` matches the remaining ones in each gap.
     """
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     at = new_at = 0
     numbers: dict[Hashable, int] = {}
     keys = [[str(numbers.setdefault(name, len(numbers))) for name in names] for names in (old, new)]
     for gap in LineComparison().differing(*keys):
-        found.update(zip(range(at, gap.old_start), range(new_at, gap.new_start), strict=True))
+        pairs.update(zip(range(at, gap.old_start), range(new_at, gap.new_start), strict=True))
         at, new_at = gap.old_end, gap.new_end
         if 0 < gap.comparisons <= MOST_PAIRS:
-            found.update(alike(range(gap.old_start, at), range(gap.new_start, new_at)))
-    found.update(zip(range(at, len(old)), range(new_at, len(new)), strict=True))
-    found.update(_moved(old, new, found))
-    return found
+            pairs.update(alike(range(gap.old_start, at), range(gap.new_start, new_at)))
+    pairs.update(zip(range(at, len(old)), range(new_at, len(new)), strict=True))
+    pairs.update(_moved(old, new, pairs))
+    return pairs
 
 
 def _moved(

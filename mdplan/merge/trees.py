@@ -423,8 +423,8 @@ class TreeMerge:
         if not (base.children and kept.children):
             return [_piece(Origin.CONFLICT, three, WITH_DELETED)]
         pieces = [] if kept.kind in SETS else [_piece(Origin.CONFLICT, _heads(three), WITH_DELETED)]
-        found = matches(base.children, kept.children)
-        back = {new: old for old, new in found.items()}
+        pairs = matches(base.children, kept.children)
+        back = {new: old for old, new in pairs.items()}
         for index, child in enumerate(kept.children):
             before = base.children[back[index]] if index in back else None
             if before is None or before.text != child.text:
@@ -633,7 +633,7 @@ def matches(old: Sequence[MergeNode], new: Sequence[MergeNode]) -> dict[int, int
 
 def new_in_both(ours: Sequence[MergeNode], theirs: Sequence[MergeNode]) -> dict[int, int]:
     """Match new siblings of both sides that are equal or too similar."""
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     by_name: dict[Hashable, deque[int]] = defaultdict(deque)
     for index, node in enumerate(theirs):
         for name in (_name(node), _label(node)):
@@ -652,9 +652,9 @@ def new_in_both(ours: Sequence[MergeNode], theirs: Sequence[MergeNode]) -> dict[
                 None,
             )
         if free is not None:
-            found[index] = free
+            pairs[index] = free
             taken.add(free)
-    return found
+    return pairs
 
 
 def _name(node: MergeNode) -> Hashable:
@@ -761,8 +761,8 @@ def renumbered(texts: Texts, lists: Sequence[MergeNode | None], pieces: Sequence
 
 def _numbers(lines: Sequence[str], node: MergeNode | None) -> list[int]:
     """Return the item numbers; -1 for items without."""
-    found = [_NUMBER.match(lines[item.lines.start]) for item in (node.children if node else ())]
-    return [int(each[2]) if each else -1 for each in found]
+    markers = [_NUMBER.match(lines[item.lines.start]) for item in (node.children if node else ())]
+    return [int(each[2]) if each else -1 for each in markers]
 
 
 def _counts_up(numbers: Sequence[int]) -> bool:

@@ -81,12 +81,12 @@ def key_at(outline: Outline, offset: int) -> str | None:
 
 def _find(content: DataContent, key: str | Sequence[Any]) -> Path | Diagnostic:
     try:
-        found = or_problem(find, content.values, key)
+        key_path = or_problem(find, content.values, key)
     except ValueError as error:
         return Diagnostic.invalid(str(error), 'write it like "nav[0].Home"')
-    if isinstance(found, Diagnostic):
-        return found
-    return key_missing(content.values, found) if found.missing else found.path
+    if isinstance(key_path, Diagnostic):
+        return key_path
+    return key_missing(content.values, key_path) if key_path.missing else key_path.path
 
 
 def _levels(depths: Sequence[int]) -> int:

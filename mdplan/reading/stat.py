@@ -244,16 +244,16 @@ def _first_of_path(outline: Outline) -> dict[tuple[str, ...], Section]:
 
 
 def _front_matter(outline: Outline) -> FrontMatterEntry | None:
-    found = outline.front_matter
-    if found is None:
+    front_matter = outline.front_matter
+    if front_matter is None:
         return None
     from mdplan.data.content import DataContent
 
     content = outline.front_matter_content
     return FrontMatterEntry(
-        format=found.format,
+        format=front_matter.format,
         start_line=1,
-        end_line=outline.source.lines.line_at(found.span.end - 1),
+        end_line=outline.source.lines.line_at(front_matter.span.end - 1),
         keys=shown_names(tuple(content.values)) if isinstance(content, DataContent) else None,
     )
 

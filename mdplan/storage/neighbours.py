@@ -186,13 +186,13 @@ def read_note(root: Root) -> Record | Diagnostic | None:
 
 
 def _read_note(root: Root, folder: int, shown: str) -> Record | Diagnostic | None:
-    found = read_regular_file(root.filesystem, folder, NOTE, shown, _MAX_NOTE_BYTES)
-    if isinstance(found, Diagnostic):
-        if found.code is Code.FILE_NOT_FOUND:
+    content = read_regular_file(root.filesystem, folder, NOTE, shown, _MAX_NOTE_BYTES)
+    if isinstance(content, Diagnostic):
+        if content.code is Code.FILE_NOT_FOUND:
             return None
-        return _unreadable(shown) if found.code in _NO_NOTE else found
+        return _unreadable(shown) if content.code in _NO_NOTE else content
     try:
-        fields = json.loads(found.data)
+        fields = json.loads(content.data)
         entries = tuple(_entry(*values) for values in fields["files"])
         made, removed = tuple(fields["madeFolders"]), tuple(fields["removedFolders"])
         transaction = fields["transaction"]

@@ -248,10 +248,10 @@ def is_complete(folders: Folders, record: Record) -> bool:
     if problems or len(places) < len(record.entries):
         return False
     with storage_errors(folders.root.show("."), "looking at the files of"):
-        found = [(place.entry.result, place.found()) for place in places]
+        results = [(place.entry.result, place.found()) for place in places]
     return all(
         contents == FoundContents(result, None, None) or (record.noted and contents.target == result)
-        for result, contents in found
+        for result, contents in results
     )
 
 
@@ -575,10 +575,10 @@ def keep_content(state: RootState, place: StagedPlace, name: str) -> None:
     """Store the content of the file `name` next to a target. Raise `StorageRefused`."""
     import hashlib
 
-    found = read_regular_file(state.root.filesystem, place.folder, name, place.shown, MAX_IMAGE_BYTES)
-    if isinstance(found, Diagnostic):
-        raise StorageRefused((found,))
-    state.store.keep(hashlib.sha256(found.data).hexdigest(), found.data, syncs=state.syncs)
+    content = read_regular_file(state.root.filesystem, place.folder, name, place.shown, MAX_IMAGE_BYTES)
+    if isinstance(content, Diagnostic):
+        raise StorageRefused((content,))
+    state.store.keep(hashlib.sha256(content.data).hexdigest(), content.data, syncs=state.syncs)
 
 
 def _kept_problem(problem: Diagnostic, name: str) -> Diagnostic:

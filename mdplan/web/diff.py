@@ -521,11 +521,11 @@ _RANGES_NAMED: Final = 6
 
 def lines_by_edit(hunks: Iterable[plan_review.ReviewedHunk]) -> Mapping[int, EditLines]:
     """Return the lines of each edit in `hunks`."""
-    found: dict[int, EditLines] = {}
+    by_edit: dict[int, EditLines] = {}
     for hunk in hunks:
         for line in hunk.lines:
             for edit in line.edits:
-                lines = found.setdefault(edit, EditLines())
+                lines = by_edit.setdefault(edit, EditLines())
                 if not line.text.strip():
                     lines.blank.add((line.sign, line.old_line or line.new_line or 0))
                 if line.old_line is not None:
@@ -534,7 +534,7 @@ def lines_by_edit(hunks: Iterable[plan_review.ReviewedHunk]) -> Mapping[int, Edi
                         lines.moved[line.old_line] = line.moved
                 elif line.new_line is not None:
                     lines.added.append(line.new_line)
-    return found
+    return by_edit
 
 
 def line_facts(lines: EditLines) -> Iterator[str]:
@@ -615,10 +615,10 @@ def _folder(name: str, inside: list[tuple[list[str], plan_review.ReviewedFile]],
 
 def in_tree_order(nodes: Iterable[TreeNode]) -> list[plan_review.ReviewedFile]:
     """Return the files below `nodes`, in tree order."""
-    found: list[plan_review.ReviewedFile] = []
+    files: list[plan_review.ReviewedFile] = []
     for node in nodes:
-        found += in_tree_order(node.children) if node.file is None else [node.file]
-    return found
+        files += in_tree_order(node.children) if node.file is None else [node.file]
+    return files
 
 
 # --- Lines as HTML
@@ -683,8 +683,8 @@ def _pieces(line: plan_review.ReviewedLine, *, shows_blanks: bool) -> Iterator[s
 
 def _trailing(pieces: Sequence[MarkedText]) -> int:
     """Return the number of trailing spaces."""
-    found = _TRAILING.search(pieces[-1].text) if pieces else None
-    return len(found[0]) if found else 0
+    spaces = _TRAILING.search(pieces[-1].text) if pieces else None
+    return len(spaces[0]) if spaces else 0
 
 
 def _with_blanks(text: str) -> str:
@@ -757,17 +757,17 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
         for j in reversed(range(len(new))):
             with_pair = likeness[i][j] + best[i + 1][j + 1] if likeness[i][j] else 0.0
             best[i][j] = max(with_pair, best[i + 1][j], best[i][j + 1])
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     i = j = 0
     while i < len(old) and j < len(new):
         if likeness[i][j] and best[i][j] == likeness[i][j] + best[i + 1][j + 1]:
-            found.append((i, j))
+            pairs.append((i, j))
             i, j = i + 1, j + 1
         elif best[i][j] == best[i + 1][j]:
             i += 1
         else:
             j += 1
-    return found
+    return pairs
 
 
 def _likeness(old: "_Line", new: "_Line") -> float:

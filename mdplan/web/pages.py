@@ -206,17 +206,17 @@ def plan_summary(review: plan_review.PlanReview) -> str:
 
 def search_page(opened: OpenPlan, text: str) -> SearchPage:
     """Find `text` in the diff of a plan, ignoring case."""
-    found: list[FoundInFile] = []
+    files: list[FoundInFile] = []
     n_left = _MOST_FOUND
     for file in diff.in_tree_order(diff.file_tree(opened.review.changed_files)):
         if not n_left:
             break
         inside = _found_in(opened, file, text, min(n_left, _MOST_FOUND_IN_A_FILE))
         if inside is not None:
-            found.append(inside)
+            files.append(inside)
             n_left -= max(1, len(inside.lines))
-    is_cut = not n_left or any(len(each.lines) == _MOST_FOUND_IN_A_FILE for each in found)
-    return SearchPage(text=text, files=tuple(found), is_cut=is_cut)
+    is_cut = not n_left or any(len(each.lines) == _MOST_FOUND_IN_A_FILE for each in files)
+    return SearchPage(text=text, files=tuple(files), is_cut=is_cut)
 
 
 def section_page(
