@@ -288,6 +288,9 @@ class Code(StrEnum):
     #: suffix, index file or first folder. The rules of the site decide: see how to [keep links
     #: right](../../how-to/keep-links-right.md).
     LINK_UNCERTAIN = "LINK_UNCERTAIN", Exit.DONE
+    #: An edit that replaces text drops some of it, or gives a link or number another value: it is in no new
+    #: text of the plan. See [what an edit drops](../../explanation/losses.md).
+    CONTENT_DROPPED = "CONTENT_DROPPED", Exit.DONE
     #: A file loses more than 100 lines, or more than half of its lines, without replacement. This may be
     #: intended, so it is only a warning.
     LARGE_DELETION = "LARGE_DELETION", Exit.DONE
@@ -346,12 +349,25 @@ class Candidate(Struct, kw_only=True):
     end_line: int
 
 
+class Lost(Struct, kw_only=True):
+    """A part of a text that an edit drops, cut at 200 characters.
+
+    `kind` is what it is, such as ``list item`` or ``link``; of a link, `text` is where it leads. `became` is
+    what stands there now, if anything.
+    """
+
+    kind: str
+    text: str
+    became: str | None = None
+
+
 class Diagnostic(Struct, kw_only=True):
     """A problem or warning.
 
     `message` describes the problem without text of files; `hint` is the next step, with values to paste.
     `edit_index` is 0-based across the batch; `place` is 1-based. `near` lists text similar to a text that was
-    not found, or is None. The constructors `invalid` and `warning` are internal.
+    not found, and `lost` up to 50 parts that an edit drops, or they are None. The constructors `invalid` and
+    `warning` are internal.
 
     >>> error = engine.read({"file": "guide.md", "heading": "Example"}).error
     >>> error.message
@@ -369,6 +385,7 @@ class Diagnostic(Struct, kw_only=True):
     place: Position | None = None
     candidates: tuple[Candidate, ...] = ()
     near: tuple[NearMiss, ...] | None = None
+    lost: tuple[Lost, ...] | None = None
 
     @classmethod
     def invalid(cls, message: str, hint: str = "", **where: Unpack[Where]) -> "Diagnostic":

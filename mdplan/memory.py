@@ -21,6 +21,7 @@ from mdplan.markdown.sections import Section
 from mdplan.planning.batch import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
+from mdplan.planning.losses import with_losses
 from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.read import read_target
 from mdplan.reading.search import Window, search_document
@@ -556,7 +557,7 @@ def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
             built.append(outcome)
         else:
             problems += outcome
-    return tuple(problems) or derive_link_edits(built, batch.update_references, no_others)
+    return tuple(problems) or derive_link_edits(with_losses(built), batch.update_references, no_others)
 
 
 class _NoOtherFiles(Struct):

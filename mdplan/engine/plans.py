@@ -24,6 +24,7 @@ from mdplan.plan import PREFIX, FileChange, Plan
 from mdplan.planning.batch import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
+from mdplan.planning.losses import with_losses
 from mdplan.planning.plan_document import document_parts, is_document, read_document, untitled_id
 from mdplan.planning.replan import is_same_request, plan_on_new_base, result_id, state_id
 from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, stale_file
@@ -345,7 +346,7 @@ class Planner:
             return tuple(problems)
         # Of the parts of a plan the whole knows which links follow.
         made = derive_link_edits(
-            built_files, batch.update_references, linked, counts_others=not self._makes_parts
+            with_losses(built_files), batch.update_references, linked, counts_others=not self._makes_parts
         )
         made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
         if not isinstance(made, BuildResult):

@@ -572,7 +572,7 @@ def compact_wire(report: Report) -> dict[str, Any]:
 
 def problem_wire(problem: Diagnostic) -> dict[str, Any]:
     """A problem, its candidates as lines of text; where text nearly is, the hint says."""
-    wire: dict[str, Any] = pruned(to_wire(replace(problem, candidates=(), near=None)))
+    wire: dict[str, Any] = pruned(to_wire(replace(problem, candidates=(), near=None, lost=None)))
     wire.pop("severity", None)  # The name of the list says it.
     if problem.candidates:
         wire["candidates"] = [_candidate(each) for each in problem.candidates]

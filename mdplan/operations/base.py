@@ -235,6 +235,10 @@ class Operation(WireModel, ABC):
     may_begin_file: ClassVar[bool] = False
     # Whether the text that it takes away comes back in another place.
     moves_text: ClassVar[bool] = False
+    # Whether it puts other text in the place of text; what is then dropped, nobody asked to delete.
+    replaces_text: ClassVar[bool] = False
+    # Whether its caller wrote out the text that it replaces.
+    quotes_text: ClassVar[bool] = False
 
     op: str
 

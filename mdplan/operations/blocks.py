@@ -137,6 +137,7 @@ class ReplaceBlock(GuardedBlockOperation):
         "block": "The nightly firmware",
         "markdown": "Use the stable firmware.",
     }
+    replaces_text: ClassVar = True
 
     op: Literal["replace_block"]
     markdown: str = Field(description="New text.")
@@ -294,6 +295,7 @@ class ReplaceCodeBlock(SectionTargeted):
     }
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
+    replaces_text: ClassVar = True
 
     op: Literal["replace_code_block"]
     code_block: CodeBlockField = Field(

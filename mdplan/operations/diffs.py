@@ -38,6 +38,8 @@ class ApplyDiff(Operation):
     }
     needs_markdown: ClassVar = False
     edits_source: ClassVar[bool] = True
+    replaces_text: ClassVar = True
+    quotes_text: ClassVar = True
 
     op: Literal["apply_diff"]
     diff: str = Field(description="Unified diff of this file; its file header is optional.")

@@ -175,6 +175,7 @@ class ReplaceLines(WholeLinesOperation):
         "expectedText": "Plans are made before edits.",
         "markdown": "Edits are planned before they are made.",
     }
+    replaces_text: ClassVar = True
 
     op: Literal["replace_lines"]
     markdown: str = Field(description="New lines.")
@@ -238,6 +239,7 @@ class ReplaceRange(base.Operation):
         "replacement": "Edits",
     }
     needs_markdown: ClassVar = False
+    replaces_text: ClassVar = True
 
     op: Literal["replace_range"]
     range: base.RangeField = Field(

@@ -115,6 +115,8 @@ class ReplaceMatch(SectionTargeted):
     accepts_root: ClassVar = True
     accepts_nested: ClassVar = True
     needs_markdown: ClassVar = False
+    replaces_text: ClassVar = True
+    quotes_text: ClassVar = True
 
     op: Literal["replace_match"]
     pattern: Annotated[str, Field(min_length=1)] = Field(description="Text or regular expression to find.")

@@ -42,6 +42,7 @@ class ReplaceRegion(Operation):
         "region": "commands",
         "markdown": "- `mdplan stat`\n- `mdplan apply`",
     }
+    replaces_text: ClassVar = True
 
     op: Literal["replace_region"]
     region: str = Field(description="NAME of the marker comments.")

@@ -279,6 +279,7 @@ class ReplaceSection(PayloadOperation):
         "markdown": "Download the archive and run it.",
     }
     accepts_root: ClassVar = True
+    replaces_text: ClassVar = True
 
     op: Literal["replace_section"]
     keep_subsections: bool | None = Field(
@@ -337,6 +338,7 @@ class UpsertSection(PayloadOperation):
     }
     accepts_root: ClassVar = True
     may_begin_file: ClassVar = True
+    replaces_text: ClassVar = True
 
     op: Literal["upsert_section"]
     mode: Literal["replace", "append", "prepend"] = Field(
