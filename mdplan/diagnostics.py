@@ -276,6 +276,10 @@ class Code(StrEnum):
     #: The file is a mount point or being executed; or, with `--git`, the branch is checked out in a work
     #: tree.
     TARGET_BUSY = "TARGET_BUSY", Exit.ENVIRONMENT
+    #: An edit drops or changes what `keep` of the edit, the batch, the manifest or the server promises to
+    #: keep; `lost` says what. Write it again, or allow it with `drop`. See [what an edit
+    #: drops](../../explanation/losses.md#a-contract).
+    CONTENT_LOST = "CONTENT_LOST"
     # Warnings.
     #: A link that resolved before the edits is broken after them, or a link in new text is broken. With
     #: `updateReferences`, mdplan rewrites links: see how to [keep links

@@ -1,5 +1,6 @@
 """Limits of documents and batches, and the command options that set limits."""
 
+from enum import StrEnum
 from typing import Final
 
 from mdplan.values import Struct
@@ -29,7 +30,7 @@ DEFAULT_DOCUMENT_LIMITS: Final = DocumentLimits()
 
 
 class Limits(Struct, kw_only=True):
-    """How much one batch may contain; `glob_files` is how many files one glob of it may represent.
+    """How much one batch may contain, and what it must `keep`; `glob_files` is for one glob of it.
 
     >>> Engine.open(["."], settings=Settings(batch=Limits(glob_files=1_000))).settings.batch.glob_files
     1000
@@ -39,9 +40,26 @@ class Limits(Struct, kw_only=True):
     glob_files: int = 100
     edits: int = 100_000
     payload_characters: int = 64 * 1024 * 1024
+    keep: tuple[str, ...] = ()
 
 
 DEFAULT_LIMITS: Final = Limits()
+
+
+class Kept(StrEnum):
+    """What an edit, a batch or a server can promise to keep of text that is replaced."""
+
+    ALL = "all"
+    HEADINGS = "headings"
+    SENTENCES = "sentences"
+    ITEMS = "items"
+    ROWS = "rows"
+    CODE = "code"
+    LINES = "lines"
+    LINKS = "links"
+    IMAGES = "images"
+    FOOTNOTES = "footnotes"
+    NUMBERS = "numbers"
 
 
 # Options left out keep the values of `Settings`. This module imports nothing of the engine, so that commands

@@ -18,10 +18,9 @@ from mdplan.markdown.front_matter_edits import unreadable
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import NO_RULES
 from mdplan.markdown.sections import Section
-from mdplan.planning.batch import build_files, plan_batch
+from mdplan.planning.batch import build_files, check_losses, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
-from mdplan.planning.losses import with_losses
 from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.read import read_target
 from mdplan.reading.search import Window, search_document
@@ -557,7 +556,12 @@ def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
             built.append(outcome)
         else:
             problems += outcome
-    return tuple(problems) or derive_link_edits(with_losses(built), batch.update_references, no_others)
+    checked = tuple(problems) or check_losses(built, batch)
+    return (
+        checked
+        if isinstance(checked, tuple)
+        else derive_link_edits(checked, batch.update_references, no_others)
+    )
 
 
 class _NoOtherFiles(Struct):

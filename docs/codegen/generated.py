@@ -44,6 +44,7 @@ from mdplan.edits.edit_classes import (
     class_of,
     parameters,
 )
+from mdplan.limits import Kept
 from mdplan.markdown.tables import NodeKind
 from mdplan.mcp.tool import ToolDefinition
 from mdplan.operations.base import Operation
@@ -227,7 +228,7 @@ def edit_stubs() -> str:
     return (
         "\n\n".join(
             [
-                _STUB_HEAD + "\n".join(map(_choices, (MatchType, NodeKind))),
+                _STUB_HEAD + "\n".join(map(_choices, (MatchType, NodeKind, Kept))),
                 *("\n".join(_class_lines(kind)) for kind in kinds),
             ]
         )

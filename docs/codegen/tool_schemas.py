@@ -106,7 +106,7 @@ def edit_schema() -> Schema:
 # Fields that are written as a part of another one: "12:a3f", {min, max}; and those that no model needs.
 _PARTS: Final = frozenset(
     {
-        *("lineHash", "minMatches", "maxMatches", "allowInsecureRange"),
+        *("lineHash", "minMatches", "maxMatches", "allowInsecureRange", "keep", "drop"),
         *("dates", "numbers", "frontMatterFormat", "wholeBlock", "preview"),
     }
 )
@@ -295,6 +295,8 @@ def _batch_schema(edits: Schema) -> Schema:
         schema.pop("description", None)
         if name in _BRIEF:
             schema["description"] = _BRIEF[name]
+    # The refusal of a name lists all.
+    batch["keep"] = batch["drop"]
     ordered = {name: batch.pop(name) for name in ("file", "baseSha256")}
     return object_schema({**ordered, "edits": edits, "files": _FILES, **batch, VERBOSITY: _VERBOSITY})
 

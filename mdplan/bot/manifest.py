@@ -25,7 +25,7 @@ from mdplan.documents.site_links import SiteLinks
 from mdplan.documents.workspace import Workspace
 from mdplan.field_names import RepeatedNameError, unique_names
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base import Ordinal, WireModel
+from mdplan.operations.base import Drop, Keep, Ordinal, WireModel
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
 from mdplan.requests.batch import ReferenceScope, read_batch, value_problem
 from mdplan.requests.json_schemas import batch_schema
@@ -141,6 +141,8 @@ class Manifest(ManifestPart):
     links: SiteLinks | None = Field(
         default=None, description="How links of the site name files; goes before [links] of mdplan.toml."
     )
+    keep: Keep = Field(default=(), description="Refuse to lose these from replaced text: links, …; all.")
+    drop: Drop = Field(default=(), description="What may be lost in spite of keep: texts, or names of kinds.")
     allow_outline_change: bool = Field(
         default=False, strict=True, description="Accept headings that appear or vanish outside."
     )
@@ -161,6 +163,8 @@ class Manifest(ManifestPart):
             "allowOutlineChange": self.allow_outline_change,
             "allowDuplicateHeadings": self.allow_duplicate_headings,
             "backup": self.backup,
+            "keep": ",".join(sorted(set(self.keep))),
+            "drop": json.dumps(sorted(set(self.drop)), ensure_ascii=False) if self.drop else "",
         }
 
 

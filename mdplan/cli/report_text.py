@@ -21,6 +21,10 @@ _PROBLEMS_LISTED: Final = 100
 _TOTAL_FROM: Final = 3
 
 
+# Of a warning the details are in JSON.
+_LOST_LISTED: Final = 10
+
+
 def problem_texts(
     problems: Sequence[Diagnostic],
     style: Style,
@@ -76,6 +80,8 @@ def problem_text(
         lines.append(f"      and {len(other_files) - _FILES_LISTED} more")
     if problem.hint:
         lines.append(f"  {style.paint('hint:', 'cyan')} {shown(problem.hint)}")
+    lost = problem.lost or () if problem.severity is Severity.ERROR else ()
+    lines += (f"  {style.paint('lost:', 'cyan')} {shown(part.text)}" for part in lost[:_LOST_LISTED])
     if problem.candidates:
         what = "sections:" if problem.candidates[0].section_id else "places:"
         lines.append(f"  {style.paint(what, 'cyan')}")

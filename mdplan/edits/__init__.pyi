@@ -26,6 +26,19 @@ NodeKind: TypeAlias = Literal[
     "mdx",
     "markup",
 ]
+Kept: TypeAlias = Literal[
+    "all",
+    "headings",
+    "sentences",
+    "items",
+    "rows",
+    "code",
+    "lines",
+    "links",
+    "images",
+    "footnotes",
+    "numbers",
+]
 
 class AddListItem(Edit):
     r"""Add an item to a list, in the form that the list has.
@@ -175,6 +188,8 @@ class ApplyDiff(Edit):
         self,
         *,
         diff: str,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
     ) -> None: ...
 
 class Batch(Value):
@@ -200,6 +215,8 @@ class Batch(Value):
         backup: bool = ...,
         update_references: Literal["none", "file", "workspace"] = ...,
         json_schema: str | None = ...,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
         allow_outline_change: bool = ...,
         allow_duplicate_headings: bool = ...,
     ) -> None: ...
@@ -783,6 +800,8 @@ class ReplaceBlock(Edit):
         section_sha256: str | None = ...,
         kind: Literal["paragraph", "list", "table", "quote", "code"] | None = ...,
         expected_text: str | None = ...,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
         section: Section | str | None = ...,
     ) -> None: ...
 
@@ -811,6 +830,8 @@ class ReplaceCodeBlock(Edit):
         anchor: str | None = ...,
         occurrence: int | None = ...,
         section_sha256: str | None = ...,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
         expected_text: str | None = ...,
         section: Section | str | None = ...,
     ) -> None: ...
@@ -827,6 +848,8 @@ class ReplaceLines(Edit):
         lines: Lines | Mapping[str, Any],
         markdown: str,
         expected_text: str | None = ...,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
     ) -> None: ...
 
 class ReplaceMatch(Edit):
@@ -852,6 +875,8 @@ class ReplaceMatch(Edit):
         anchor: str | None = ...,
         occurrence: int | None = ...,
         section_sha256: str | None = ...,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
         match_type: MatchType = ...,
         case_sensitive: bool = ...,
         multiline: bool = ...,
@@ -880,6 +905,8 @@ class ReplaceRange(Edit):
         *,
         range: Range | Mapping[str, Any],
         replacement: str,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
         expected_text: str | None = ...,
         allow_insecure_range: bool = ...,
     ) -> None: ...
@@ -900,6 +927,8 @@ class ReplaceRegion(Edit):
         *,
         region: str,
         markdown: str,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
         expected_text: str | None = ...,
     ) -> None: ...
 
@@ -922,6 +951,8 @@ class ReplaceSection(Edit):
         occurrence: int | None = ...,
         section_sha256: str | None = ...,
         levels: Literal["fit", "verbatim"] = ...,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
         keep_subsections: bool | None = ...,
         section: Section | str | None = ...,
     ) -> None: ...
@@ -1123,6 +1154,8 @@ class UpsertSection(Edit):
         occurrence: int | None = ...,
         section_sha256: str | None = ...,
         levels: Literal["fit", "verbatim"] = ...,
+        keep: Sequence[Kept] = ...,
+        drop: Sequence[str] = ...,
         mode: Literal["replace", "append", "prepend"] = ...,
         create_if_missing: bool = ...,
         parent_path: Sequence[str] | None = ...,

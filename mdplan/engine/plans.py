@@ -21,10 +21,9 @@ from mdplan.limits import Limits
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import Count
 from mdplan.plan import PREFIX, FileChange, Plan
-from mdplan.planning.batch import build_files, plan_batch
+from mdplan.planning.batch import build_files, check_losses, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
-from mdplan.planning.losses import with_losses
 from mdplan.planning.plan_document import document_parts, is_document, read_document, untitled_id
 from mdplan.planning.replan import is_same_request, plan_on_new_base, result_id, state_id
 from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, stale_file
@@ -344,9 +343,12 @@ class Planner:
                 problems += built
         if problems:
             return tuple(problems)
+        checked = check_losses(built_files, batch)
+        if isinstance(checked, tuple):
+            return checked
         # Of the parts of a plan the whole knows which links follow.
         made = derive_link_edits(
-            with_losses(built_files), batch.update_references, linked, counts_others=not self._makes_parts
+            checked, batch.update_references, linked, counts_others=not self._makes_parts
         )
         made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
         if not isinstance(made, BuildResult):

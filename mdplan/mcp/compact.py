@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from itertools import groupby, islice
 from typing import Any, Final
 
-from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.diagnostics import Candidate, Code, Diagnostic, Severity
 from mdplan.mcp import answers
 from mdplan.mcp.tool import shown_files
 from mdplan.plan import EditResult, MatchResult
@@ -570,10 +570,16 @@ def compact_wire(report: Report) -> dict[str, Any]:
     return wire
 
 
+# Of a warning they are for full detail.
+_MOST_LOST: Final = 10
+
+
 def problem_wire(problem: Diagnostic) -> dict[str, Any]:
     """A problem, its candidates as lines of text; where text nearly is, the hint says."""
     wire: dict[str, Any] = pruned(to_wire(replace(problem, candidates=(), near=None, lost=None)))
     wire.pop("severity", None)  # The name of the list says it.
+    if problem.lost and problem.severity is Severity.ERROR:
+        wire["lost"] = [f"{part.kind}: {part.text}" for part in problem.lost[:_MOST_LOST]]
     if problem.candidates:
         wire["candidates"] = [_candidate(each) for each in problem.candidates]
     return wire

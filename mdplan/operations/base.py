@@ -1,7 +1,7 @@
 """Base classes of all operations: targets, guards and resolutions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Refused, or_problem, or_problems
+from mdplan.limits import Kept
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
@@ -214,6 +215,24 @@ class FileState(Struct):
     exists: Callable[[str], bool]
 
 
+def _split(given: object) -> object:
+    return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else given
+
+
+def also_kept(given: object, names: Sequence[str]) -> object:
+    """Return the value `given` for `keep`, of whatever type it is, with these `names` too."""
+    split = _split(given or [])
+    return [*split, *names] if isinstance(split, list) else split
+
+
+def _listed(given: object) -> object:
+    return [given] if isinstance(given, str) else given
+
+
+Keep = Annotated[tuple[Kept, ...], BeforeValidator(_split, json_schema_input_type=list[Kept])]
+Drop = Annotated[tuple[str, ...], BeforeValidator(_listed, json_schema_input_type=list[str])]
+
+
 class Operation(WireModel, ABC):
     """One edit as the caller wrote it. A subclass has a literal `op`, and one `resolve`.
 
@@ -389,6 +408,15 @@ def occurs_once(text: str, wanted: str) -> bool:
 _SECTION_TARGETS = ("section_id", "heading_path", "heading", "anchor")
 Ordinal = Annotated[int, Field(strict=True, ge=1)]
 SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
+
+
+class ReplacingOperation(Operation):
+    """An operation that puts other text in the place of text."""
+
+    replaces_text: ClassVar[bool] = True
+
+    keep: Keep = Field(default=(), description="Refuse to lose these: links, footnotes, code, …; all.")
+    drop: Drop = Field(default=(), description="What may be lost in spite of keep: texts, or names of kinds.")
 
 
 class SectionTargeted(Operation):

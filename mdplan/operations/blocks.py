@@ -22,6 +22,7 @@ from mdplan.operations.base import (
     CodeBlockField,
     InsertOrder,
     InsertRank,
+    ReplacingOperation,
     Resolution,
     SectionTargeted,
 )
@@ -123,7 +124,7 @@ class InsertBlock(BlockOperation):
         return _resolution(outline, editor, section, change, self.position, editor.place(self.position))
 
 
-class ReplaceBlock(GuardedBlockOperation):
+class ReplaceBlock(ReplacingOperation, GuardedBlockOperation):
     """Replace a paragraph, list, table, quote or code block.
 
     `block`, the section and `kind` name the block as in `insert_block`. The new text has the same distance to
@@ -137,7 +138,6 @@ class ReplaceBlock(GuardedBlockOperation):
         "block": "The nightly firmware",
         "markdown": "Use the stable firmware.",
     }
-    replaces_text: ClassVar = True
 
     op: Literal["replace_block"]
     markdown: str = Field(description="New text.")
@@ -272,7 +272,7 @@ _MOST_LISTED: Final = 10
 _LONGEST_LANGUAGE: Final = 30
 
 
-class ReplaceCodeBlock(SectionTargeted):
+class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
     """Replace the code in a fenced code block.
 
     `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth, as
@@ -295,7 +295,6 @@ class ReplaceCodeBlock(SectionTargeted):
     }
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
-    replaces_text: ClassVar = True
 
     op: Literal["replace_code_block"]
     code_block: CodeBlockField = Field(

@@ -10,7 +10,7 @@ from pydantic import Field
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Refused
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.operations.base import Claim, Operation, Resolution
+from mdplan.operations.base import Claim, ReplacingOperation, Resolution
 from mdplan.operations.matches import with_nearest_lines
 from mdplan.text import unified_diff
 from mdplan.text.edit import TextEdit
@@ -19,7 +19,7 @@ from mdplan.values import replace
 from mdplan.words import say
 
 
-class ApplyDiff(Operation):
+class ApplyDiff(ReplacingOperation):
     """Make the changes of a diff or patch, whose unchanged and removed lines prove the place.
 
     `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must be
@@ -38,7 +38,6 @@ class ApplyDiff(Operation):
     }
     needs_markdown: ClassVar = False
     edits_source: ClassVar[bool] = True
-    replaces_text: ClassVar = True
     quotes_text: ClassVar = True
 
     op: Literal["apply_diff"]

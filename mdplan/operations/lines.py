@@ -162,7 +162,7 @@ class WholeLinesOperation(LineOperation):
         return self.at(outline, located[0], {"lines": located[0]}, located[1])
 
 
-class ReplaceLines(WholeLinesOperation):
+class ReplaceLines(base.ReplacingOperation, WholeLinesOperation):
     """Replace whole lines, as they are: no blank lines are added, no levels fitted.
 
     Lines are 1-based and inclusive. The last line end stays as it is, whether the payload has one or not.
@@ -175,7 +175,6 @@ class ReplaceLines(WholeLinesOperation):
         "expectedText": "Plans are made before edits.",
         "markdown": "Edits are planned before they are made.",
     }
-    replaces_text: ClassVar = True
 
     op: Literal["replace_lines"]
     markdown: str = Field(description="New lines.")
@@ -224,7 +223,7 @@ class DeleteLines(WholeLinesOperation):
         return base.Resolution.at(outline, span, edits, owner=owner, is_evidence=is_evidence)
 
 
-class ReplaceRange(base.Operation):
+class ReplaceRange(base.ReplacingOperation):
     """Replace the text between two places, which `expectedText` must prove.
 
     Lines and columns are 1-based, columns count code points, and `end` is the place after the last
@@ -239,7 +238,7 @@ class ReplaceRange(base.Operation):
         "replacement": "Edits",
     }
     needs_markdown: ClassVar = False
-    replaces_text: ClassVar = True
+    quotes_text: ClassVar = True
 
     op: Literal["replace_range"]
     range: base.RangeField = Field(

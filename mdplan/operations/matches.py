@@ -31,6 +31,7 @@ from mdplan.operations.base import (
     LinesField,
     Match,
     MatchReport,
+    ReplacingOperation,
     Resolution,
     SectionTargeted,
     located_lines,
@@ -93,7 +94,7 @@ class MatchSelection(Struct):
         return (_undecided(undecided),) if undecided else ()
 
 
-class ReplaceMatch(SectionTargeted):
+class ReplaceMatch(ReplacingOperation, SectionTargeted):
     r"""Replace text that a pattern finds, in the whole file, in a section, or in lines.
 
     Exactly one match is required unless `matchSelection`, `expectedMatchCount`, `minMatches` or
@@ -115,7 +116,6 @@ class ReplaceMatch(SectionTargeted):
     accepts_root: ClassVar = True
     accepts_nested: ClassVar = True
     needs_markdown: ClassVar = False
-    replaces_text: ClassVar = True
     quotes_text: ClassVar = True
 
     op: Literal["replace_match"]

@@ -14,7 +14,7 @@ from mdplan.markdown.enclosures import Region, Regions
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload, read_closed_payload, read_payload
 from mdplan.markdown.targets import target_key
-from mdplan.operations.base import Claim, Operation, Resolution
+from mdplan.operations.base import Claim, Operation, ReplacingOperation, Resolution
 from mdplan.operations.matches import text_in_line, with_nearest_lines
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
@@ -25,7 +25,7 @@ from mdplan.words import say
 _MOST_LISTED: Final = 10
 
 
-class ReplaceRegion(Operation):
+class ReplaceRegion(ReplacingOperation):
     """Replace the text of a region, which is between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
 
     The markers stay as they are. The text is on separate lines between theirs, with as many blank
@@ -42,7 +42,6 @@ class ReplaceRegion(Operation):
         "region": "commands",
         "markdown": "- `mdplan stat`\n- `mdplan apply`",
     }
-    replaces_text: ClassVar = True
 
     op: Literal["replace_region"]
     region: str = Field(description="NAME of the marker comments.")

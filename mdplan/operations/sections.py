@@ -33,6 +33,7 @@ from mdplan.operations.base import (
     Claim,
     InsertOrder,
     InsertRank,
+    ReplacingOperation,
     Resolution,
     SectionTargeted,
 )
@@ -264,7 +265,7 @@ _BESIDE_ROOT = Diagnostic.invalid(
 )
 
 
-class ReplaceSection(PayloadOperation):
+class ReplaceSection(ReplacingOperation, PayloadOperation):
     """Replace the text of a section.
 
     A payload that begins with the section's own heading replaces the heading too; otherwise it is the body.
@@ -279,7 +280,6 @@ class ReplaceSection(PayloadOperation):
         "markdown": "Download the archive and run it.",
     }
     accepts_root: ClassVar = True
-    replaces_text: ClassVar = True
 
     op: Literal["replace_section"]
     keep_subsections: bool | None = Field(
@@ -321,7 +321,7 @@ class ReplaceSection(PayloadOperation):
 _MAKE: Final = say("{createIfMissing=true} would make it")
 
 
-class UpsertSection(PayloadOperation):
+class UpsertSection(ReplacingOperation, PayloadOperation):
     """Write a section; with `createIfMissing: true` make it where there is none.
 
     An existing section is replaced, appended to or prepended to, as `mode` says. A missing one becomes the
@@ -338,7 +338,6 @@ class UpsertSection(PayloadOperation):
     }
     accepts_root: ClassVar = True
     may_begin_file: ClassVar = True
-    replaces_text: ClassVar = True
 
     op: Literal["upsert_section"]
     mode: Literal["replace", "append", "prepend"] = Field(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, or_problems
 from mdplan.markdown.destinations import FileTree
-from mdplan.operations.base import Export, Resolution, SectionTargeted
+from mdplan.operations.base import Export, ReplacingOperation, Resolution, SectionTargeted
 from mdplan.planning.build import (
     BuildResult,
     BuiltFile,
@@ -15,6 +15,7 @@ from mdplan.planning.build import (
     has_run_long,
     resolve_edits,
 )
+from mdplan.planning.losses import with_losses
 from mdplan.planning.replan import accepted_batch, needs_rejected
 from mdplan.planning.replay import PlannedBatch, PlanSelection, stale_base
 from mdplan.planning.results import plan_of
@@ -63,6 +64,19 @@ def build_files(
     `tree` resolves the entries of a navigation.
     """
     yield from _in_sequence(snapshot, batch) if batch.sequential else _at_once(snapshot, batch, tree)
+
+
+def check_losses(files: Sequence[BuiltFile], batch: Batch) -> list[BuiltFile] | Problems:
+    """Return `files` with a warning on each edit that drops something. Errors: CONTENT_LOST."""
+    edits = [item.operation for built in files for item in built.resolved]
+    if batch.keep or any(isinstance(edit, ReplacingOperation) and edit.keep for edit in edits):
+        # Few batches promise to keep something.
+        from mdplan.planning.contract import broken_promises
+
+        problems = broken_promises(files, batch)
+        if problems:
+            return problems
+    return with_losses(files)
 
 
 def _at_once(

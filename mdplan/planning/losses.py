@@ -122,12 +122,13 @@ def _with_warning(item: ResolvedEdit, losses: Losses) -> ResolvedEdit:
     line = losses.line(place if title else "", names_changes=not item.operation.quotes_text)
     if not line:
         return item
-    warning = replace(Code.CONTENT_DROPPED.warning(line), lost=tuple(map(_lost, losses.parts[:_MOST_LOST])))
+    warning = replace(Code.CONTENT_DROPPED.warning(line), lost=tuple(map(told, losses.parts[:MOST_LOST])))
     resolution = replace(item.resolution, warnings=(*item.resolution.warnings, warning))
     return replace(item, resolution=resolution)
 
 
-def _lost(loss: Loss) -> Lost:
+def told(loss: Loss) -> Lost:
+    """Return `loss` as a warning or refusal has it."""
     text, became = (
         text if len(text) <= _MOST_OF_A_LOSS else f"{text[: _MOST_OF_A_LOSS - 1]}…"
         for text in (loss.text, loss.became)
@@ -136,7 +137,7 @@ def _lost(loss: Loss) -> Lost:
 
 
 _MOST_OF_A_TITLE: Final = 60
-_MOST_LOST: Final = 50
+MOST_LOST: Final = 50
 _MOST_OF_A_LOSS: Final = 200
 
 
@@ -155,11 +156,11 @@ def losses_of(files: Sequence[BuiltFile]) -> dict[int, Losses]:
     }
     if not _may_lose(files, lines, suspects):
         return {}
-    owners = {area: _owners(files[area]) for area in suspects}
+    owners = {area: owners_of(files[area]) for area in suspects}
     before, after = _sides(files, lines, owners)
     found: defaultdict[int, list[Loss]] = defaultdict(list)
     for loss in _compare(files, before, after):
-        owner = _owner(owners.get(loss.area, ()), loss.span)
+        owner = owner_of(owners.get(loss.area, ()), loss.span)
         if owner is not None:
             found[owner].append(loss)
     droppers = {index for index, parts in found.items() if any(not loss.became for loss in parts)}
@@ -178,17 +179,17 @@ def losses_of(files: Sequence[BuiltFile]) -> dict[int, Losses]:
 Owners = Sequence[tuple[Span, int]]
 
 
-def _owners(built: BuiltFile) -> list[tuple[Span, int]]:
+def owners_of(built: BuiltFile) -> list[tuple[Span, int]]:
     """Return what the edits of a file replace, where that is in its base."""
     owners: list[tuple[Span, int]] = []
     for item in built.resolved:
         if item.operation.replaces_text:
             earlier = built.edits_before(item.index)
-            owners += ((_in_base(earlier, claim.span), item.index) for claim in item.resolution.claims)
+            owners += ((in_base(earlier, claim.span), item.index) for claim in item.resolution.claims)
     return sorted(owners)
 
 
-def _in_base(earlier: EditList, span: Span) -> Span:
+def in_base(earlier: EditList, span: Span) -> Span:
     """Return where `span` of the document that an edit saw was in the base."""
     if not earlier:
         return span
@@ -202,7 +203,8 @@ def _in_base(earlier: EditList, span: Span) -> Span:
     return Span(start, max(start, end))
 
 
-def _owner(owners: Owners, block: Span) -> int | None:
+def owner_of(owners: Owners, block: Span) -> int | None:
+    """Return the edit that replaces text in `block`."""
     return next((index for span, index in owners if span.overlaps(block)), None)
 
 
@@ -251,8 +253,9 @@ class _Part:
 
     @property
     def first(self) -> set[str]:
-        """The words of the first cell of a row."""
-        return set(_words(next(filter(None, map(str.strip, self.key.split("|"))), "")))
+        """The words of the first cell of a row, or of what an item is about: ``Tea`` in ``Tea - A drink``."""
+        cells = self.key.split("|") if self.kind is LossKind.ROW else self.key.split(" - ")
+        return set(_words(next(filter(None, map(str.strip, cells)), "")))
 
 
 class _Mark(Struct):
@@ -294,7 +297,7 @@ def _sides(
                 for side, outline in enumerate((base, result))
             )
             # Of equal blocks those are kept that no edit replaces.
-            old.sort(key=lambda block: _owner(owners.get(area, ()), block.span) is not None)
+            old.sort(key=lambda block: owner_of(owners.get(area, ()), block.span) is not None)
             shared = Counter(_identity(base, block) for block in old)
             shared &= Counter(_identity(result, block) for block in new)
             for outline, blocks, content in ((base, old, before), (result, new, after)):
@@ -341,12 +344,12 @@ def _counted(outline: Outline, block: Block, area: int) -> Iterator[tuple[LossKi
     if block.kind is BlockKind.TABLE:
         yield LossKind.ROW, block.last_line - block.first_line, (area, block.span.start), block.span
     elif block.kind is BlockKind.PARAGRAPH:
-        item = _item_of(outline, block)
+        item = item_of(outline, block)
         kind, around = (LossKind.PARAGRAPH, block) if item is None else (LossKind.ITEM, item)
         yield kind, 1, (area, around.span.start), block.span
 
 
-def _item_of(outline: Outline, block: Block) -> Block | None:
+def item_of(outline: Outline, block: Block) -> Block | None:
     """Return the list item right around `block`."""
     around = outline.tree.container_at(block.span.start) if block.depth else None
     return around if around is not None and around.kind is BlockKind.LIST_ITEM else None
@@ -406,7 +409,7 @@ def _parts_of(outline: Outline, block: Block, area: int) -> Iterator[_Part]:
         case BlockKind.HEADING:
             yield _part(LossKind.HEADING, block.content, block.span, (area, start))
         case BlockKind.PARAGRAPH:
-            item = _item_of(outline, block)
+            item = item_of(outline, block)
             group = (area, start if item is None else item.span.start)
             kind = LossKind.SENTENCE if item is None else LossKind.ITEM
             # Marks of containers may be between the lines of the content.
@@ -426,7 +429,9 @@ def _parts_of(outline: Outline, block: Block, area: int) -> Iterator[_Part]:
             code = block.code or outline.text_of(block.span)
             yield from _parts_of_lines(code, LossKind.CODE, block.span, (area, start))
         case BlockKind.HTML:
-            yield from _parts_of_lines(outline.text_of(block.span), LossKind.LINE, block.span, (area, start))
+            text = outline.text_of(block.span)
+            parts = _parts_of_lines(text, LossKind.LINE, block.span, (area, start))
+            yield from parts if _UNSEEN.match(text) else map(_as_seen, parts)
         case _:
             return
 
@@ -436,6 +441,15 @@ def _parts_of_lines(text: str, kind: LossKind, span: Span, group: _Group) -> Ite
         if any(map(str.isalnum, _PLAIN_TAG.sub("", line))):
             key = " ".join(line.split())
             yield _Part(kind, f"{_AS_IT_IS}{key}", key, span, group)
+
+
+def _as_seen(part: _Part) -> _Part:
+    """Return a line of HTML as the text that people see of it, if there is some."""
+    seen = _part(part.kind, part.text, part.span, part.group)
+    return seen if any(map(str.isalnum, seen.key)) else part
+
+
+_UNSEEN: Final = lazy_pattern(r"(?i)\s*(?:<!--|<\?|<!|<(?:script|style|template|textarea)\b)")
 
 
 def _words(text: str) -> "Counter[str]":
@@ -634,7 +648,8 @@ def _likeness(part: _Part, target: _Part) -> float:
     own, shared = _weight(part.words), _weight(part.words & left)
     if part.kind is LossKind.ITEM and target.key and part.key.startswith(f"{target.key} "):
         return _ALIKE
-    if part.kind is LossKind.ROW and part.first == target.first:
+    is_named = part.kind is LossKind.ROW or (" - " in part.key and " - " in target.key)
+    if is_named and part.kind is target.kind and part.first == target.first:
         return max(shared / (own or 1), _SIMILAR)
     if own < _SHORT and shared < own * _NEARLY_ALL:
         return _ALIKE if _is_respelled(part.key, target.key) else 0.0
@@ -731,7 +746,7 @@ def _take(left: "Counter[tuple[LossKind, str]]", key: tuple[LossKind, str]) -> b
 
 # A shorter one is in other text by chance.
 _LONG_NUMBER: Final = 3
-_NUMBER: Final = lazy_pattern(r"(?<![\w.])[vV]?\d+(?:[.,:/\-]\d+)*")
+NUMBER: Final = lazy_pattern(r"(?<![\w.])[vV]?\d+(?:[.,:/\-]\d+)*")
 
 
 def _lost_numbers(before: _Content, after: _Content) -> Iterator[Loss]:
@@ -742,17 +757,17 @@ def _lost_numbers(before: _Content, after: _Content) -> Iterator[Loss]:
     there: defaultdict[_Group, Counter[str]] = defaultdict(Counter)
     anywhere: Counter[str] = Counter()
     for part in after.parts:
-        numbers = _NUMBER.findall(part.text)
+        numbers = NUMBER.findall(part.text)
         there[part.group].update(numbers)
         if not part.is_taken:
             anywhere.update(number for number in numbers if len(number) >= _LONG_NUMBER)
     for part in before.parts:
         if part.became is not None and part.became.key == part.key:
-            there[part.became.group].subtract(_NUMBER.findall(part.text))
+            there[part.became.group].subtract(NUMBER.findall(part.text))
     for part in before.parts:
         if part.became is None or part.became.key == part.key or part.kind in _OF_LINES:
             continue
-        old, new = _NUMBER.findall(part.text), _NUMBER.findall(part.became.text)
+        old, new = NUMBER.findall(part.text), NUMBER.findall(part.became.text)
         come = [number for number in new if number not in old]
         for number in old:
             if there[part.became.group][number] > 0:
@@ -770,7 +785,7 @@ def _totals(before: _Content, owners: Mapping[int, Owners]) -> dict[int, Counter
     groups |= {(group, kind): (count, span) for kind, count, group, span in before.kept}
     totals: defaultdict[int, Counter[LossKind]] = defaultdict(Counter)
     for ((area, _), kind), (count, span) in groups.items():
-        owner = _owner(owners.get(area, ()), span)
+        owner = owner_of(owners.get(area, ()), span)
         if owner is not None:
             totals[owner][kind] += count
     return totals

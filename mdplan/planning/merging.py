@@ -112,7 +112,9 @@ def merged_request(
             problems += edits
     whole_files = _whole_files(stale) if stale is not None else []
     kept = stale.options if stale is not None else {}
-    options: dict[str, Any] = {name: kept[name] for name in ("backup", "jsonSchema") if name in kept}
+    options: dict[str, Any] = {
+        name: kept[name] for name in ("backup", "jsonSchema", "keep", "drop") if name in kept
+    }
     options |= stale.intent.fields if stale is not None else {}
     guards = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
     # A batch has a file: where all have the change already, it changes nothing in one of them.

@@ -23,7 +23,7 @@ from mdplan import field_names
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems, or_problem
 from mdplan.limits import DEFAULT_LIMITS, Limits
 from mdplan.operations import IMPLIED, OPERATIONS
-from mdplan.operations.base import FileEffect, Operation, WireModel, fold_match_options
+from mdplan.operations.base import Drop, FileEffect, Keep, Operation, WireModel, also_kept, fold_match_options
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent, one_line, plain_text
 from mdplan.requests.spellings import SPELLINGS, meant_operations, op_of, operation_named
 from mdplan.requests.verbs import OnStale
@@ -152,6 +152,14 @@ class Batch(WireModel):
     json_schema: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="JSON Schema file that no file of the batch may newly violate."
     )
+    keep: Keep = Field(
+        default=(),
+        description="Refuse to lose any of these from replaced text: headings, sentences, items, rows, code, "
+        "lines, links, images, footnotes, numbers; or all.",
+    )
+    drop: Drop = Field(
+        default=(), description="What may be lost in spite of keep: texts, or names such as links."
+    )
     allow_outline_change: bool = Field(
         default=False, description="Allow edits that add or remove headings outside the written text."
     )
@@ -178,6 +186,10 @@ class Batch(WireModel):
             options["updateReferences"] = self.update_references
         if self.json_schema is not None:
             options["jsonSchema"] = self.json_schema
+        if self.keep:
+            options["keep"] = ",".join(sorted(set(self.keep)))
+        if self.drop:
+            options["drop"] = json.dumps(sorted(set(self.drop)), ensure_ascii=False)
         return options
 
     def without_bases(self) -> "Batch":
@@ -257,6 +269,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     if problems:
         return tuple(problems)
     fields = {**with_decoded_fields(Batch, fields), "updateReferences": scope_reader.scope}
+    fields = fields if not limits.keep else {**fields, "keep": also_kept(fields.get("keep"), limits.keep)}
     batch: Batch | Problems = validated(Batch, {**fields, "files": tuple(read)}, "")
     return batch
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
@@ -99,7 +99,9 @@ def _said(report: PlanReport) -> str:
             )
             text += f"{result.matches_replaced} of {result.matches_found} matches replaced"
             text += f", skipped: {left_out}\n" if left_out else "\n"
-    return text + "".join(map(_line_of, report.warnings))
+    # Examples replace short texts by others, and are not about that.
+    told = (each for each in report.warnings if each.code is not Code.CONTENT_DROPPED)
+    return text + "".join(map(_line_of, told))
 
 
 def _line_of(found: Diagnostic) -> str:

@@ -1,5 +1,6 @@
 """The ledger: what an edit that replaces text drops, said in one line, with the parts on request."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,11 +12,13 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic, or_problem
 from mdplan.engine.engine import Engine
+from mdplan.limits import Limits
 from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.enclosures import is_hidden
 from mdplan.markdown.outline import Outline
 from mdplan.memory import Document
 from mdplan.planning.losses import plain_text, split_sentences
+from mdplan.settings import Settings
 from mdplan.text.source import Source
 from tests.properties.hostile_markdown import hostile_documents
 from tests.support.case_tables import CaseTables
@@ -64,6 +67,49 @@ def test_text_that_goes_to_another_file_is_moved(tmp_path: Path) -> None:
     assert of_both == ()
 
 
+GUIDE: str = CASE_TABLES.value("GUIDE")
+PROMISES: Mapping[str, Any] = CASE_TABLES.value("PROMISES")
+
+
+@pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.parametrize("place", ["edit", "batch"])
+def test_plan_that_breaks_its_promise_is_refused(name: str, place: str) -> None:
+    case = PROMISES[name]
+    text = GUIDE.replace(*case["change"]).replace(*case.get("also", ("", "")))
+    lines = {"start": 1, "end": len(GUIDE.splitlines())}
+    edit = {"op": "replace_lines", "lines": lines, "text": text}
+    promise = {part: case[part] for part in ("keep", "drop") if part in case}
+    of_edit, of_batch = (promise, {}) if place == "edit" else ({}, promise)
+    report = Document.from_text(GUIDE).plan([{**edit, **of_edit}], **of_batch)
+    problems = [(each.code, [part.text for part in each.lost or ()]) for each in report.diagnostics]
+    assert problems == ([(Code.CONTENT_LOST, case["lost"])] if case["lost"] else [])
+
+
+def test_promise_is_part_of_the_plan_and_its_id(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Some text.\n")
+    edit = {"op": "append_to_file", "markdown": "More."}
+    batch = {"file": "a.md", "edits": [edit]}
+    plain, asked = (
+        Engine.open([tmp_path]).draft({**batch, **given}) for given in ({}, {"keep": "links,code"})
+    )
+    settings = Settings(batch=Limits(keep=("code", "links")))
+    served = Engine.open([tmp_path], settings=settings).draft(batch)
+    assert plain.report.plan_id != asked.report.plan_id == served.report.plan_id
+    assert json.loads(asked.document)["options"] == {"keep": "code,links"}
+    again = Engine.open([tmp_path]).apply(json.loads(asked.document))
+    assert again.applied, again.error
+
+
+def test_insertions_hide_nothing_that_is_promised() -> None:
+    old = "First.\n\nSecond.\n"
+    edits = [
+        {"op": "insert_lines", "line": line, "position": position, "text": text}
+        for line, position, text in ((3, "before", "<!--"), (3, "after", "-->"))
+    ]
+    report = Document.from_text(old).plan(edits, keep=["sentences"])
+    assert [(each.code, each.edit_index) for each in report.diagnostics] == [(Code.CONTENT_LOST, None)]
+
+
 @given(old=hostile_documents(), new=hostile_documents(), data=st.data())
 def test_what_is_dropped_is_in_the_old_text_and_not_in_the_new_one(old: str, new: str, data: Any) -> None:
     document = or_problem(Document.from_text, old)
@@ -71,12 +117,12 @@ def test_what_is_dropped_is_in_the_old_text_and_not_in_the_new_one(old: str, new
     count = Source.from_text(old).lines.count
     first = data.draw(st.integers(1, count))
     lines = {"start": first, "end": data.draw(st.integers(first, count))}
-    report = document.plan({"op": "replace_lines", "lines": lines, "text": new})
+    report = document.apply({"op": "replace_lines", "lines": lines, "text": new})
     found = [each for each in report.warnings if each.code is Code.CONTENT_DROPPED]
     lost = Counter(
         part.text for each in found for part in each.lost or () if part.kind == "sentence" and not part.became
     )
-    before, after = sentences(old), sentences(report.text) if lost else Counter()
+    before, after = sentences(old), sentences(report.text if lost else "")
     assert all(before[text] - after[text] >= times for text, times in lost.items())
 
 

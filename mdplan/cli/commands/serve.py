@@ -13,7 +13,7 @@ from mdplan.cli.options import approval_option, limit_options
 from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
-from mdplan.limits import BATCHES, COMMITS, FILES, GLOBS, HISTORY, PATTERNS, REPORTS
+from mdplan.limits import BATCHES, COMMITS, FILES, GLOBS, HISTORY, PATTERNS, REPORTS, Kept
 from mdplan.mcp.tool import EDITOR_PATCH, INTRODUCTIONS, Catalog, mcp_caller, tool_names
 from mdplan.text.visible import escaped
 from mdplan.values import replace
@@ -62,6 +62,13 @@ _ALL: Final = "all"
     "--allow", multiple=True, metavar="GLOB", help="Read and edit only files that match. Repeatable."
 )
 @click.option("--deny", multiple=True, metavar="GLOB", help="Ignore files that match. Repeatable.")
+@click.option(
+    "--keep",
+    default="",
+    metavar="KINDS",
+    help="Refuse edits that lose these from the text that they replace, separated by commas: headings, "
+    "sentences, items, rows, code, lines, links, images, footnotes, numbers; or all.",
+)
 @limit_options(_LIMITS)
 @with_http_options
 @click.option(
@@ -96,6 +103,8 @@ def serve(
         toolsets, tools = ["editor"], [EDITOR_PATCH]
     _check_names("--toolsets", toolsets or [""], (*INTRODUCTIONS, _ALL))
     _check_names("--tools", tools, tool_names(toolsets))
+    keep = _names(offered["keep"])
+    _check_names("--keep", keep, list(Kept))
     http = read_http_options(offered)
     if http is not None and offered["approve_in_chat"]:
         message = "with --http whoever has the token could approve; leave it out, and approve on the page"
@@ -104,7 +113,8 @@ def serve(
     _log_to(log_file)
     try:
         limited = Settings().limited({limit: offered[limit.parameter] for limit in _LIMITS})
-        settings = replace(limited, require_approval=offered["require_approval"])
+        batch = replace(limited.batch, keep=tuple(keep))
+        settings = replace(limited, batch=batch, require_approval=offered["require_approval"])
         workspace = Workspace.open(roots, allow, deny)
     except StorageRefused as refused:
         for problem in refused.problems:
