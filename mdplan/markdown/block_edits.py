@@ -23,9 +23,10 @@ from mdplan.markdown.tables import (
     without_prefix,
 )
 from mdplan.markdown.targets import BLOCK_ID, whole
+from mdplan.text.diff import delete_lines, replace_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, to_lf
+from mdplan.text.lines import Span, lines_of, to_lf
 from mdplan.text.source import Source
 from mdplan.values import Struct, replace
 from mdplan.words import say
@@ -295,9 +296,8 @@ class BlockEditor:
 
     def _source(self, whole: range) -> str:
         lines = self.outline.source.lines
-        first, *more = whole
-        rows = (without_prefix(self.prefix, lines.content(line)) for line in more)
-        head = self.outline.text_of(Span(self.start, lines.content_end(first)))
+        rows = (without_prefix(self.prefix, lines.content(line)) for line in whole[1:])
+        head = self.outline.text_of(self._first_text)
         # Keep the indentation at the root: code needs it.
         if self.is_nested:
             return "\n".join([head, *rows])
@@ -323,21 +323,16 @@ class BlockEditor:
             yield BlockChange(offset=offset, payload=payload)
             return
         new = lines_of(payload.text)
+        old = [lines.content(line) for line in self.lines]
         for gap in self._gaps:
-            if side == "before" and self.shares_line:
-                rows = [*new, *gap, ""]
-                head, *more = rows
-                line_end = line_end_around(lines, self.span.start)
-                text = line_end.join(
-                    [head, *(with_prefix(self.prefix, row) for row in more[:-1]), self.prefix]
-                )
-                yield BlockChange(edits=(TextEdit.insert(self.start, text),))
-            elif side == "before":
-                lead = gap if self._has_text(self.lines.start - 1) else []
-                yield self._rows_at(self.span.start, [*lead, *new, *gap])
+            if side == "before":
+                lead = gap if not self.shares_line and self._has_text(self.lines.start - 1) else []
+                first = self.prefix + self.outline.text_of(self._first_text) if self.shares_line else old[0]
+                rows = [*self._marked([*lead, *new, *gap]), first, *old[1:]]
             else:
                 tail = gap if self._has_text(self.lines.stop) else []
-                yield self._rows_at(self.span.end, [*gap, *new, *tail])
+                rows = [*old, *(with_prefix(self.prefix, row) for row in (*gap, *new, *tail))]
+            yield self._with_rows(self.lines, rows)
 
     def replace(self, payload: Payload) -> BlockChange:
         """Return the replacement of the block by `payload`; its ID stays. Raise OUTLINE_CHANGED."""
@@ -350,28 +345,13 @@ class BlockEditor:
         if not self.is_nested:
             change = BlockChange(edits=replace_blocks(self.outline, span, payload))
             return self._first_safe([change], [exchange])
-        return self._first_safe(self._nested_replacements(span, payload), [exchange])
-
-    def _nested_replacements(self, span: Span, payload: Payload) -> Iterator[BlockChange]:
-        lines = self.outline.source.lines
-        first, last = self.target.lines.start, self.target.lines.stop - 1
-        old = [lines.content(line) for line in self.target.lines]
-        head, *more = lines_of(payload.text)
-        for gap in self._gaps:
-            before = gap if not self.shares_line and self._has_text(first - 1) else []
-            after = gap if self._has_text(last + 1) else []
-            new = [with_prefix(self.prefix, row) for row in (*before, head, *more, *after)]
-            if not before:
-                new[0] = self.outline.text_of(Span(lines.start(first), self.start)) + head
-            leading, trailing = common_edges(old, new)
-            start = lines.start(first + leading) if leading < len(old) else span.end
-            rows, stop = new[leading : len(new) - trailing], last - trailing
-            line_end = line_end_around(lines, span.start)
-            text = "".join(row + line_end for row in rows)
-            end = lines.end(stop) if stop >= first + leading else start
-            if not lines.ending(last) and not trailing:
-                text = text.removesuffix(line_end) if end > start else line_end + text.removesuffix(line_end)
-            yield BlockChange(edits=(TextEdit(Span(start, end), text),) if text or end > start else ())
+        changes = (
+            self._with_rows(self.own_lines, self._marked([*lead, *lines_of(payload.text), *tail]))
+            for gap in self._gaps
+            for lead in [gap if not self.shares_line and self._has_text(self.own_lines.start - 1) else []]
+            for tail in [gap if self._has_text(self.own_lines.stop) else []]
+        )
+        return self._first_safe(changes, [exchange])
 
     def delete(self) -> tuple[BlockChange, Span]:
         """Return the deletion and the span that it removes. Raise OUTLINE_CHANGED, or as `remove_item`."""
@@ -436,17 +416,15 @@ class BlockEditor:
             while before is not None and around.is_blank(lines, first - 1):
                 first -= 1
         elif self.shares_line:
-            following = around.text_start(lines, after.first_line)
-            if following is not None:
-                yield BlockChange(edits=(TextEdit.delete(Span(self.start, following)),))
+            start = around.text_start(lines, after.first_line)
+            if start is not None:
+                text = self.outline.text_of(Span(start, lines.content_end(after.first_line)))
+                yield self._with_rows(range(first, after.first_line + 1), self._marked([text]))
             return
         elif before is None or (around.is_blank(lines, first - 1) and around.is_blank(lines, stop)):
             stop = after.first_line
-        removed = lines.span(first, stop - 1)
-        if not lines.ending(stop - 1):
-            removed = Span(lines.content_end(first - 1), removed.end)
-        yield BlockChange(edits=(TextEdit.delete(removed),))
-        yield BlockChange(edits=(TextEdit(removed, self._text_of_rows([""])),))
+        yield BlockChange(edits=delete_lines(self.outline.source, range(first, stop)))
+        yield self._with_rows(range(first, stop), [with_prefix(self.prefix, "")])
 
     @property
     def _gaps(self) -> tuple[list[str], ...]:
@@ -466,17 +444,20 @@ class BlockEditor:
         is_inside = parent is not None and parent.block.first_line <= line <= parent.block.last_line
         return is_inside and not self.target.around.is_blank(self.outline.source.lines, line)
 
-    def _text_of_rows(self, rows: Iterable[str]) -> str:
-        line_end = line_end_around(self.outline.source.lines, self.span.start)
-        return "".join(with_prefix(self.prefix, row) + line_end for row in rows)
+    @property
+    def _first_text(self) -> Span:
+        return Span(self.start, self.outline.source.lines.content_end(self.lines.start))
 
-    def _rows_at(self, offset: int, rows: Sequence[str]) -> BlockChange:
-        text = self._text_of_rows(rows)
-        before = self.outline.source.text[:offset]
-        if before and before[-1] not in "\r\n":
-            line_end = line_end_around(self.outline.source.lines, offset)
-            text = line_end + text.removesuffix(line_end)
-        return BlockChange(edits=(TextEdit.insert(offset, text),))
+    def _marked(self, rows: Sequence[str]) -> list[str]:
+        """Return `rows` with what lines begin with here; the first takes the marker that the block has."""
+        marked = [with_prefix(self.prefix, row) for row in rows]
+        if self.shares_line:
+            line_start = self.outline.source.lines.start(self.lines.start)
+            marked[0] = self.outline.text_of(Span(line_start, self.start)) + rows[0]
+        return marked
+
+    def _with_rows(self, lines: range, rows: Sequence[str]) -> BlockChange:
+        return BlockChange(edits=replace_lines(self.outline.source, lines.start, lines.stop - 1, rows))
 
     def _first_safe(self, changes: Iterable[BlockChange], exchanges: Sequence[_Exchange]) -> BlockChange:
         return first_safe(self.outline, self.lines.start, changes, exchanges)
