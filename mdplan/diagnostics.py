@@ -180,6 +180,13 @@ class Code(StrEnum):
     OUTLINE_CHANGED = "OUTLINE_CHANGED"
     #: A hunk of `apply_diff` does not match the file. Its context must be exact; lines may have moved.
     DIFF_DOES_NOT_APPLY = "DIFF_DOES_NOT_APPLY"
+    #: A whole file that came back has a change that cannot be made in the style of the file so that the
+    #: result is proven to mean the same: in what its editor writes otherwise anyway, for example.
+    REWRITE_UNPROVEN = "REWRITE_UNPROVEN"
+    #: A whole file that came back has no longer all HTML, images, footnotes, tables or front matter of the
+    #: file. Editors and models drop these, so that it may not be meant: see how to [save what an editor
+    #: wrote](../../how-to/save-rewrites.md).
+    REWRITE_LOSES = "REWRITE_LOSES"
     #: mdformat failed or is not installed, or its output would render differently.
     FORMATTER_FAILED = "FORMATTER_FAILED"
     #: The encoding of the file cannot be detected, or the given one does not reproduce its bytes. ASCII text
@@ -301,6 +308,8 @@ class Code(StrEnum):
     #: Separate lists become one list in the result: their numbers continue, and their items are spaced alike.
     #: Or text next to a list becomes part of it.
     LISTS_MERGED = "LISTS_MERGED", Exit.DONE
+    #: A whole file that came back writes something otherwise without another meaning. It stays as it was.
+    STYLE_KEPT = "STYLE_KEPT", Exit.DONE
     #: `mdplan check`: the file has a new kind of line ending.
     LINE_ENDS_CHANGED = "LINE_ENDS_CHANGED", Exit.DONE
     #: `mdplan check`: the byte order mark or the encoding of the file has changed.

@@ -107,7 +107,7 @@ def edit_schema() -> Schema:
 _PARTS: Final = frozenset(
     {
         *("lineHash", "minMatches", "maxMatches", "allowInsecureRange", "keep", "drop"),
-        *("dates", "numbers", "frontMatterFormat", "wholeBlock", "preview"),
+        *("dates", "numbers", "frontMatterFormat", "wholeBlock", "preview", "serialized"),
     }
 )
 _DESCRIBED: Final[Mapping[str, str]] = {
@@ -117,10 +117,10 @@ _DESCRIBED: Final[Mapping[str, str]] = {
     "levels": "fit: shift headings.",
     "extent": "auto: end of own body; a heading: last subsection.",
     "item": "Text without marker.",
-    "toFile": "Made if missing.",
+    "toFile": "Made if new.",
     "key": "In tables a cell of keyColumn.",
-    "row": "Cells by header; others stay. New rows go last, or by a key in before, after.",
-    "navigation": "Such as mkdocs.yml.",
+    "row": "Cells by header; others stay. New rows last, or by a key in before, after.",
+    "navigation": "As mkdocs.yml.",
     "under": "Item; create_page: nested list.",
     "markdown": "insert_section: with heading; replace_code_block: no fences.",
     "toHeadingPath": "[] with lastChild: file end.",
@@ -159,6 +159,9 @@ def _merged(known: Schema, field: Schema, op: str) -> Schema:
     if "enum" in known and "enum" in field:
         merged["enum"] = list(dict.fromkeys([*known["enum"], *field["enum"]]))
         field = {**field, "enum": merged["enum"]}
+    if "items" in known and "items" in field:
+        merged["items"] = _merged(known["items"], field["items"], op)
+        field = {**field, "items": merged["items"]}
     assert {**merged, "description": ""} == {**field, "description": ""}, f"{op} has another kind of field"
     return merged
 

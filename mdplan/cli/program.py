@@ -36,6 +36,7 @@ _MODULES: Final[Mapping[str, tuple[str, str]]] = {
     "mv": ("files", "move"),
     "rename": ("files", "rename"),
     "rm": ("files", "remove"),
+    "save": ("save", "save"),
     "edit": ("edit", "edit"),
     "validate": ("plans", "validate"),
     "plan": ("plans", "plan"),
@@ -68,6 +69,7 @@ def _load(module: str, name: str) -> click.Command:
 COMMANDS: Final = {name: partial(_load, *where) for name, where in _MODULES.items()}
 _PAIRS: Final[Mapping[str, str]] = {
     "mv, rename": "Give files, sections and headings another name or place.",
+    "save, edit": "Take a whole file that an editor wrote; make any other edit.",
     "plan, apply": "Show what a batch of edits would change; apply it.",
 }
 # Old names of commands.
@@ -75,7 +77,7 @@ ALIASES: Final[Mapping[str, str]] = {"stat": "outline"}
 # The rows of the first screen of help. Two commands share a row.
 _TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Look": ("outline", "read", "search"),
-    "Edit": ("set", "replace", "append", "tick", "mv, rename", "rm", "edit"),
+    "Edit": ("set", "replace", "append", "tick", "mv, rename", "rm", "save, edit"),
     "Plan": ("plan, apply", "undo"),
 }
 

@@ -429,6 +429,11 @@ _SHORTCUTS: Final[Mapping[str, _Shortcut]] = {
     "move_section": _Shortcut({"toFile": "--to"}, "HEADING"),
     "delete_section": _Shortcut({}, "HEADING"),
     "delete_file": _Shortcut({}),
+    "save_file": _Shortcut(
+        {"markdown": "EDITED", "serialized": "--serialized"},
+        None,
+        {"include": lambda kinds: "--accept-losses" if "losses" in kinds else "--keep-style-changes"},
+    ),
 }
 
 

@@ -957,6 +957,25 @@ class ReplaceSection(Edit):
         section: Section | str | None = ...,
     ) -> None: ...
 
+class SaveFile(Edit):
+    r"""Take over a whole file as an editor or a model returned it, and change only what has another meaning.
+
+    `markdown` is the whole text as it came back. A block that means the same keeps its bytes; in one that
+    does not, only words, items, rows, cells, lines of code and keys change, in the style of the file. Other
+    bullets, marks, escapes, wrapping, padding and typographic quotes are no change; the plan says what it
+    took for style. `serialized` is the file as the same editor writes it without a change, if you have it:
+    then only what differs between the two counts, and what that editor always drops stays. Without it the
+    edit is refused if it drops HTML, images, footnotes, tables or front matter, unless you send
+    ``include: ["losses"]``. Files of keys change by key.
+    """
+    def __init__(
+        self,
+        *,
+        markdown: str,
+        serialized: str | None = ...,
+        include: Sequence[Literal["style", "losses"]] = ...,
+    ) -> None: ...
+
 class SetHeadingLevel(Edit):
     r"""Bring a heading to another level, its subsections with it.
 

@@ -115,7 +115,7 @@ class InlineMap:
         if is_nested_too_deep(part):
             return FoundNodes((), (span,))
         try:
-            inline = find_nodes(self._text, span, self._footnotes_for(part), self._find_href)
+            inline = find_nodes(self._text, span, self.footnotes_for(part), self._find_href)
         except ParserFailure:
             return FoundNodes((), (span,))
         if "]:" not in part:
@@ -147,7 +147,7 @@ class InlineMap:
     def _definition_blocks(self) -> list[tuple[Block, InlineNode | None]]:
         if "]:" not in self._text:
             return []
-        definitions = ((block, _definition(self._text, block.span)) for block in self._tree.definitions)
+        definitions = ((block, find_definition(self._text, block.span)) for block in self._tree.definitions)
         return [
             (block, node)
             for block, node in definitions
@@ -159,7 +159,7 @@ class InlineMap:
     def _definition_starts(self) -> list[int]:
         return [block.span.start for block, _ in self._definition_blocks]
 
-    def _footnotes_for(self, part: str) -> str:
+    def footnotes_for(self, part: str) -> str:
         """Return definitions for the footnotes that `part` refers to, ended by a heading."""
         labels = {match[1]: "" for match in _FOOTNOTE.finditer(part)} if "[^" in part else {}
         known = [label for label in labels if label.lower() in self._footnotes]
@@ -186,7 +186,7 @@ class InlineMap:
         return "" if span is None else _LINE_END.sub(" ", self._text[span.start : span.end])
 
 
-def _definition(text: str, block: Span) -> InlineNode | None:
+def find_definition(text: str, block: Span) -> InlineNode | None:
     """Return the link reference definition on the lines of `block` (CommonMark 0.31.2, section 4.7)."""
     label = _LABEL.search(text, block.start, block.end)
     target = link_target(text, label.end(), block.end) if label else None

@@ -109,6 +109,38 @@ def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventB
             yield batch
 
 
+# What in HTML says how a list or a link is written, and no more.
+_LOOSE_ITEM: Final = lazy_pattern(r"\s*(</?(?:li|ul|ol)\b[^>]*>)(?:\s*<p>)?\s*|</p>")
+_PLAIN_LINK: Final = lazy_pattern(r'<a href="(?:mailto:)?((?:https?|ftp)://[^"]*|[^":]+@[^"]*)">\1</a>')
+_SHOWN_AS_IT_IS: Final = lazy_pattern(r"(<pre>.*?</pre>)", re.DOTALL)
+_FOOTNOTE: Final = lazy_pattern(r'<div class="footnote-definition".*?</div>', re.DOTALL)
+
+# Quotation marks that some editors and models put in place of the plain ones.
+PLAIN_QUOTES: Final = str.maketrans("\u2018\u2019\u201a\u201c\u201d\u201e", "'''\"\"\"")
+
+
+def html_of(text: str, destination: Callable[[str], tuple[str, str] | None]) -> str:
+    """Return `text` as HTML without definitions of footnotes and what only says how it is written.
+
+    That is white space, tight and loose lists, and typographic quotation marks.
+
+    `destination` gives those of labels that `text` does not define, with their titles.
+    """
+    with _panics_caught():
+        html = pyromark.html(
+            PreparedText(text).text,
+            options=_OPTIONS,
+            broken_link_callback=lambda link: destination(link["reference"]),
+        )
+    html = _FOOTNOTE.sub("", html).translate(PLAIN_QUOTES)
+    html = html.replace("&quot;", '"')
+    pieces = _SHOWN_AS_IT_IS.split(html)
+    pieces[::2] = [
+        " ".join(_PLAIN_LINK.sub(r"\1", _LOOSE_ITEM.sub(r"\1", piece)).split()) for piece in pieces[::2]
+    ]
+    return "".join(pieces)
+
+
 @contextmanager
 def _panics_caught() -> Iterator[None]:
     try:

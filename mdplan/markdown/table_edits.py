@@ -71,12 +71,13 @@ def added_row(table: TableSource, values: Mapping[int, str], after: int) -> Text
     lines = table.lines
     prefix = table.containers.prefix(lines, after)
     assert prefix is not None, "the table is proven"
-    row = prefix + _new_row(table, [cell_source(values.get(at, "")) for at in range(len(table.columns))])
+    row = prefix + new_row(table, [cell_source(values.get(at, "")) for at in range(len(table.columns))])
     line_end = line_end_around(lines, lines.end(after))
     return TextEdit.insert(lines.end(after), row + line_end if lines.ending(after) else line_end + row)
 
 
-def _new_row(table: TableSource, sources: list[str]) -> str:
+def new_row(table: TableSource, sources: list[str]) -> str:
+    """Return a row with these `sources` in the pipes and the padding of the other rows."""
     header, last = table.header, len(sources) - 1
     before, behind = table.padding
     leads = header.leads or _needs_pipe(sources[0])

@@ -138,6 +138,18 @@ def merged_front_matter(base: str, ours: str, theirs: str) -> Merge | None:
     return None if merge.note else replace(merge, text=text)
 
 
+def with_values_of(language: tree.Language, ours: str, base: str, theirs: str) -> str | None:
+    """Return `ours` with the values that `theirs` changed in `base`; all that is written of others stays.
+
+    None where the changes cannot be made. Raises `DataError` for what cannot be read.
+    """
+    values = [_values(language, text) for text in (base, ours, theirs)]
+    found = merge_values(*values, goes_deep=True)
+    if found.conflicts:
+        return None
+    return _by_keys(language, (ours, ours, ours), found) if found.changes else ours
+
+
 def merge_text_lines(base: str, ours: str, theirs: str, style: MarkerStyle) -> Merge:
     """Merge unstructured texts by lines."""
     texts = Texts(*(lines_of(text) for text in (base, ours, theirs)))
@@ -164,11 +176,15 @@ class ValueConflict(Struct):
 
 @dataclass(slots=True)
 class ValueMerge:
-    """The merged `value`, the `changes` from ours to it, and `conflicts`, where it keeps ours."""
+    """The merged `value`, the `changes` from ours to it, and `conflicts`, where it keeps ours.
+
+    Where it `goes_deep`, a map that theirs alone changed is changed by key, and a list by item.
+    """
 
     value: Any = None
     changes: list[tree.Change] = field(default_factory=list)
     conflicts: list[ValueConflict] = field(default_factory=list)
+    goes_deep: bool = False
 
 
 def _is_good(
@@ -290,9 +306,9 @@ class _Spot(Struct):
         return _Spot((old, own, other), (base, ours, theirs))
 
 
-def merge_values(base: Any, ours: Any, theirs: Any) -> ValueMerge:  # noqa: ANN401 (any value)
+def merge_values(base: Any, ours: Any, theirs: Any, *, goes_deep: bool = False) -> ValueMerge:  # noqa: ANN401 (any value)
     """Merge three values: maps by key, lists by item."""
-    found = ValueMerge()
+    found = ValueMerge(goes_deep=goes_deep)
     found.value = _merged(_Spot((base, ours, theirs), ((), (), ())), found)
     return found
 
@@ -301,6 +317,8 @@ def _merged(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
     """Return the merged value at `spot`, or `REMOVED`; append changes and conflicts to `found`."""
     base, ours, theirs = spot.values
     origin = origin_of(base, ours, theirs, same=_equal)
+    if found.goes_deep and origin is Origin.THEIRS and {type(ours), type(theirs)} in ({dict}, {list}):
+        return _map(spot, found) if isinstance(ours, dict) else _list(spot, found)
     if origin is Origin.THEIRS and ours is not tree.REMOVED:
         # The caller adds new entries: it knows their position.
         found.changes.append(tree.KeyChange(spot.paths[1], theirs))

@@ -29,6 +29,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "matches": ("replace_match",),
     "lines": ("replace_range", "insert_lines", "replace_lines", "delete_lines"),
     "diffs": ("apply_diff",),
+    "rewrites": ("save_file",),
     "files": ("create_file", "create_page", "append_to_file", "rename_file", "delete_file"),
 }  # fmt: skip
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
@@ -37,7 +38,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Sections": (*_MODULES["sections"], *_MODULES["headings"]),
     "Blocks": (*_MODULES["blocks"], *_MODULES["lists"], *_MODULES["tables"], *_MODULES["regions"]),
     "Keys": (*_MODULES["keys"],),
-    "Text": (*_MODULES["matches"], *_MODULES["lines"], *_MODULES["diffs"]),
+    "Text": (*_MODULES["matches"], *_MODULES["lines"], *_MODULES["diffs"], *_MODULES["rewrites"]),
     "Files": _MODULES["files"],
 }
 # Fields that one operation alone has together: with them an edit needs no name. None that only deletes.

@@ -111,6 +111,10 @@ filesOnly names files.""",
     ),
     "rename": Verb("Give a heading another text.", ("mdplan rename guide.md Install Setup",)),
     "rm": Verb("Delete files, or a section.", ("mdplan rm old.md", "mdplan rm guide.md Install")),
+    "save": Verb(
+        "Take the changes of a whole file that an editor or a model wrote.",
+        ("mdplan save guide.md from-editor.md --serialized untouched-save.md",),
+    ),
     "edit": Verb(
         "Make any other edit, such as upsert_table_row.",
         ("mdplan edit rename_heading guide.md --section Install --new-title Setup",),

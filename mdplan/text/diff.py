@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineIndex, Span, line_end_around
+from mdplan.text.lines import LineEndView, LineIndex, Span, line_end_around, with_line_ends
 from mdplan.text.source import ByteEdit, Source
 from mdplan.values import Struct
 
@@ -329,6 +329,7 @@ def _region(
 
 # --- Changed lines, as a diff has them
 
+_TEXT_LINE: Final = lazy_pattern(r"[^\n]*\n|[^\n]+")
 _LINE: Final = lazy_pattern(rb"[^\n]*\n|[^\n]+")
 
 
@@ -467,6 +468,16 @@ def _compare(old: list[Line], new: list[Line], gap: ChangedLines) -> Iterator[Ch
     for tag, *block in matcher.get_opcodes():
         if tag != "equal":
             yield ChangedLines(*block).moved(gap.old_start, gap.new_start)
+
+
+def replaced_lines(view: LineEndView, lines: LineIndex, new: str) -> Iterator[TextEdit]:
+    """Yield the edits of whole lines that make `new` of the text of `view`, with line ends as around them."""
+    old_lines, new_lines = (_TEXT_LINE.findall(text) for text in (view.text, new))
+    starts = [0, *accumulate(map(len, old_lines))]
+    for block in LineComparison().differing(old_lines, new_lines):
+        span = view.span_in_text(Span(starts[block.old_start], starts[block.old_end]))
+        text = "".join(new_lines[block.new_start : block.new_end])
+        yield TextEdit(span, with_line_ends(text, line_end_around(lines, span.start)))
 
 
 # --- The drift of a text, used to rebase edits
