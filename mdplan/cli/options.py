@@ -14,7 +14,7 @@ from mdplan.cli.field_types import LineRangeType, index_or_name
 from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limits import LimitOption, in_words
-from mdplan.requests.verbs import OnStale, Verb
+from mdplan.requests.verbs import Verb
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -31,19 +31,18 @@ approval_option: Final = click.option(
 )
 
 
-def stale_option(text: str, *words: str, default: str | None = "refuse") -> Decorator[Any]:
-    """The option that says what happens if files have changed, of those `words` or of all."""
-    choice = click.Choice(words or get_args(OnStale))
-    text = text if default else f"{text}  [default: refuse]"
-    return click.option("--on-stale", type=choice, default=default, show_default=True, help=text)
+def stale_options(rebase: str = "", merge: str = "", default: str | None = "refuse") -> Decorator[Any]:
+    """Give a command ``--rebase`` and ``--merge`` with these helps; the last one given counts.
 
-
-def stale_options(rebase: str) -> Decorator[Any]:
-    """Give a command ``--rebase``, of which the help says `rebase`, and ``--merge``; the last one counts."""
-    merge = "Where a file has changed, merge the change into it as it is now."
+    Without a help for ``--rebase`` there is only ``--merge``. `default` is the value if neither is given.
+    """
+    merge = merge or "Where a file has changed, merge the change into it as it is now."
+    flags = {"rebase": rebase, "merge": merge} if rebase else {"merge": merge}
     return all_options(
-        click.option("--rebase", "on_stale", flag_value="rebase", default="refuse", help=rebase),
-        click.option("--merge", "on_stale", flag_value="merge", help=merge),
+        *(
+            click.option(f"--{value}", "on_stale", flag_value=value, default=default, help=text)
+            for value, text in flags.items()
+        )
     )
 
 

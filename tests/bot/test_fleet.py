@@ -144,11 +144,11 @@ def test_commit_of_a_person_is_kept_where_that_is_asked(tmp_path: Path, many: li
     by_hand = people.push_by_hand(BRANCH, {"docs/hand.md": b"nightly by hand\n"})
     people.push({"docs/two.md": b"nightly\n"})
     refused = run(tmp_path, "open", "--forge", "none")
-    merged = run(tmp_path, "open", "--forge", "none", "--on-stale", "merge")
+    merged = run(tmp_path, "open", "--forge", "none", "--merge")
 
     assert (refused.code, states(refused)) == (6, ["failed", "nothing to do", "open"])
     assert refused.json["error"]["message"].endswith(f"has the commit {by_hand[:12]} by Eve <bo@example.org>")
-    assert refused.json["error"]["hint"].endswith("keep its commits: `--on-stale merge`")
+    assert refused.json["error"]["hint"].endswith("keep its commits: `--merge`")
     assert (merged.code, states(merged)) == (0, ["open", "nothing to do", "open"])
     assert by_hand in many[0].git("rev-list", BRANCH).split()
     assert many[0].files(BRANCH)["docs/two.md"] == b"stable\n"

@@ -148,7 +148,7 @@ def test_branch_moved_by_another_process_is_stale(bare: Repository, manifest: Pa
     )
 
     assert codes(report) == ["STALE_BASE"]
-    assert "--on-stale rebase" in ShellWords().tell(report.error).hint
+    assert "`--rebase`" in ShellWords().tell(report.error).hint
     assert not report.applied
     assert bare.at("main~1") == before
     bare.must_be_sound()

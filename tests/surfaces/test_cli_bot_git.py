@@ -81,9 +81,7 @@ def test_commit_options_set_author_message_and_branch(bare: Repository) -> None:
     assert bare.files("main") == {"docs/a.md": b"nightly\n"}
 
 
-@pytest.mark.parametrize(
-    "option", [("--branch", "x"), ("-m", "x"), ("--author", "A <a@x>"), ("--on-stale", "rebase")]
-)
+@pytest.mark.parametrize("option", [("--branch", "x"), ("-m", "x"), ("--author", "A <a@x>"), ("--rebase",)])
 def test_commit_options_require_git(option: tuple[str, str]) -> None:
     run = mdplan("bot", "apply", "bot.yml", "--root", "work", *option)
 

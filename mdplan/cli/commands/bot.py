@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli import plan_output
-from mdplan.cli.options import all_options, approval_option, stale_option
+from mdplan.cli.options import all_options, approval_option, stale_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.terminal import CHOICES, shown
@@ -197,9 +197,9 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
     is_flag=True,
     help="With --git and --branch: begin the branch again at REF; all its commits must be of the bot.",
 )
-@stale_option(
-    "With --git: rebase plans again if the branch has moved; merge keeps commits that others made on it, and"
-    " merges with them.",
+@stale_options(
+    "With --git: plan again if the branch has moved.",
+    "With --git: keep commits that others made on the branch, and merge with them.",
     default=None,
 )
 @approval_option
@@ -210,7 +210,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """
     wanted: dict[str, Any] = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
     wanted["rebuilds"] = given.pop("rebuild") or None
-    names = {"rebuilds": "rebuild", "on_stale": "on-stale"}
+    names = {"rebuilds": "rebuild", "on_stale": wanted["on_stale"]}
     idle = [names.get(name, name) for name, value in wanted.items() if value is not None]
     if given["ref"] is None and idle:
         raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
@@ -266,8 +266,8 @@ commits_option: Final = click.option(
     help="forge: GitHub makes the commit and signs it.",
 )
 
-pull_stale_option: Final = stale_option(
-    "merge: keep commits that others made on the branch, and merge with them.", "refuse", "merge"
+pull_stale_option: Final = stale_options(
+    merge="Keep commits that others made on the branch, and merge with them."
 )
 
 
@@ -287,7 +287,7 @@ pull_stale_option: Final = stale_option(
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Each run builds the branch of the bot again from the newest base and pushes it.
 
-    It never overwrites a commit by somebody else: it fails, or merges with --on-stale merge. GH_TOKEN is the
+    It never overwrites a commit by somebody else: it fails, or merges with --merge. GH_TOKEN is the
     token of GitHub.
     """
     if given["ref"] is not None:
