@@ -119,7 +119,7 @@ _DESCRIBED: Final[Mapping[str, str]] = {
     "item": "Text without marker.",
     "toFile": "Made if new.",
     "key": "In tables a cell of keyColumn.",
-    "row": "Cells by header; others stay. New rows last, or by a key in before, after.",
+    "row": "Cells by header; others stay. New rows last, or by a key.",
     "navigation": "As mkdocs.yml.",
     "under": "Item; create_page: nested list.",
     "markdown": "insert_section: with heading; replace_code_block: no fences.",

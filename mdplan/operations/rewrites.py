@@ -37,7 +37,7 @@ class SaveFile(Operation):
     edits_source: ClassVar = True
 
     op: Literal["save_file"]
-    markdown: str = Field(description="The whole text as it came back.")
+    markdown: str = Field(description="The whole new text.")
     serialized: str | None = Field(
         default=None, description="The file, unchanged, as the same editor writes it."
     )
