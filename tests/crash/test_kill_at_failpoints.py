@@ -53,7 +53,7 @@ def by_a_person(trial: Trial) -> Iterator[str]:
     yield from trial.left(promised)
     yield from trial.apply(promised)
     (transaction,) = transactions_on(trial.folder, "new/deep/made.md")
-    ended = trial.mdplan.run(trial.folder, "undo", transaction)
+    ended = trial.mdplan.run(trial.folder, "undo", transaction, "--yes")
     if ended.code != 0 or tree(trial.folder) != trial.old:
         yield f"undone: {ended}"
 

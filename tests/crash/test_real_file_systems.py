@@ -208,7 +208,7 @@ def test_read_only_disk_fails_the_batch(mdplan: Commands, tmp_path: Path) -> Non
     with memory(tmp_path / "disk", "size=2m") as disk:
         request = five(disk)
         assert mdplan.run(disk, *APPLY, stdin=request).code == Exit.DONE
-        assert mdplan.run(disk, "undo").code == Exit.DONE
+        assert mdplan.run(disk, "undo", "--yes").code == Exit.DONE
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         old = tree(disk)
         ended = mdplan.run(disk, *APPLY, stdin=request)
@@ -254,7 +254,7 @@ def test_batch_over_two_file_systems_is_one_transaction(mdplan: Commands, tmp_pa
 
         assert mdplan.run(tmp_path, *APPLY, stdin=batch()).code == Exit.DONE
         assert tree(tmp_path) == new
-        assert mdplan.run(tmp_path, "undo").code == Exit.DONE
+        assert mdplan.run(tmp_path, "undo", "--yes").code == Exit.DONE
         assert tree(tmp_path) == old
         assert list(unclean(tmp_path)) == []
         assert list(history_problems(tmp_path, {"docs/gone.md": 2})) == []

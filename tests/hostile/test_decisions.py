@@ -28,7 +28,7 @@ from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore, PlanLinks
-from mdplan.values import replace
+from mdplan.values import asdict, replace
 from mdplan.web.sessions import verdicts_key
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine
@@ -365,7 +365,7 @@ def comments_are_on_any_line(patch: Patch) -> None:
 
 def _fields(decision: Decision | None) -> dict[str, Any]:
     assert decision is not None
-    return {name: getattr(decision, name) for name in decision.__dataclass_fields__}
+    return asdict(decision)
 
 
 MUTANTS = (

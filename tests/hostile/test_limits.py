@@ -28,11 +28,11 @@ from tests.surfaces.command_line import GUIDE, mdplan
 CASE_TABLES = CaseTables(__file__)
 
 
-GROUPS = ("FILES", "PATTERNS", "BATCHES", "COMMITS", "HISTORY", "REPORTS")
+GROUPS = ("FILES", "PATTERNS", "BATCHES", "GLOBS", "COMMITS", "HISTORY", "REPORTS")
 LIMITS: list[LimitOption] = [limit for group in GROUPS for limit in getattr(limit_options, group)]
 
 # What is a choice and no limit.
-NO_LIMITS = {"durability", "require_approval"}
+NO_LIMITS = {"durability", "require_approval", "batch.keep"}
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_defaults_of_options_are_those_of_the_settings() -> None:
 
 def test_every_setting_has_an_option() -> None:
     settings = set(Settings.__struct_fields__) - {"batch"} - NO_LIMITS
-    settings |= {f"batch.{name}" for name in DEFAULT_SETTINGS.batch.__struct_fields__}
+    settings |= {f"batch.{name}" for name in DEFAULT_SETTINGS.batch.__struct_fields__} - NO_LIMITS
 
     assert {limit.setting for limit in LIMITS} == settings
 

@@ -466,4 +466,9 @@ def test_pre_commit_hook_runs_its_command(in_checkout: Job, hook: str, code: int
 
 
 def test_pre_commit_hooks_are_the_documented_ones() -> None:
-    assert [hook["id"] for hook in HOOKS] == ["mdplan-check", "mdplan-bot-check", "mdplan-bot-apply"]
+    assert [hook["id"] for hook in HOOKS] == [
+        "mdplan-check",
+        "mdplan-links",
+        "mdplan-bot-check",
+        "mdplan-bot-apply",
+    ]

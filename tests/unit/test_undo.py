@@ -65,7 +65,7 @@ def undone(change: FileChange, before: bytes | None) -> UndoneFile:
 
 def applied(file: UndoneFile, current: bytes | None) -> bytes | None:
     """What the plan of the undo makes of `current`, after its document was written and read."""
-    plan = read_document(write_document(undo_plan(TRANSACTION, [file])))
+    plan = read_document(write_document(undo_plan(TRANSACTION, [file], is_part=False)))
     assert not isinstance(plan, Diagnostic), plan
     source = None if current is None else decoded(current, file.change.encoding)
     replayed = replay(plan, [("a.md", None)], bases_of(plan, [FoundFile.of(source)]))
@@ -128,13 +128,13 @@ def test_undo_and_redo_of_a_deletion_restore_and_delete_the_file(base: bytes, en
 
 def test_undo_is_a_plan_that_says_what_it_undoes() -> None:
     change, _ = change_of(BASE, line_edit(BASE, "two\n", "2\n2\n"))
-    plan = undo_plan(TRANSACTION, [undone(change, BASE)])
+    plan = undo_plan(TRANSACTION, [undone(change, BASE)], is_part=False)
 
     assert plan.undoes == TRANSACTION
     assert plan.requested == (({"op": "undo", "transaction": TRANSACTION},),)
     assert (plan.files[0].lines_added, plan.files[0].lines_removed) == (1, 2)
     assert [(lines.start, lines.end) for lines in plan.results[0].result_lines] == [(4, 4)]
-    assert undo_plan("another", [undone(change, BASE)]).plan_id != plan.plan_id
+    assert undo_plan("another", [undone(change, BASE)], is_part=False).plan_id != plan.plan_id
 
 
 @pytest.mark.parametrize("before", [None, b"", BASE + b"more\n"], ids=["missing", "empty", "another"])
