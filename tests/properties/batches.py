@@ -37,6 +37,16 @@ def appended_lines(outline: Outline, op: str) -> SearchStrategy[Edit]:
     return st.fixed_dictionaries({"markdown": payloads | st.sampled_from(["- three", "k = v", "[n]\nk = 1"])})
 
 
+def saved_files(outline: Outline, op: str) -> SearchStrategy[Edit]:
+    """The whole text as an editor returns it: unchanged, with a change, or another."""
+    del op
+    text = outline.source.text.encode("utf-8", "replace").decode()
+    returned = st.sampled_from(
+        [text, text.replace("one", "two"), f"{text}\n\nNew *text*.\n", text.replace("* ", "- ")]
+    )
+    return st.fixed_dictionaries({"markdown": returned | payloads})
+
+
 def of_whole_files(outline: Outline, op: str) -> SearchStrategy[Edit]:
     """An operation on the file as a whole; what it makes has a name that no file has."""
     del outline
@@ -62,6 +72,7 @@ OWN: dict[str, Edits] = {
     "replace_code_block": code_block_edits,
     "replace_range": place_edits,
     "replace_region": region_edits,
+    "save_file": saved_files,
     "update_toc": toc_edits,
 }
 BY_BASE: tuple[tuple[type[Operation], Edits], ...] = (
