@@ -210,7 +210,7 @@ _HARD: Final = lazy_pattern(r"(?:  |\\)\n")
 _BLOCK_START: Final = lazy_pattern(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|=+|-+|(?:`{3}|~{3}).*)(?:\s|$)")
 _BLANK: Final = " "
 
-# What may stand for a blank of a pattern: blanks, or a line end with the marks of the next line.
+# Matches a space of a pattern: spaces, or a newline with the prefix of the next line.
 _BLANKS: Final = r"[ \t\n>]+"
 _WRAPPED: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.HTML})
 

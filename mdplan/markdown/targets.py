@@ -165,7 +165,7 @@ def resolvable_targets(outline: Outline) -> frozenset[str]:
 
 # --- Targets in notes: headings by text, and blocks by trailing ID (Obsidian help, "Internal links")
 
-# The literal caret comes first: `re` looks for it thirty times as fast as for the start of a word.
+# The caret comes first because `re` finds a literal 30 times faster than the start of a word.
 BLOCK_ID: Final = lazy_pattern(r"(?m)(\^(?<![^ \t\n]\^)[A-Za-z0-9-]+)[ \t]*(?=\r?$)")
 _NOT_COMPARED: Final = lazy_pattern(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n]")
 _NOT_IN_LINK: Final = lazy_pattern(r"[:#|^\\\r\n\[\]]|%%")

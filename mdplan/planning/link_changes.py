@@ -482,7 +482,7 @@ def _moved_blocks(
 
 
 def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
-    """Return True if anchors in HTML change, or share a name with another that may, such as one of `keys`."""
+    """Return True if explicit anchors change, or share a name with a changed one, such as one of `keys`."""
     if built.changed is None:
         return True
     before, after = (

@@ -52,7 +52,7 @@ def move(
         raise Misuse(f"there is no file `{strange}`", say("to move a section of that name: {}", meant))
     files = session.files(olds, in_folders=False)
     is_folder = len(files) > 1 or new.endswith("/") or Path(folder, new).is_dir()
-    names = {file: os.path.join(new, os.path.basename(file)) if is_folder else new for file in files}  # noqa: PTH118, PTH119
+    names = {file: str(Path(new, Path(file).name)) if is_folder else new for file in files}
     edits = {file: [{"op": "rename_file", "newFile": session.named(name)}] for file, name in names.items()}
     return proposal.propose_short(session, edits, given)
 
