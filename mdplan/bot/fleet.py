@@ -21,7 +21,7 @@ from mdplan.bot.bot import RunOptions
 from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.expansion import Path as Place
 from mdplan.bot.expansion import SourceMap, read_source_map
-from mdplan.bot.forge import Forge, GitHub
+from mdplan.bot.forge import GitHub
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.bot.pulls import PullOptions, Split, run_pull_request, run_pull_requests
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -116,7 +116,7 @@ class Fleet(Struct, kw_only=True):
         identity_json = json.dumps(facts, default=str)
         return hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def forge(self, member: FleetMember) -> Callable[[str], Forge] | None:
+    def forge(self, member: FleetMember) -> Callable[[str], GitHub] | None:
         """Return the forge factory for `member`; None if branches are only pushed."""
         return partial(GitHub.of_repository, name=member.github) if self.github else None
 

@@ -1,4 +1,4 @@
-"""Forges such as GitHub: pull requests, signed commits, and the remote of a repository."""
+"""The forge of a repository, GitHub: pull requests and signed commits; and the repository's remote."""
 
 import base64
 import http.client
@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 from mdplan.bot.commits import must_be_free, must_be_of_the_bot
@@ -37,38 +37,6 @@ class PullText(Struct, kw_only=True):
     labels: Sequence[str] = ()
 
 
-class Forge(Protocol):
-    """A host of repositories. Methods raise `StorageRefused` (IO_ERROR)."""
-
-    @property
-    def committer(self) -> bytes:
-        """The committer of commits that the forge makes."""
-
-    def commit(self, branch: str, base: str, message: str, files: Mapping[str, bytes | None]) -> str:
-        """Commit `files` with `message` to `branch`, which is at `base`; return the ID.
-
-        A file that is None is removed. The forge signs the commit.
-        """
-
-    def find(self, branch: str) -> PullRequest | None:
-        """Return the open pull request of `branch`, or None."""
-
-    def open(self, branch: str, base: str, text: PullText) -> PullRequest:
-        """Open a pull request from `branch` into `base`."""
-
-    def update(self, pull: PullRequest, text: PullText) -> None:
-        """Update title, description and labels of `pull`."""
-
-    def comment(self, pull: PullRequest, marker: str, text: str) -> None:
-        """Write or update the comment on `pull` that starts with the line `marker`."""
-
-    def merge(self, pull: PullRequest, commit: str) -> None:
-        """Merge `pull`, if its branch is still at `commit`."""
-
-    def close(self, pull: PullRequest, comment: str) -> None:
-        """Close `pull` with a last comment."""
-
-
 # --- GitHub, over its REST API (docs.github.com/rest/pulls, version 2022-11-28)
 
 _API: Final = "https://api.github.com"
@@ -90,7 +58,10 @@ _ADDRESS: Final = lazy_pattern(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/
 
 
 class GitHub(Struct):
-    """The repository `name` (``OWNER/NAME``) of the API at `api`."""
+    """The repository `name` (``OWNER/NAME``) of the API at `api`.
+
+    Methods raise `StorageRefused` (IO_ERROR).
+    """
 
     api: str
     name: str
@@ -130,7 +101,8 @@ class GitHub(Struct):
     def commit(self, branch: str, base: str, message: str, files: Mapping[str, bytes | None]) -> str:
         """Commit `files` with `message` to `branch`, which is at `base`; return the ID.
 
-        The author is the token's owner (docs.github.com/graphql/reference/mutations).
+        A file that is None is removed. GitHub signs the commit; its author is the token's owner
+        (docs.github.com/graphql/reference/mutations).
         """
         headline, _, body = message.partition("\n")
         changes: dict[str, list[dict[str, str]]] = {"additions": [], "deletions": []}
@@ -386,7 +358,7 @@ class Remote(Struct):
 # --- Replacing local commits by commits that the forge signs
 
 
-def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> str:
+def commit_by_forge(remote: Remote, forge: GitHub, branch: str, commit: str) -> str:
     """Replace `commit`, the tip of the local `branch`, by a commit of `forge`, and return it.
 
     It is made on a temporary branch, `BRANCH.signing`, so that the pull request never has an empty branch. A

@@ -14,7 +14,7 @@ from pathspec import GitIgnoreSpec
 
 from mdplan.bot import commits
 from mdplan.bot.bot import BotReport, PullRequestPart, RunOptions
-from mdplan.bot.forge import Forge, PullText, Remote, commit_by_forge, tracking
+from mdplan.bot.forge import GitHub, PullText, Remote, commit_by_forge, tracking
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.data.content import DataContent
 from mdplan.diagnostics import Diagnostic
@@ -46,9 +46,9 @@ class PullBranch(Struct, kw_only=True):
     branch: str
     remote: str = "origin"
     author: str | None = None
-    forge: Callable[[str], Forge] | None = None
+    forge: Callable[[str], GitHub] | None = None
 
-    def connect(self, place: RepositoryLocation) -> tuple[Remote, Forge | None]:
+    def connect(self, place: RepositoryLocation) -> tuple[Remote, GitHub | None]:
         """Return the remote of the repository at `place`, and its forge. Raise `StorageRefused`."""
         remote = Remote(place, self.remote)
         return remote, self.forge(remote.address()) if self.forge is not None else None
@@ -240,7 +240,7 @@ def _is_own(remote: Remote, wanted: PullOptions, part: str | None, commit: str) 
     return names_part and commits.plan_of(last.message) is not None
 
 
-def _close(remote: Remote, forge: Forge | None, wanted: PullOptions, pushed: str | None) -> str | None:
+def _close(remote: Remote, forge: GitHub | None, wanted: PullOptions, pushed: str | None) -> str | None:
     """Close the open pull request, if any, and delete its branch; return the pull request's URL.
 
     Other people's branches stay.
@@ -337,7 +337,7 @@ def _changed_in_both(place: RepositoryLocation, base: str, branch: str) -> tuple
     return tuple(sorted(changed[0] & changed[1]))
 
 
-def _commented(made: BranchMerged, forge: Forge | None, wanted: PullBranch) -> BranchMerged:
+def _commented(made: BranchMerged, forge: GitHub | None, wanted: PullBranch) -> BranchMerged:
     pull = forge.find(wanted.branch) if forge is not None else None
     if forge is None or pull is None:
         return made

@@ -21,7 +21,7 @@ from mdplan.words import ShellWords
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import BotReport, Proposal, RunOptions
-    from mdplan.bot.forge import Forge
+    from mdplan.bot.forge import GitHub
     from mdplan.bot.manifest import LoadedManifest
     from mdplan.bot.pulls import PullOptions, Split
 
@@ -399,7 +399,7 @@ def _exit(report: "BotReport") -> Exit:
     return Exit.REFUSED if not report.ok and report.plan_id is not None else exit_of(report)
 
 
-def _forge(name: str) -> "Callable[[str], Forge] | None":
+def _forge(name: str) -> "Callable[[str], GitHub] | None":
     """Return what makes the forge `name` of `--forge`; None for branches alone."""
     from mdplan.bot.forge import GitHub
 
