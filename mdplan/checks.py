@@ -147,9 +147,7 @@ def _open_document(
 
 def _open_outline(files: OutlinedFiles, path: str) -> Outline | Diagnostic:
     name = files.workspace.locate(path)
-    if isinstance(name, Diagnostic):
-        return name
-    return files.with_timeout(str(name), lambda: files.open(name, None, None))
+    return name if isinstance(name, Diagnostic) else files.open_parsed(name)
 
 
 def _broken_inside(old: Outline, new: Outline) -> Iterator[Diagnostic]:

@@ -134,6 +134,19 @@ class OutlinedFiles(Struct):
         self.outlines.keep(key, outline)
         return outline
 
+    def open_parsed(
+        self, name: FileName, encoding: str | None = None, given_format: str | None = None
+    ) -> Outline | Diagnostic:
+        """Return a file with its body parsed in time. Errors: as `open`; PARSE_TIMEOUT."""
+
+        def read() -> Outline | Diagnostic:
+            outline = self.open(name, encoding, given_format)
+            if isinstance(outline, Outline) and not outline.is_parsed:
+                outline.parse()
+            return outline
+
+        return self.with_timeout(str(name), read)
+
     def version(
         self, name: FileName, encoding: str | None, given_format: str | None, sha256: str
     ) -> Outline | None:

@@ -60,8 +60,7 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
     by_path = {str(name): name for name in names}
 
     def read(path: str) -> Outline | Diagnostic:
-        name = by_path[path]
-        return files.with_timeout(path, lambda: files.open(name, request.encoding, request.format))
+        return files.open_parsed(by_path[path], request.encoding, request.format)
 
     def broken(path: str, outline: Outline) -> list[BrokenLink]:
         """Return the broken links of the file `path`."""

@@ -60,13 +60,9 @@ class BlockTree:
         tree._parts = {number: part for number, part in self._parts.items() if number < unchanged}
         return tree
 
-    def moved(self, edits: "EditList", text: str, start: int, lines_before: int) -> "BlockTree | None":
-        """Return the shifted tree if `edits` change only text before it, such as front matter; else None."""
-        old_start = self.part_starts[0]
-        is_before = bool(edits.edits) and edits.edits[-1].span.end <= old_start
-        if self.is_reference or not is_before or text[start:] != self.text[old_start:]:
-            return None
-        characters, lines = start - old_start, lines_before - self.lines_before
+    def moved(self, text: str, start: int, lines_before: int) -> "BlockTree":
+        """Return this tree for a `text` that differs only before it, such as in front matter."""
+        characters, lines = start - self.part_starts[0], lines_before - self.lines_before
         return BlockTree(
             text, start, lines_before, [heading.moved(characters, lines) for heading in self.headings]
         )

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 
 _SHORT_HASH: Final = 16
+# Pairs of spans (old, new) outside which the blocks are equal; None if everything was parsed.
+_ChangedSpans = tuple[tuple[Span, Span], ...] | None
 _Derived = TypeVar("_Derived")
 _About = TypeVarTuple("_About")
 
@@ -62,13 +64,23 @@ class Outline:
     - `content_end`: the end of the last section: the end of the text or the start of trailing link and
       footnote definitions, which belong to no section.
     - `html_headings`, `html_anchors`: headings in HTML and their anchors, if the site generates any.
-    - `changed`: after edits, pairs of spans (old, new) outside which the blocks are equal; None if everything
-      was parsed.
+    - `changed`: after edits, what was parsed again.
 
     In INI and plain text everything is the preamble.
     """
 
-    @with_deadline
+    tree: BlockTree
+    changed: "_ChangedSpans"
+    content_end: int
+    hidden: tuple[HiddenText, ...]
+    html_headings: tuple[HtmlHeading, ...]
+    section_names: SectionNames
+    in_order: tuple[Section, ...]
+    html_anchors: Sequence[str]
+    headings: tuple[Section, ...]
+    nested: tuple[Section, ...]
+    sections: tuple[Section, ...]
+
     def __init__(
         self,
         source: Source,
@@ -79,7 +91,7 @@ class Outline:
         slugs: SlugStyle = GITHUB,
         before: "tuple[Outline, EditList] | None" = None,
     ) -> None:
-        """Parse `source` as `format`.
+        """Take `source` as `format`; its body is parsed when a part of it is first read.
 
         `is_mdx`: the file name says MDX; otherwise the text may. `slugs` is the style of anchors. Given an
         outline `before` and the edits since, only the changed parts are parsed.
@@ -92,34 +104,57 @@ class Outline:
         is_markdown = format is DocumentFormat.MARKDOWN
         self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
         self.body_start = self.front_matter.span.end if self.front_matter else 0
-        self.changed: tuple[tuple[Span, Span], ...] | None = None
         # True if edits changed only the front matter.
-        self.keeps_body = False
-        self.tree = self._parse(before) if is_markdown else BlockTree("")
+        self.keeps_body = before is not None and is_markdown and self._has_body_of(*before)
+        self._before = before
+        self._derived: dict[tuple[Any, ...], Any] = {}
+        if before is not None and self.keeps_body:
+            self.changed = ((Span(0, before[0].body_start), Span(0, self.body_start)),)
+            if not before[0].is_parsed:
+                # It is no help, and a long line of old outlines would stay in memory.
+                self._before = None
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (the parts of the body)
+        """Parse the body when the first of its parts is read. Edits of front matter read none."""
+        if name not in Outline.__annotations__:
+            raise AttributeError(name)
+        self.parse()
+        return getattr(self, name)
+
+    @with_deadline
+    def parse(self) -> None:
+        """Parse the body."""
+        before, is_markdown = self._before, self.format is DocumentFormat.MARKDOWN
+        self.tree, changed = self._parse(before) if is_markdown else (BlockTree(""), None)
+        if not self.keeps_body:
+            self.changed = changed
         # Start of the trailing definitions, or the end of the text.
         if before is not None and self.ends_as_before:
-            self.content_end: int = before[0].content_end + len(source.text) - len(before[0].source.text)
+            self.content_end = before[0].content_end + len(self.source.text) - len(before[0].source.text)
         else:
-            self.content_end = self.tree.content_end if is_markdown else len(source.text)
+            self.content_end = self.tree.content_end if is_markdown else len(self.source.text)
         body = Span(self.body_start, max(self.content_end, self.body_start))
         # Multi-line comments and formulas; a ``#`` line in them is not a heading.
-        self.hidden: tuple[HiddenText, ...] = hidden_texts(self.tree, self.body_start) if is_markdown else ()
+        self.hidden = hidden_texts(self.tree, self.body_start) if is_markdown else ()
         headings = without_hidden(self.tree.headings, self.hidden)
         if before is not None and not self.keeps_body and not _same_hidden(*before, self.hidden):
             self.changed = None
-        self.html_headings: tuple[HtmlHeading, ...] = (
-            html_headings(self.tree, source.text) if slugs.has_html else ()
-        )
-        self.section_names: SectionNames = (
+        self.html_headings = html_headings(self.tree, self.source.text) if self.slugs.has_html else ()
+        self.section_names = (
             before[0].section_names.of(headings, self.html_headings)
             if before
-            else SectionNames(headings, slugs, self.html_headings)
+            else SectionNames(headings, self.slugs, self.html_headings)
         )
-        self.in_order, self.html_anchors = read_sections(headings, self.section_names, source, body)
+        self.in_order, self.html_anchors = read_sections(headings, self.section_names, self.source, body)
         self.headings = self.in_order[1:]
         self.nested = tuple(section for section in self.headings if section.nested)
         self.sections = tuple(section for section in self.in_order if not section.nested)
-        self._derived: dict[tuple[Any, ...], Any] = {}
+        self._before = None
+
+    @property
+    def is_parsed(self) -> bool:
+        """True if the body has been read."""
+        return "sections" in vars(self)
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
         """Return the outline of `source`, the result of `edits` on this one."""
@@ -127,19 +162,19 @@ class Outline:
             source, self.format, self.limits, is_mdx=self.is_mdx, slugs=self.slugs, before=(self, edits)
         )
 
-    def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
+    def _has_body_of(self, old: "Outline", edits: "EditList") -> bool:
+        is_before = bool(edits.edits) and edits.edits[-1].span.end <= old.body_start
+        return is_before and self.source.text[self.body_start :] == old.source.text[old.body_start :]
+
+    def _parse(self, before: "tuple[Outline, EditList] | None") -> "tuple[BlockTree, _ChangedSpans]":
         text, lines = self.source.text, self.source.lines
         if before is None:
             new_document()
-            return parse_blocks(text, lines, self.body_start)
+            return parse_blocks(text, lines, self.body_start), None
         old, edits = before
-        moved = old.tree.moved(edits, text, self.body_start, lines_before(text, lines, self.body_start))
-        if moved is not None:
-            self.keeps_body = True
-            self.changed = ((Span(0, old.body_start), Span(0, self.body_start)),)
-            return moved
-        tree, self.changed = reparse_blocks(old.tree, edits, text, lines, self.body_start)
-        return tree
+        if self.keeps_body and not old.tree.is_reference:
+            return old.tree.moved(text, self.body_start, lines_before(text, lines, self.body_start)), None
+        return reparse_blocks(old.tree, edits, text, lines, self.body_start)
 
     def derived(self, make: Callable[["Outline", *_About], _Derived], *about: *_About) -> _Derived:
         """Return `make(outline, *about)`, computed once per outline."""
@@ -335,6 +370,8 @@ class Outline:
 
     def headings_in(self, span: Span) -> tuple[Section, ...]:
         """Return the `headings` that start in `span`."""
+        if span.end <= self.body_start:
+            return ()
         start, end = (bisect_left(self.heading_starts, offset) for offset in (span.start, span.end))
         return self.headings[start:end]
 
@@ -358,6 +395,10 @@ class Outline:
     def section_at(self, offset: int) -> Section:
         """Return the innermost top-level section that contains `offset`."""
         return self.sections[max(bisect_right(self._starts, offset) - 1, 0)]
+
+    def section_id_at(self, offset: int) -> str:
+        """Return the ID of the innermost top-level section that contains `offset`."""
+        return PREAMBLE_ID if offset < self.body_start else self.section_at(offset).section_id
 
     def text_of(self, span: Span) -> str:
         """Return the text of `span`."""

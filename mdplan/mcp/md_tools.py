@@ -357,7 +357,7 @@ def _outline(engine: Engine, file: str) -> Outline | None:
     name = engine.workspace.locate(file)
     if not isinstance(name, FileName):
         return None
-    outline = engine.documents.with_timeout(file, lambda: engine.documents.open(name, None, None))
+    outline = engine.documents.open_parsed(name)
     return outline if isinstance(outline, Outline) else None
 
 

@@ -134,7 +134,7 @@ class BuiltFile(Struct, kw_only=True, dict=True):
         """Pieces of the base outside which no block changed; all of it if that is not known."""
         if self.changed is None:
             return (Span(0, len(self.base.source.text)),)
-        return [old for old, _ in self.changed]
+        return [] if self.result.keeps_body else [old for old, _ in self.changed]
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:

@@ -422,7 +422,8 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     when an edit writes a heading of the same text in the place of what it takes. `arrived` has, by the index
     of an edit that moves a section to another file, that file.
     """
-    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
+    is_markdown = built.base.format is DocumentFormat.MARKDOWN
+    if not built.changed_areas or not is_markdown or built.file.is_deleted:
         return {}
     path = built.file.result_path
     places: dict[int, tuple[str, AnchorPlace | None]] = {}

@@ -476,8 +476,9 @@ def _overlapping(spans: Sequence[Span], span: Span) -> Span | None:
 
 def _blocks_with_links(outline: Outline, spans: Sequence[Span]) -> list[Span]:
     """Return the blocks that hold a code point of `spans`, each once, without those that can hold no link."""
-    text, tree = outline.source.text, outline.tree
-    by_start = {block.span.start: block.span for span in spans for block in tree.leaves_in(span)}
+    text = outline.source.text
+    in_body = [span for span in spans if span.end > outline.body_start]
+    by_start = {block.span.start: block.span for span in in_body for block in outline.tree.leaves_in(span)}
     blocks = (by_start[start] for start in sorted(by_start))
     return [block for block in blocks if _LINK_OR_ATTRIBUTE.search(text, block.start, block.end)]
 
@@ -540,7 +541,8 @@ def derive_link_edits(
 
 
 def _has_wiki_heading(built: BuiltFile) -> bool:
-    return any("[[" in heading.content for heading in built.result.tree.headings)
+    outline = built.result
+    return "[[" in outline.source.text and any("[[" in heading.content for heading in outline.tree.headings)
 
 
 def _derived(

@@ -312,7 +312,7 @@ def _effects(item: "ResolvedEdit") -> tuple[Effect, ...]:
     outline = item.outline
     return tuple(
         Effect(
-            section_id=outline.section_at(max(span.start - (not len(span)), 0)).section_id,
+            section_id=outline.section_id_at(max(span.start - (not len(span)), 0)),
             removed=_hash(outline.text_of(span)),
             inserted=_hash(new_text),
             around="" if len(span) else _hash(_around(outline, span.start)),

@@ -199,6 +199,9 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
 
 def _file_change(built: BuiltFile) -> FileChange:
     stat = DiffStat.of(built.hunks)
+    # They tell which sections a stale plan is about: none, if it changes front matter alone.
+    is_above = bool(built.edits) and built.edits.edits[-1].span.end <= built.base.body_start
+    has_sections = built.file.exists and not is_above
     return FileChange(
         path=built.file.path,
         encoding=built.file.requested.encoding,
@@ -208,7 +211,7 @@ def _file_change(built: BuiltFile) -> FileChange:
         edits=built.edits,
         lines_added=stat.added,
         lines_removed=stat.removed,
-        base_sections=built.base.own_hashes() if built.file.exists else {},
+        base_sections=built.base.own_hashes() if has_sections else {},
         new_path=built.file.new_path,
         references_updated=built.references_updated,
     )

@@ -60,7 +60,7 @@ def verify_outline(built: build.BuiltFile, batch: Batch) -> Problems:
 def verify_paths(built: build.BuiltFile, batch: Batch) -> Problems:
     """Return DUPLICATE_HEADING for heading paths that repeat more often than in the base."""
     if (
-        not built.edits
+        not built.changed_areas
         or batch.allow_duplicate_headings
         or built.file.requested.file_effect in _WHOLE_FILE_EFFECTS
     ):
