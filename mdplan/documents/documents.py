@@ -1,7 +1,7 @@
 """Open the documents of batches and plans: snapshots, current files, globs and linked files."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from typing import Final, TypeGuard, TypeVar
@@ -58,6 +58,7 @@ class Documents(OutlinedFiles):
         problems: list[Diagnostic] = []
         names: set[FileName] = set()
         renamed_to: set[str] = set()
+        freed = self._freed_names(batch)
         counts: list[tuple[str, int]] = []
         first_edit = 0
         for number, requested in enumerate(batch.files):
@@ -66,12 +67,16 @@ class Documents(OutlinedFiles):
             # Warnings are part of the plan ID: another spelling of a path must not change them.
             path = str(name) if isinstance(name, FileName) else requested.file
             counts.append((path, len(requested.edits)))
-            file = name if isinstance(name, Diagnostic) else self._snapshot_file(name, requested, first_edit)
-            if isinstance(name, FileName) and (name in names or str(name) in renamed_to):
+            file = (
+                name
+                if isinstance(name, Diagnostic)
+                else self._snapshot_file(name, requested, first_edit, freed)
+            )
+            if isinstance(name, FileName) and (name in names or str(name) in renamed_to - freed):
                 file = _named_twice(str(name))
             new_path = file.new_path if isinstance(file, SnapshotFile) else None
             if new_path is not None:
-                is_taken = new_path in renamed_to or new_path in {str(known) for known in names}
+                is_taken = new_path in renamed_to or new_path in {str(known) for known in names} - freed
                 renamed_to.add(new_path)
                 file = _named_twice(new_path) if is_taken else file
             if isinstance(file, Diagnostic):
@@ -86,6 +91,14 @@ class Documents(OutlinedFiles):
         if len({name.root for name in names}) > 1:
             problems.append(_SEVERAL_ROOTS)
         return files, problems
+
+    def _freed_names(self, batch: Batch) -> set[str]:
+        """Return the paths that renamings of `batch` leave, which its other renamings may take."""
+        renamed = (file for file in batch.files if file.new_file is not None)
+        names = (
+            (self.workspace.locate(file.file), self.workspace.locate(file.new_file or "")) for file in renamed
+        )
+        return {str(old) for old, new in names if isinstance(old, FileName) and old != new}
 
     def write_refusal(self, built: BuiltFile) -> Diagnostic | None:
         """Return why the file of `built` cannot be replaced now; None if it can, or does not change.
@@ -120,7 +133,12 @@ class Documents(OutlinedFiles):
         files: list[FoundFile] = []
         problems: list[Diagnostic] = []
         room = CACHED_BYTES
-        for change in plan.files:
+        new_paths: dict[str, int] = {}
+        freed: set[str] = set()
+        for index, change in enumerate(plan.files):
+            if change.new_path is not None:
+                new_paths[change.new_path] = index
+                freed.add(change.path)
             source = self._read_if_there(change.path, change.encoding)
             renamed = self._read_if_there(change.new_path, change.encoding) if change.new_path else None
             problems += (problem for problem in (source, renamed) if isinstance(problem, Diagnostic))
@@ -133,7 +151,12 @@ class Documents(OutlinedFiles):
             else:
                 again = partial(self._read_again, change.path, change.encoding)
                 files.append(FoundFile(source.sha256, again, renamed_sha256))
-        return tuple(problems) or files
+        if problems:
+            return tuple(problems)
+        for index in (new_paths[path] for path in freed & new_paths.keys()):
+            # The other file is at the new path; its own entry says what it is.
+            files[index] = replace(files[index], renamed_sha256=None)
+        return files
 
     def are_bases(self, files: Sequence[BuiltFile]) -> bool:
         """Return True if `files` still equal their bases, comparing bytes without decoding.
@@ -214,7 +237,7 @@ class Documents(OutlinedFiles):
         return None
 
     def _snapshot_file(
-        self, name: FileName, requested: FileEdits, first_edit: int
+        self, name: FileName, requested: FileEdits, first_edit: int, freed: Container[str] = ()
     ) -> SnapshotFile | Diagnostic:
         if requested.file_effect == "create":
             return self._new_file(name, requested, first_edit)
@@ -235,7 +258,7 @@ class Documents(OutlinedFiles):
         if expected is not None and not outline.source.sha256.startswith(expected.lower()):
             return stale_base(str(name), expected, outline)
         file = _snapshot_of(name, requested, outline, first_edit)
-        return file if requested.new_file is None else self._renamed(file, name, requested.new_file)
+        return file if requested.new_file is None else self._renamed(file, name, requested.new_file, freed)
 
     def _with_other_files(
         self, files: list[SnapshotFile], names: set[FileName], problems: list[Diagnostic]
@@ -279,8 +302,13 @@ class Documents(OutlinedFiles):
         file = _snapshot_of(name, requested, self.outline(name, empty, requested.format), first_edit)
         return replace(file, exists=False)
 
-    def _renamed(self, file: SnapshotFile, name: FileName, new_file: str) -> SnapshotFile | Diagnostic:
-        """Return `file` with its new name. Errors: as locating it, FILE_EXISTS, INVALID_ARGUMENT."""
+    def _renamed(
+        self, file: SnapshotFile, name: FileName, new_file: str, freed: Container[str]
+    ) -> SnapshotFile | Diagnostic:
+        """Return `file` with its new name, which must not exist or be one of `freed`.
+
+        Errors: as locating it, FILE_EXISTS, INVALID_ARGUMENT.
+        """
         new = self.workspace.locate(new_file)
         if isinstance(new, Diagnostic):
             return new
@@ -288,7 +316,8 @@ class Documents(OutlinedFiles):
             return _SEVERAL_ROOTS
         if new == name:
             return file
-        return self._occupied(new) or replace(file, new_path=str(new), new_relative=new.path)
+        problem = None if str(new) in freed else self._occupied(new)
+        return problem or replace(file, new_path=str(new), new_relative=new.path)
 
     def _occupied(self, name: FileName) -> Diagnostic | None:
         """Return why `name` cannot be created, or None."""

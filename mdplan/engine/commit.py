@@ -307,7 +307,19 @@ def files_to_stage(
         # Bases are held where all results are.
         base = None if replayed.texts is None else bases[index].data
         staged += _changed(change, names, _result(change, replayed, index), base, restores=restores)
-    return staged
+    return _with_one_file_per_name(staged)
+
+
+def _with_one_file_per_name(staged: Sequence[StagedFile]) -> list[StagedFile]:
+    """Return `staged`, in which a name that one file leaves and another one takes is replaced."""
+    by_name: dict[FileName, StagedFile] = {}
+    for file in staged:
+        other = by_name.get(file.name, file)
+        comes, goes = (other, file) if file.result is None else (file, other)
+        by_name[file.name] = (
+            file if other is file else replace(comes, base_sha256=goes.base_sha256, base=goes.base)
+        )
+    return [file for file in by_name.values() if file.base_sha256 != file.result_sha256]
 
 
 def _result(change: FileChange, replayed: Replay, index: int) -> LaterContent | None:

@@ -260,15 +260,15 @@ class History:
                 undone_by.setdefault(past.undoes_whole, past.id)
             yield past, undone_by.get(past.id)
 
-    def renames_since(self, past: PastTransaction) -> list[tuple[str, str]]:
-        """Old and new paths of the files that were renamed after `past`, in the order of time."""
-        renames: list[tuple[str, str]] = []
+    def renames_since(self, past: PastTransaction) -> list[dict[str, str]]:
+        """By old path the new one of each renamed file, for each transaction after `past` in its order."""
+        renames: list[dict[str, str]] = []
         for later in list_root(past.root):
             if isinstance(later, Diagnostic) or later.id == past.id:
                 break
             plan = later.plan_now() if later.is_committed else None
             files = plan.files if plan is not None else ()
-            renames += [(change.path, change.new_path) for change in files if change.new_path is not None]
+            renames.append({change.path: change.new_path for change in files if change.new_path is not None})
         return renames[::-1]
 
     def last_on(self, root: Root, paths: Container[str]) -> PastTransaction | None:

@@ -106,15 +106,15 @@ class UndoService:
         plan = _plan_of(past, self._undone(past, committed), is_part=is_part)
         current_files = granted(self._documents.read_current(plan))
         pairs = zip(plan.files, current_files, strict=True)
-        is_gone = any(change.base_sha256 is not None and file.sha256 is None for change, file in pairs)
-        renames = self._history.renames_since(past) if is_gone else []
+        is_other = any(change.base_sha256 not in (None, file.sha256) for change, file in pairs)
+        renames = self._history.renames_since(past) if is_other else []
 
         def undone_files() -> Iterator[UndoneFile | Problems]:
             """What takes back each file, under the name that mdplan gave it since."""
             for file in self._undone(past, committed):
                 yield _renamed(file, renames) if isinstance(file, UndoneFile) else file
 
-        if renames:
+        if any(renames):
             plan = _plan_of(past, undone_files(), is_part=is_part)
             current_files = granted(self._documents.read_current(plan))
         if is_applied(plan, current_files):
@@ -202,14 +202,14 @@ def _committed_plan(past: PastTransaction) -> Plan:
     return granted(_without_plan(past) if plan is None else plan)
 
 
-def _path_now(path: str, renames: Iterable[tuple[str, str]]) -> str:
+def _path_now(path: str, renames: Iterable[Mapping[str, str]]) -> str:
     """Return the path that a file has after `renames`."""
-    for old, new in renames:
-        path = new if path == old else path
+    for new_paths in renames:
+        path = new_paths.get(path, path)
     return path
 
 
-def _renamed(file: UndoneFile, renames: Sequence[tuple[str, str]]) -> UndoneFile:
+def _renamed(file: UndoneFile, renames: Sequence[Mapping[str, str]]) -> UndoneFile:
     return replace(file, change=replace(file.change, path=_path_now(file.change.path, renames)))
 
 

@@ -186,7 +186,8 @@ class RenameFile(Operation):
 
     Other edits of the file may go with it: they name it by its old path. Links to the file, and relative
     links in it, follow with `updateReferences`. Nothing is overwritten: a file of the new name must not
-    exist. An image or another binary file keeps its bytes. Mode, owner and attributes of the file stay.
+    exist, unless the same batch renames it too, so that two files can swap their names. An image or another
+    binary file keeps its bytes. Mode, owner and attributes of the file stay.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "rename_file", "newFile": "docs/kettle.md"}

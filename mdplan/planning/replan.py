@@ -253,8 +253,9 @@ def state_id(files: Iterable[tuple[str, str | None]]) -> str:
 
 def result_id(plan: Plan) -> str:
     """Name the state in which `plan` leaves the files that its batch names."""
+    arrived = {change.new_path: change.result_sha256 for change in plan.files if change.new_path is not None}
     return state_id(
-        (change.path, None if change.new_path else change.result_sha256)
+        (change.path, arrived.get(change.path) if change.new_path else change.result_sha256)
         for change, edits in zip(plan.files, plan.requested, strict=True)
         if edits
     )

@@ -26,6 +26,7 @@ CACHED_BYTES: Final = 1 << 24
 class FoundFile(Struct):
     """A file of a plan as it is now: its hash, None where there is none, and that of what has its new path.
 
+    Where another file of the plan leaves that path, `renamed_sha256` is None: the other one has it.
     `read` gives its text. Where a plan has many files it is read again each time, and may be another by then.
     """
 
@@ -73,8 +74,18 @@ class LazySequence(Sequence[Entry]):
 
 def is_applied(plan: Plan, files: Sequence[FoundFile]) -> bool:
     """Return True if every file has its result already, and the plan changes something."""
+    renamed: list[tuple[FileChange, FoundFile]] = []
+    for change, file in zip(plan.files, files, strict=True):
+        if change.new_path is not None:
+            renamed.append((change, file))
+        elif file.sha256 != change.result_sha256:
+            return False
+    paths = {change.path for change, _ in renamed}
+    arrived = {change.new_path: change.result_sha256 for change, _ in renamed}
     return not plan.is_no_op and all(
-        _is_result(change, file) for change, file in zip(plan.files, files, strict=True)
+        file.sha256 == arrived.get(change.path)
+        and (change.new_path in paths or file.renamed_sha256 == change.result_sha256)
+        for change, file in renamed
     )
 
 
@@ -157,12 +168,6 @@ def replay_file(change: FileChange, base: Source) -> ReplayedFile | Diagnostic:
     return (
         ReplayedFile(result, byte_edits) if sha256_hex(result) == change.result_sha256 else _tampered(change)
     )
-
-
-def _is_result(change: FileChange, file: FoundFile) -> bool:
-    if change.new_path is None:
-        return file.sha256 == change.result_sha256
-    return file.sha256 is None and file.renamed_sha256 == change.result_sha256
 
 
 def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:

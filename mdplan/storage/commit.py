@@ -101,9 +101,9 @@ class LaterContent(NamedTuple):
 class StagedFile(Struct):
     """A file of a commit, with the hex digests of its base and `result`.
 
-    Without a base it is created and must not exist; without a result it is deleted. A created file copies
-    owner, mode and attributes from `like`, a file with a base in the same commit, or, if it `restores` a
-    deleted file, from the store. `base` holds the base's bytes, if loaded.
+    Without a base it is created and must not exist; without a result it is deleted. A file copies owner, mode
+    and attributes from `like`, a file with a base in the same commit, else from its base or, if it `restores`
+    a deleted file, from the store. `base` holds the base's bytes, if loaded.
     """
 
     name: FileName
@@ -302,11 +302,11 @@ def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tu
 def _template(
     state: RootState, base: CheckedFile, own: Mapping[str, TemplateFile]
 ) -> TemplateFile | Traits | None:
-    """Return the template of the new file: its base, its old name, or itself before deletion."""
-    if base.status is not None:
-        return own[base.entry.path]
+    """Return the template of the new file: its old name, its base, or itself before deletion."""
     if base.file.like is not None:
         return own[base.file.like.path]
+    if base.status is not None:
+        return own[base.entry.path]
     if base.file.restores and base.entry.result and (traits := state.store.traits_of(base.entry.result)):
         return traits
     return None
@@ -535,7 +535,8 @@ def write_results(
     Raise `StorageRefused`: NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
     for target in targets:
-        if target.file.result is None and durability is filesystem.Durability.FULL:
+        is_read = target.file.result is not None and target.file.like is None
+        if not is_read and target.status is not None and durability is filesystem.Durability.FULL:
             _sync_base(disk, target)
     written = [target for target in targets if target.file.result is not None]
     for start in range(0, len(written), _OPEN_AT_ONCE):
@@ -588,7 +589,7 @@ def _traits_of(
     template = target.template
     if not isinstance(template, TemplateFile):
         return template
-    syncs = durability is filesystem.Durability.FULL and target.status is not None
+    syncs = durability is filesystem.Durability.FULL and target.file.like is None
     return _read_traits(disk, template.folder, template.name, template.status, syncs=syncs)
 
 

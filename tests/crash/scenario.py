@@ -112,6 +112,12 @@ def renamed(path: str, target: str) -> tuple[Change, ...]:
     return Change(path, data, None), Change(target, None, data, like=path)
 
 
+def swapped(path: str, other: str) -> tuple[Change, ...]:
+    """Changes that give each of two files the name of the other one."""
+    first, second = (f"moved {each}\n".encode() for each in (path, other))
+    return Change(path, first, second, like=other), Change(other, second, first, like=path)
+
+
 def again(changes: tuple[Change, ...]) -> tuple[Change, ...]:
     """Changes that replace what `changes` wrote."""
     return tuple(Change(change.path, change.new, b"again " + (change.new or b"")) for change in changes)

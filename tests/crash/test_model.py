@@ -20,7 +20,7 @@ from tests.conftest import FULL
 from tests.crash.checker import EITHER, NEW, OLD, TRANSACTION, Checker, Crash, Found, State
 from tests.crash.judge import documents, mixture
 from tests.crash.model_disk import ModelDisk, disk_image
-from tests.crash.scenario import Change, Scenario, created, deleted, renamed, replaced
+from tests.crash.scenario import Change, Scenario, created, deleted, renamed, replaced, swapped
 from tests.crash.tally import Tally
 from tests.crash.volume import Image, Volume, tree_of
 
@@ -42,6 +42,7 @@ SMALL = (
     Scenario("create-in-new-folders", created("x/y/new.md"), BEFORE),
     Scenario("delete", deleted("d/gone.md"), BEFORE),
     Scenario("rename", renamed("d/from.md", "to.md"), BEFORE),
+    Scenario("swap", swapped("a.md", "d/b.md"), BEFORE),
     # What is staged is in the history already, as what the commit before has displaced.
     Scenario("back", (Change("a.md", SECOND, FIRST),), ((Change("a.md", FIRST, SECOND),),)),
     Scenario("replace-by-link", replaced("a.md"), BEFORE, exchange=False),
@@ -58,6 +59,8 @@ LARGE = (
     Scenario("mixed-by-link", MIXED, BEFORE, exchange=False),
     Scenario("mixed-by-copy", MIXED, BEFORE, exchange=False, links=False),
     Scenario("mixed-on-unsynced-files", MIXED, BEFORE, synced_bases=False),
+    Scenario("swap-by-link", swapped("a.md", "d/b.md"), BEFORE, exchange=False),
+    Scenario("swap-on-unsynced-files", swapped("a.md", "d/b.md"), BEFORE, synced_bases=False),
     Scenario("mixed-where-moves-tear", MIXED, BEFORE, torn_moves=True),
 )
 

@@ -168,6 +168,21 @@ def test_undo_neither_overwrites_nor_deletes_foreign_files(
     assert read_tree(folder) == before
 
 
+def test_undo_follows_names_that_were_swapped_since_and_takes_the_swap_back(
+    engine: Engine, folder: Path
+) -> None:
+    before = read_tree(folder)
+    replaced = commit(engine, batch(REPLACE))
+    swap = (("a.md", "b.md"), ("b.md", "a.md"))
+    request = {"files": [batch({"op": "rename_file", "newFile": new}, file=old) for old, new in swap]}
+    swapped = commit(engine, request)
+
+    assert engine.undo(replaced).ok
+    assert read_tree(folder) == {"a.md": before["b.md"], "b.md": before["a.md"]}
+    assert engine.undo(swapped, on_stale="rebase").ok
+    assert read_tree(folder) == before
+
+
 def test_undo_cannot_be_accepted_in_part(engine: Engine) -> None:
     plan_id = engine.undo(commit(engine, batch(REPLACE)), dry_run=True).plan_id
 
