@@ -12,6 +12,16 @@ import msgspec
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused
+from mdplan.storage.names import (
+    SYSTEM,
+    WINDOWS,
+    canonical_path,
+    component_problem,
+    is_absolute,
+    path_below,
+    real_path,
+    with_parents,
+)
 from mdplan.storage.root import LET_THROUGH, Root
 from mdplan.storage.user_state import is_known_root, user_state_directory
 from mdplan.text.visible import composed, visible
@@ -202,8 +212,9 @@ class Workspace(Struct):
 
     def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
         """Return the root of `path` and the relative path, unchecked."""
-        # `/` and paths that start with `//` are never files; the name rules refuse them.
-        if path.startswith("/") and path != "/" and not path.startswith("//"):
+        # `/` is never a file, nor is a path that starts with `//`, but for shares of Windows; the name rules
+        # refuse them.
+        if is_absolute(path) and path != "/" and (SYSTEM == WINDOWS or not path.startswith("//")):
             return self._split_absolute(path)
         if len(self.roots) == 1:
             return self.roots[0], path
@@ -219,13 +230,11 @@ class Workspace(Struct):
         )
 
     def _split_absolute(self, path: str) -> tuple[Root, str] | Diagnostic:
-        # Compare whole components: `/srv/docs2` is not inside `/srv/docs`.
-        components = path.split("/")
         fitting = [
-            (len(folder), root)
+            (below, root)
             for root in self.roots
-            for folder in (root.path.rstrip("/").split("/"), root.given.rstrip("/").split("/"))
-            if components[: len(folder)] == folder
+            for folder in (root.path, root.given)
+            if (below := path_below(path, folder)) is not None
         ]
         if not fitting:
             return Code.PATH_OUTSIDE_ROOT.problem(
@@ -234,8 +243,8 @@ class Workspace(Struct):
                 file=visible(path),
             )
         # The innermost of nested roots.
-        length, root = max(fitting, key=lambda fit: fit[0])
-        return root, "/".join(components[length:])
+        below, root = min(fitting, key=lambda fit: len(fit[0]))
+        return root, below
 
     def _split_pattern(self, pattern: str) -> tuple[Root, str] | Diagnostic:
         split = self._split(pattern.rstrip("/") or pattern)
@@ -244,7 +253,7 @@ class Workspace(Struct):
         root, below = split
         if pattern and below in ("", "."):
             return root, ""
-        checked = files.canonical_path(below)
+        checked = canonical_path(below)
         return checked if isinstance(checked, Diagnostic) else (root, checked)
 
 
@@ -271,7 +280,7 @@ def folder_of(given: str) -> str:
 def root_name_of(given: str) -> str:
     """Return the root name in `given`, a folder or NAME=FOLDER."""
     written = re.fullmatch(_NAMED, given)
-    return written[1] if written else os.path.realpath(given).rpartition("/")[2]
+    return written[1] if written else real_path(given).rpartition("/")[2]
 
 
 def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:
@@ -280,7 +289,7 @@ def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, 
         name, folder = (
             (root_name_of(given), folder_of(given))
             if isinstance(given, str)
-            else (os.path.realpath(given).rpartition("/")[2], given)
+            else (real_path(given).rpartition("/")[2], given)
         )
         if name in named:
             message = f"two roots are named `{visible(name)}`"
@@ -375,7 +384,7 @@ def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> 
             listed = _entries(root, path.rstrip("/"), opened)
             if respect_gitignore and path != start and any(entry.name == _REPOSITORY for entry in listed):
                 continue
-            entries = [entry for entry in listed if files.component_problem(entry.name) is None]
+            entries = [entry for entry in listed if component_problem(entry.name) is None]
             left -= len(entries) + _COST_OF_FOLDER
             if left < 0:
                 most = root.filesystem.most_listed
@@ -461,10 +470,8 @@ def found_root(start: str) -> tuple[str, str]:
     It is the nearest folder, upwards from `start`, that this user has edited as a root; else the top of the
     git work tree; else `start`. Work trees of other users are ignored.
     """
-    here = os.path.realpath(start)
-    above = [here]
-    while above[-1] != "/":
-        above.append(above[-1].rpartition("/")[0] or "/")
+    here = real_path(start)
+    above = with_parents(here)
     for marks, why in (
         (is_known_root, "which mdplan has edited before"),
         (_has_repository, "which has .git"),
@@ -493,7 +500,7 @@ def _state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
     try:
         status = disk.status_at(directory)
     except OSError:
-        real = os.path.realpath(directory)
+        real = real_path(directory)
         if not any(f"{real}/".startswith(f"{root.rstrip('/')}/") for root in roots):
             return None
         try:
@@ -506,13 +513,12 @@ def _state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
 
 def _lies_in(path: str, identity: tuple[int, int]) -> bool:
     """Return True if the real path `path` is, or is inside, the folder with `identity`."""
-    disk, above = FileSystem(), ""
-    while path != above:
+    disk = FileSystem()
+    for above in with_parents(path):
         with suppress(OSError):
-            status = disk.status_at(path)
+            status = disk.status_at(above)
             if (status.st_dev, status.st_ino) == identity:
                 return True
-        path, above = path.rpartition("/")[0] or "/", path
     return False
 
 

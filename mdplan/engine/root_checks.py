@@ -10,10 +10,10 @@ from mdplan.documents.workspace import Workspace
 from mdplan.engine.interrupted import without_hidden
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
-from mdplan.storage.files import NOTE, is_temporary_name
 from mdplan.storage.filesystem import StorageRefused, of_error
 from mdplan.storage.folders import can_exchange
 from mdplan.storage.lock import locked
+from mdplan.storage.names import NOTE, is_temporary_name
 from mdplan.storage.recovery import pending
 from mdplan.storage.root import Root
 from mdplan.storage.store import Store

@@ -1,17 +1,15 @@
-"""Files below a root: valid names, allow and deny globs, reading, and reasons to refuse."""
+"""Files below a root: allow and deny globs, reading, and reasons to refuse."""
 
 import errno
 import os
-import re
 import stat
 import sys
-import unicodedata
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, of_error
-from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.visible import composed, has_hidden, visible
+from mdplan.storage.names import is_temporary_name
+from mdplan.text.visible import composed, visible
 from mdplan.values import Struct
 from mdplan.words import Step, either, say
 
@@ -255,29 +253,6 @@ def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
     )
 
 
-# --- File names: only plain relative paths below a root
-#
-# Names that could leave the root on any system are refused everywhere. Names that only Windows reads
-# differently, such as `aux.md`, are refused only there.
-
-MAX_PATH_BYTES: Final = 4096
-MAX_COMPONENT_BYTES: Final = 255
-# The note of a running commit at its root, and the temporary files next to its targets.
-NOTE: Final = ".mdplan-commit.json"
-_TEMPORARY: Final = r"\.mdplan-(?:[0-9a-f]{8,}-\d+\.tmp|commit\.json)"
-
-# `git~1` is the Windows short name of `.git`.
-_OWN_FOLDERS: Final = frozenset({".git", ".mdplan", "git~1"})
-_ON_WINDOWS: Final = os.name == "nt"
-
-_DEVICES: Final = frozenset(
-    {"con", "prn", "aux", "nul", "conin$", "conout$"}
-    | {f"{port}{digit}" for port in ("com", "lpt") for digit in range(10)}
-)
-
-_ORDINARY: Final = lazy_pattern(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9_-])?")
-
-
 class FileName(Struct, order=True):
     """A validated file name below a root; `str()` returns the caller's form.
 
@@ -291,87 +266,6 @@ class FileName(Struct, order=True):
 
     def __str__(self) -> str:
         return f"{self.root}:{self.path}" if self.root else self.path
-
-
-def is_temporary_name(name: str) -> bool:
-    """Return True for names of temporary files that commits create and may leave when killed."""
-    return re.fullmatch(_TEMPORARY, name) is not None
-
-
-def canonical_path(path: str) -> str | Diagnostic:
-    """Return `path`, relative to a root, without `.` components, or the reason to refuse it.
-
-    Absolute paths and `..` are PATH_OUTSIDE_ROOT; names that some system reads differently are PATH_INVALID.
-    `~`, `$` and `%` are ordinary characters.
-    """
-    problem = _problem_of_text(path)
-    if problem is not None:
-        return problem
-    components = path.split("/")
-    outside = Code.PATH_OUTSIDE_ROOT
-    if ".." in components:
-        return _refused(
-            path, "`..` is not allowed in a path", "name the file from the root folder down", outside
-        )
-    if path.startswith("/"):
-        return _refused(path, "it is absolute", "name the file relative to the root folder", outside)
-    if components[-1] == ".":
-        return _refused(path, "it names a folder", "name a file in it")
-    kept = [component for component in components if component != "."]
-    for component in kept:
-        reason = component_problem(component)
-        if reason is not None:
-            names = "/".join(filter(None, kept))
-            return _refused(path, reason, "" if component else f"write `{visible(names)}`")
-    return "/".join(kept)
-
-
-def component_problem(component: str) -> str | None:
-    """Return why `component` cannot be a file or folder name, or None."""
-    devices = _DEVICES if _ON_WINDOWS else ()
-    # Fast path for most names.
-    if _ORDINARY.fullmatch(component) and component.partition(".")[0].lower() not in devices:
-        return None
-    # Normalize compatibility forms, as some systems do: to Windows `LPT¹` is the device `LPT1`.
-    folded = unicodedata.normalize("NFKC", component).casefold()
-    length = len(_encoded(component))
-    # Windows reads `.git.` and `.git:x` as `.git`, and may share the repository.
-    own_folder = folded.partition(":")[0].rstrip(". ")
-    is_drive = component[1:] == ":" and component[0].isalpha()
-    reasons = (
-        (component in ("", ".", ".."), "it has an empty component"),
-        (length > MAX_COMPONENT_BYTES, f"a name is longer than {MAX_COMPONENT_BYTES} bytes"),
-        (own_folder in _OWN_FOLDERS, "`.git` and `.mdplan` are not edited"),
-        (is_temporary_name(folded), "the name is one of a temporary file of mdplan"),
-        (is_drive or "::$" in component, "a name is that of a drive or stream of Windows"),
-        ("\\" in component, "it has a backslash"),
-        (not component.strip(". "), "a name has only dots and spaces"),
-        (_ON_WINDOWS and ":" in component, "`:` is not allowed in a name (drive letters, streams)"),
-        (_ON_WINDOWS and component.endswith((".", " ")), "a name ends in a dot or a space"),
-        (folded.partition(".")[0].rstrip() in devices, "a name is that of a device (`con`, `aux`, …)"),
-        (has_hidden(component), "a name has a control or invisible character"),
-    )
-    return next((reason for holds, reason in reasons if holds), None)
-
-
-def _problem_of_text(path: str) -> Diagnostic | None:
-    reasons = (
-        (not path, "it is empty", "name a file"),
-        (len(_encoded(path)) > MAX_PATH_BYTES, f"it is longer than {MAX_PATH_BYTES} bytes", ""),
-        ("\\" in path, "it has a backslash", "write `/` between the names of folders and files"),
-        (path.startswith("//") or path == "/", "it names no file", "name a file below the root folder"),
-        (any("\ud800" <= character <= "\udfff" for character in path), "it is not valid Unicode", ""),
-    )
-    return next((_refused(path, reason, hint) for holds, reason, hint in reasons if holds), None)
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _refused(path: str, reason: str, hint: str = "", code: Code = Code.PATH_INVALID) -> Diagnostic:
-    shown = visible(path)
-    return code.problem(f"the path `{shown}` is refused: {reason}", hint, file=shown)
 
 
 # --- The scope of a root: globs as in a `.gitignore`

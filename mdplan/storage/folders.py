@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.files import component_problem, content_of
+from mdplan.storage.files import content_of
 from mdplan.storage.filesystem import FileSystem, of_error, storage_errors
+from mdplan.storage.names import component_problem
 from mdplan.storage.root import Root
 
 

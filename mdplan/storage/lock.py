@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import Step, StorageRefused, storage_errors
+from mdplan.storage.names import with_parents
 from mdplan.storage.root import Root
 from mdplan.storage.store import Store
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, RootFolder, is_known_root
@@ -81,12 +82,7 @@ def is_locked(root: Root) -> bool:
 
 def _known_roots_above(root: Root) -> list[str]:
     """Return the paths of this user's roots above `root`, outermost first."""
-    above, paths = os.path.dirname(root.path), []
-    while above != os.path.dirname(above):
-        if is_known_root(above):
-            paths.append(above)
-        above = os.path.dirname(above)
-    return paths[::-1]
+    return [above for above in with_parents(root.path)[-2:0:-1] if is_known_root(above)]
 
 
 @contextmanager

@@ -12,17 +12,10 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.files import (
-    MAX_IMAGE_BYTES,
-    NOTE,
-    KnownContent,
-    canonical_path,
-    content_of,
-    is_temporary_name,
-    read_regular_file,
-)
+from mdplan.storage.files import MAX_IMAGE_BYTES, KnownContent, content_of, read_regular_file
 from mdplan.storage.filesystem import storage_errors
 from mdplan.storage.folders import Folders, can_exchange, folder_of
+from mdplan.storage.names import NOTE, canonical_path, is_temporary_name
 from mdplan.storage.root import Root
 from mdplan.storage.store import TRANSACTION, FileEntry, Record, State, Store
 from mdplan.text.lazy_pattern import lazy_pattern

@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import FileSystem, of_error, storage_errors
+from mdplan.storage.names import (
+    NOTE,
+    canonical_path,
+    component_problem,
+    is_absolute,
+    path_below,
+    real_path,
+    slashed,
+)
 from mdplan.text.visible import visible
 from mdplan.values import Struct, replace
 from mdplan.words import Step, either, say
@@ -51,8 +60,8 @@ class Root(Struct):
         Raise `StorageRefused`.
         """
         filesystem = filesystem or FileSystem()
-        given = os.path.abspath(folder)
-        path = os.path.realpath(given)
+        given = slashed(os.path.abspath(folder))
+        path = real_path(given)
         with storage_errors(visible(given), "opening the root"):
             descriptor = filesystem.open_root(path)
         return Root(name, path, given, descriptor, scope or files.Scope(), filesystem)
@@ -70,7 +79,7 @@ class Root(Struct):
 
         Errors: as `canonical_path`; PATH_OUTSIDE_ROOT outside `scope`.
         """
-        checked = files.canonical_path(path)
+        checked = canonical_path(path)
         if isinstance(checked, Diagnostic):
             return checked
         reason = self.scope.refusal(checked)
@@ -88,7 +97,7 @@ class Root(Struct):
         `canonical_path`, SYMLINK_REFUSED, FILE_NOT_FOUND (also for a file in place of a folder),
         PERMISSION_DENIED, IO_ERROR.
         """
-        checked = files.canonical_path(path) if path else path
+        checked = canonical_path(path) if path else path
         if isinstance(checked, Diagnostic):
             return checked
         below = checked[len(around[0]) :].lstrip("/")
@@ -129,7 +138,7 @@ class Root(Struct):
 
     def has_note(self) -> bool:
         """Return True if a commit runs below this root, or was killed there, whoever started it."""
-        return self.filesystem.has(self.descriptor, files.NOTE)
+        return self.filesystem.has(self.descriptor, NOTE)
 
     def _find(
         self, name: files.FileName, find: Callable[[FileSystem, int, str, str], Found | Diagnostic]
@@ -229,11 +238,12 @@ def link_target(filesystem: FileSystem, folder: int, components: Sequence[str], 
         written = filesystem.read_link(folder, components[-1])
     except OSError:
         return None
-    if written.startswith("/"):
-        target = os.path.relpath(posixpath.normpath(written), root)
+    written = slashed(written)
+    if is_absolute(written):
+        target = path_below(posixpath.normpath(written), root) or ""
     else:
         target = posixpath.normpath(posixpath.join(*components[:-1], written))
-    return target if isinstance(files.canonical_path(target), str) else None
+    return target if isinstance(canonical_path(target), str) else None
 
 
 def similar_names(
@@ -250,7 +260,7 @@ def similar_names(
     except OSError:
         return []
     by_folded = {
-        each.casefold(): each for each in names if files.component_problem(each) is None and is_shown(each)
+        each.casefold(): each for each in names if component_problem(each) is None and is_shown(each)
     }
     matches = get_close_matches(name.casefold(), by_folded, n=_NAMES_SHOWN, cutoff=0.6)
     return [by_folded[match] for match in matches]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mdplan.engine.engine import Engine
-from mdplan.storage.files import is_temporary_name
+from mdplan.storage.names import is_temporary_name
 from mdplan.storage.store import Store
 from tests.support.files import tree
 

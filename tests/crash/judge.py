@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mdplan.storage.files import is_temporary_name
+from mdplan.storage.names import is_temporary_name
 from mdplan.storage.store import Store
 from tests.crash.model_disk import STORE
 from tests.crash.scenario import digest

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.files import NOTE
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem
+from mdplan.storage.names import NOTE
 from tests.crash.aftermath import (
     MIXED,
     NEW,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.files import NOTE
+from mdplan.storage.names import NOTE
 from tests.crash.aftermath import committed, digest, engine, in_memory, unclean
 from tests.crash.checker import Checker
 from tests.crash.commands import Commands

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from mdplan.storage.files import NOTE
+from mdplan.storage.names import NOTE
 from tests.support.files import NOBODY
 
 ID: Final = "ef" * 8

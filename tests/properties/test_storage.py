@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.workspace import Workspace
-from mdplan.storage.files import FileBytes, FileName, canonical_path
+from mdplan.storage.files import FileBytes, FileName
 from mdplan.storage.filesystem import Durability, StorageRefused
+from mdplan.storage.names import canonical_path
 from mdplan.storage.root import Root
 from mdplan.text.visible import visible
 from tests.properties.strategies import characters

@@ -15,8 +15,8 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.paths import NO_RULES
 from mdplan.planning.build import SnapshotFile
-from mdplan.storage.files import NOTE
 from mdplan.storage.filesystem import FileSystem, Step
+from mdplan.storage.names import NOTE
 from mdplan.storage.store import close_idle
 
 NOBODY = 65534

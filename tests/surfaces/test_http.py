@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.files import NOTE
+from mdplan.storage.names import NOTE
 from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import (

@@ -10,9 +10,10 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.storage.commit import CommitResult, StagedFile, stage
-from mdplan.storage.files import FileName, is_temporary_name
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import Durability, FileSystem, Step, StorageRefused
 from mdplan.storage.lock import locked
+from mdplan.storage.names import is_temporary_name
 from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
 from mdplan.storage.store import Store

@@ -11,8 +11,8 @@ import pytest
 
 from mdplan.diagnostics import Code, Problems, Severity
 from mdplan.storage.commit import CommitResult
-from mdplan.storage.files import is_temporary_name
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
+from mdplan.storage.names import is_temporary_name
 from tests.support.commits import change, commit, creation, deletion, recovered, states_of
 from tests.support.files import NOBODY, FailingDisk, descriptors, tree
 

@@ -17,6 +17,7 @@ from mdplan.engine.engine import Engine
 from mdplan.storage import filesystem as rename_flags
 from mdplan.storage.files import FileBytes, FileName, KnownContent, content_of, is_digest, read_regular_file
 from mdplan.storage.filesystem import FileSystem, StorageRefused
+from mdplan.storage.names import LINUX, MACOS, WINDOWS, canonical_path, is_absolute, path_below, slashed
 from mdplan.storage.root import Root
 from tests.support.case_tables import CaseTables
 from tests.support.files import NOBODY, as_nobody, descriptors, names_in
@@ -50,17 +51,27 @@ def test_path_is_accepted_in_its_shortest_form(tmp_path: Path, path: str, name: 
         assert workspace.locate(f"{tmp_path}/{path}") == FileName("", name)
 
 
-@CASE_TABLES.parametrize("path")
-def test_name_that_windows_reads_otherwise_is_refused_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
-    with Workspace.open({"docs": tmp_path, "site": tmp_path}) as workspace:
-        assert workspace.locate(f"site:{path}") == FileName("site", path)
-        monkeypatch.setattr("mdplan.storage.files._ON_WINDOWS", True)
-        found = workspace.locate(f"site:{path}")
+@CASE_TABLES.parametrize("path", "systems")
+def test_name_is_refused_only_where_a_system_reads_it_otherwise(path: str, systems: str) -> None:
+    refused = {
+        system: isinstance(canonical_path(path, system), Diagnostic) for system in (LINUX, MACOS, WINDOWS)
+    }
 
-    assert isinstance(found, Diagnostic)
-    assert found.code is INVALID
+    assert refused == {system: system in systems.split() for system in refused}
+
+
+@CASE_TABLES.parametrize("path", "folder", "on_linux", "on_windows")
+def test_absolute_path_is_found_below_a_folder(
+    path: str, folder: str, on_linux: str | None, on_windows: str | None
+) -> None:
+    found = {
+        system: path_below(slashed(path, system), folder, system)
+        if is_absolute(slashed(path, system), system)
+        else None
+        for system in (LINUX, WINDOWS)
+    }
+
+    assert found == {LINUX: on_linux, WINDOWS: on_windows}
 
 
 def test_absolute_path_may_name_the_root_by_a_link(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from mdplan.diagnostics import Code, Severity
 from mdplan.storage.commit import stage
-from mdplan.storage.files import NOTE, UNFINISHED, UNFINISHED_MODE
+from mdplan.storage.files import UNFINISHED, UNFINISHED_MODE
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE, Durability, FileSystem, StorageRefused
 from mdplan.storage.lock import locked
+from mdplan.storage.names import NOTE
 from mdplan.storage.neighbours import FoundContents, temporary_names, write_note
 from mdplan.storage.recovery import RecoveryResult, RestoreAction, pending, plan_restore
 from mdplan.storage.root import Root
