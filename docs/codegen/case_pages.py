@@ -13,6 +13,7 @@ from typing import Any, Final
 from docs.codegen.cases import CaseText, GoldenCases
 from docs.codegen.pages import as_json, fenced, linked, one_line_json, page, table, with_linked_codes
 from mdplan import words
+from mdplan.cli.edit_options import EditOptions, example_command
 from mdplan.diagnostics import Code, Exit
 from mdplan.field_names import EDIT_SYNONYMS
 from mdplan.operations import OPERATIONS
@@ -27,7 +28,8 @@ _CODE_PAGES: Final = "../errors"
 _OF_OPERATIONS: Final = """\
 An edit is one JSON object: `op`, a target, a payload, guards.
 You can omit `op` if the fields imply it: `pattern` and `replacement` imply `replace_match`, `lines` and `markdown` imply `replace_lines`, `line` and `markdown` imply `insert_lines`, and `diff` implies `apply_diff`.
-In a terminal, use `mdplan help OPERATION`; for a JSON Schema, `mdplan schema op OPERATION`.
+`mdplan edit OPERATION FILE` makes one edit from a shell. Links to renamed and moved headings and files follow there; `--no-follow` leaves them as they are.
+`mdplan help OPERATION` explains the fields in a terminal, and `mdplan schema op OPERATION` prints a JSON Schema.
 The [rules](semantics-rules.md) for positions, section names and matches apply to all operations."""
 _SPELLINGS: Final = """\
 mdplan also accepts these older names of operations, and reports use the name from the batch.
@@ -86,6 +88,10 @@ def _operation_example(reference: OperationReference, golden: GoldenCases) -> It
     yield from _files(case, "before")
     yield "Request:"
     yield as_json({"file": reference.file, "edits": [dict(reference.example)]})
+    command = example_command(EditOptions.of(reference.op))
+    file = re.search(r"@(new\.\w+)", command)
+    yield f"In a shell, with that text in `{file[1]}`:" if file else "In a shell:"
+    yield fenced(command, "sh")
     yield from _files(case, "after")
     report = case.json("report") if case else None
     if report is not None:
