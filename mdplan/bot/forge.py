@@ -1,15 +1,20 @@
 """The forge of a repository, GitHub: pull requests and signed commits; and the repository's remote."""
 
 import base64
+import fcntl
 import http.client
 import json
 import os
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import quote, urlsplit
+
+import msgspec
 
 from mdplan.bot.commits import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
@@ -18,15 +23,8 @@ from mdplan.git.tree import Objects
 from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
-from mdplan.values import Struct
+from mdplan.values import Struct, field, replace
 from mdplan.words import Option, say
-
-
-class PullRequest(Struct):
-    """An open pull request: its number and URL."""
-
-    number: int
-    url: str
 
 
 class PullText(Struct, kw_only=True):
@@ -35,6 +33,103 @@ class PullText(Struct, kw_only=True):
     title: str
     body: str
     labels: Sequence[str] = ()
+
+
+class PullRequest(Struct):
+    """An open pull request: its number and URL, and its text if known."""
+
+    number: int
+    url: str
+    text: PullText = PullText(title="", body="")
+
+
+# --- Requests per token (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api)
+
+WRITES_AN_HOUR: Final = 500
+
+# Seconds, most, and what a read and a write count for: points, requests, and content twice.
+_RateLimit: TypeAlias = tuple[float, int, int, int]
+_RATE_LIMITS: Final[tuple[_RateLimit, ...]] = (
+    (60, 900, 1, 5),
+    (3600, 5000, 1, 1),
+    (60, 80, 0, 1),
+    (3600, WRITES_AN_HOUR, 0, 1),
+)
+_LONGEST: Final = 3600.0
+# Requests arrive at GitHub sooner or later than they are counted here.
+_MARGIN: Final = 1.0
+# What GitHub asks for if an answer names no time; the wait doubles each time.
+_PAUSE: Final = 60.0
+_MOST_PAUSES: Final = 6
+
+
+class Governor(Struct, kw_only=True):
+    """Keep the requests of all processes with the same file `path` below GitHub's limits.
+
+    `share` is their share of the limits: several fleets can use one token. Without `path` nothing waits
+    until GitHub asks for it.
+    """
+
+    path: str | None = None
+    share: float = 1.0
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+    def wait(self, *, writes: bool) -> None:
+        """Wait until a request is within the limits, and count it."""
+        with self._log() as log:
+            begins = max(self.now(), log.resume, log.sent[-1][0] if log.sent else 0.0)
+            begins = max(begins, *(self._free_at(limit, log.sent, writes=writes) for limit in _RATE_LIMITS))
+            log.sent = [each for each in log.sent if each[0] > begins - _LONGEST - _MARGIN]
+            log.sent.append((begins, writes))
+        while (left := max(begins, self._resume()) - self.now()) > 0:
+            self.sleep(left)
+
+    def pause(self, seconds: float) -> None:
+        """Let all processes wait so long."""
+        with self._log() as log:
+            log.resume = max(log.resume, self.now() + seconds)
+        if self.path is None:
+            self.sleep(seconds)
+
+    def _free_at(self, limit: _RateLimit, sent: Sequence[tuple[float, bool]], *, writes: bool) -> float:
+        seconds, most, *costs = limit
+        total = costs[writes]
+        for at, wrote in reversed(sent if total else ()):
+            total += costs[wrote]
+            if total > max(most * self.share, costs[writes]):
+                return at + seconds + _MARGIN
+        return 0.0
+
+    def _resume(self) -> float:
+        with self._log() as log:
+            return log.resume
+
+    @contextmanager
+    def _log(self) -> "Iterator[_RequestLog]":
+        """Yield the log, and save its changes. A torn one, left by a killed process, is empty."""
+        if self.path is None:
+            yield _RequestLog()
+            return
+        with storage_errors(self.path, "counting requests in"), Path(self.path).open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            try:
+                log = msgspec.json.decode(file.read(), type=_RequestLog)
+            except ValueError:
+                log = _RequestLog()
+            old = msgspec.json.encode(log)
+            yield log
+            if (new := msgspec.json.encode(log)) != old:
+                file.truncate(0)
+                file.write(new)
+
+
+class _RequestLog(msgspec.Struct):
+    """The times of the last hour's requests, and if each wrote; and when to go on after a pause."""
+
+    sent: list[tuple[float, bool]] = field(default_factory=list)
+    resume: float = 0.0
 
 
 # --- GitHub, over its REST API (docs.github.com/rest/pulls, version 2022-11-28)
@@ -47,6 +142,7 @@ _MOST_BYTES: Final = 32 << 20
 
 # The maximum number of comment pages to search.
 _MOST_PAGES: Final = 10
+_LIMITED: Final = (403, 429)
 _MEMBERS: Final = ("OWNER", "MEMBER", "COLLABORATOR")
 
 _COMMIT: Final = (
@@ -66,6 +162,7 @@ class GitHub(Struct):
     api: str
     name: str
     token: str
+    governor: Governor = Governor()
 
     @classmethod
     def of_environment(cls, address: str) -> "GitHub":
@@ -73,7 +170,9 @@ class GitHub(Struct):
         return cls.of_repository(address, os.environ.get("GITHUB_REPOSITORY"))
 
     @classmethod
-    def of_repository(cls, address: str, name: str | None = None) -> "GitHub":
+    def of_repository(
+        cls, address: str, name: str | None = None, governor: Governor | None = None
+    ) -> "GitHub":
         """Return the repository `name`, by default from the remote `address`.
 
         GH_TOKEN or GITHUB_TOKEN is the token; GITHUB_API_URL overrides the API of github.com. Raise
@@ -91,7 +190,18 @@ class GitHub(Struct):
             message = f"the remote `{address}` names no repository of GitHub"
             hint = say("set GITHUB_REPOSITORY to OWNER/NAME, or use {}", _WITHOUT)
             raise repository.repository_error(Code.INVALID_ARGUMENT, message, hint)
-        return cls((os.environ.get("GITHUB_API_URL") or _API).rstrip("/"), name, token)
+        api = (os.environ.get("GITHUB_API_URL") or _API).rstrip("/")
+        return cls(api, name, token, governor or Governor())
+
+    def found(self) -> "GitHub":
+        """Return the repository under its present name. Raise `StorageRefused` if it is archived."""
+        facts: dict[str, Any] = self._call("GET", "", read=dict)
+        if facts.get("archived"):
+            hint = "remove it from the list, or unarchive it"
+            raise repository.repository_error(
+                Code.PERMISSION_DENIED, "the repository is archived, so it is read-only", hint
+            )
+        return replace(self, name=str(facts["full_name"]))
 
     @property
     def committer(self) -> bytes:
@@ -138,8 +248,9 @@ class GitHub(Struct):
         return pull
 
     def update(self, pull: PullRequest, text: PullText) -> None:
-        """Update title, description and labels of `pull`."""
-        self._call("PATCH", f"pulls/{pull.number}", {"title": text.title, "body": text.body})
+        """Update title, description and labels of `pull`, where they differ."""
+        if (pull.text.title, pull.text.body) != (text.title, text.body):
+            self._call("PATCH", f"pulls/{pull.number}", {"title": text.title, "body": text.body})
         self._label(pull, text)
 
     def comment(self, pull: PullRequest, marker: str, text: str) -> None:
@@ -170,14 +281,20 @@ class GitHub(Struct):
         self._call("PATCH", f"pulls/{pull.number}", {"state": "closed"})
 
     def _label(self, pull: PullRequest, text: PullText) -> None:
-        if text.labels:
+        if not set(text.labels) <= set(pull.text.labels):
             self._call("POST", f"issues/{pull.number}/labels", {"labels": list(text.labels)})
 
     def _call(self, method: str, path: str, body: object = None, read: Callable[[Any], object] = bool) -> Any:  # noqa: ANN401 (what `read` makes of the answer)
-        return self._send(method, f"{self.api}/repos/{self.name}/{path}", body, read)
+        address = f"{self.api}/repos/{self.name}/{path}".rstrip("/")
+        return self._send(method, address, body, read)
 
-    def _send(self, method: str, address: str, body: object, read: "Callable[[Any], _Read]") -> "_Read":
-        """Return the response parsed by `read`. Raise `StorageRefused` (IO_ERROR)."""
+    def _send(
+        self, method: str, address: str, body: object, read: "Callable[[Any], _Read]", attempt: int = 0
+    ) -> "_Read":
+        """Return the response parsed by `read`, after the pauses that GitHub asks for.
+
+        Raise `StorageRefused` (IO_ERROR).
+        """
         path = address.removeprefix(f"{self.api}/repos/{self.name}/")
         headers = {
             "Accept": "application/vnd.github+json",
@@ -186,13 +303,19 @@ class GitHub(Struct):
             "X-GitHub-Api-Version": "2022-11-28",
         }
         data = None if body is None else json.dumps(body).encode()
+        self.governor.wait(writes=method != "GET")
         try:
             request = urllib.request.Request(address, data, headers, method=method)  # noqa: S310 (of the user)
             with urllib.request.build_opener(_SameServer).open(request, timeout=_SECONDS) as answer:
                 said = answer.read(_MOST_BYTES)
         except urllib.error.HTTPError as error:
             with error:
-                raise _refused(method, path, f"{error.code} {_message(error)}", error.code) from error
+                message = _message(error)
+                pause = _pause_of(error, message, attempt, self.governor.now())
+                if pause is None or attempt == _MOST_PAUSES:
+                    raise _refused(method, path, f"{error.code} {message}", error.code) from error
+            self.governor.pause(pause)
+            return self._send(method, address, body, read, attempt + 1)
         except (OSError, ValueError, http.client.HTTPException) as error:
             message = f"GitHub cannot be asked at `{self.api}`: {visible(str(error))}"
             hint = "run the command again, or set GITHUB_API_URL"
@@ -232,7 +355,9 @@ def _commit_of(answer: Any) -> str:  # noqa: ANN401 (any JSON)
 
 
 def _pull(answer: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
-    return PullRequest(int(answer["number"]), str(answer["html_url"]))
+    labels = [str(label["name"]) for label in answer.get("labels") or ()]
+    text = PullText(title=str(answer["title"]), body=str(answer.get("body") or ""), labels=labels)
+    return PullRequest(int(answer["number"]), str(answer["html_url"]), text)
 
 
 def _is_own(comment: Any, marker: str) -> bool:  # noqa: ANN401 (any JSON)
@@ -249,6 +374,19 @@ def _message(error: urllib.error.HTTPError) -> str:
         return visible(str(json.loads(error.read(2000).decode("utf-8", "replace"))["message"]))
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError):
         return ""
+
+
+def _pause_of(error: urllib.error.HTTPError, message: str, attempt: int, now: float) -> float | None:
+    """Return how long to wait before asking again; None if `error` is not about a limit."""
+    if error.code not in _LIMITED:
+        return None
+    # A broken or hostile server must not stop a run for days.
+    for header, since in (("Retry-After", 0.0), ("X-RateLimit-Reset", now)):
+        given = error.headers.get(header, "")
+        is_spent = header == "Retry-After" or error.headers.get("X-RateLimit-Remaining") == "0"
+        if given.isdecimal() and is_spent:
+            return min(max(float(given) - since, 0.0) + 1, _LONGEST)
+    return _PAUSE * 2**attempt if "rate limit" in message.lower() else None
 
 
 def _refused(method: str, path: str, reason: str, status: int = 0) -> StorageRefused:

@@ -24,16 +24,20 @@ class FakeForge:
     lock: threading.Lock = field(default_factory=threading.Lock)
     repositories: dict[str, Repository] = field(default_factory=dict)
     changed: dict[str, bytes] = field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def answer(self, method: str, path: str, given: dict[str, Any]) -> tuple[int, Any]:
         self.calls.append(f"{method} {path.partition('?')[0]}")
-        _, _, owner, name, path = path.split("/", 4)
         path, _, query = path.partition("?")
+        _, _, owner, name, *rest = path.split("/", 4)
+        if not rest:
+            return 200, {"full_name": f"{owner}/{name}", **self.facts.get(f"{owner}/{name}", {})}
+        (path,) = rest
         pulls = [each for each in self.pulls if each["repository"] == f"{owner}/{name}"]
         if (method, path) == ("GET", "pulls"):
             head = query.rpartition("head=")[2].replace("%3A", ":").replace("%2F", "/")
             is_open = [each for each in pulls if each["state"] == "open"]
-            return 200, [each for each in is_open if f"{owner}:{each['head']}" == head]
+            return 200, [told(each) for each in is_open if f"{owner}:{each['head']}" == head]
         if (method, path) == ("POST", "pulls"):
             if any((each["head"], each["state"]) == (given["head"], "open") for each in pulls):
                 return 422, {"message": "A pull request already exists."}
@@ -41,12 +45,15 @@ class FakeForge:
             url = f"https://forge.example/pull/{number}"
             known = {"number": number, "state": "open", "html_url": url, "labels": []}
             self.pulls.append({**given, **known, "repository": f"{owner}/{name}"})
-            return 201, self.pulls[-1]
+            return 201, told(self.pulls[-1])
+        return 200, self._change(method, path, given)
+
+    def _change(self, method: str, path: str, given: dict[str, Any]) -> Any:
         if path.startswith("issues/comments/"):
             wanted = int(path.rpartition("/")[2])
             comments = [comment for pull in self.pulls for comment in pull.get("comments", [])]
             comments[wanted]["body"] = given["body"]
-            return 200, {}
+            return {}
         kind, number_, *rest = path.split("/")
         pull = self.pulls[int(number_) - 1]
         if method == "PATCH" and kind == "pulls":
@@ -55,9 +62,9 @@ class FakeForge:
             pull.update(state="merged", merged=given["sha"])
         elif rest == ["labels"]:
             pull["labels"] = sorted({*pull["labels"], *given["labels"]})
-        else:
-            return 200, self._comments(method, pull.setdefault("comments", []), given)
-        return 200, pull
+        if rest == ["comments"]:
+            return self._comments(method, pull.setdefault("comments", []), given)
+        return told(pull)
 
     def commit(self, given: dict[str, Any]) -> Any:
         """A commit as GitHub makes it, on the head that is named."""
@@ -78,6 +85,11 @@ class FakeForge:
             author = {"user": {"type": "Bot"}, "author_association": "NONE"}
             comments.append({"id": len(comments), "body": given["body"], **author})
         return comments
+
+
+def told(pull: dict[str, Any]) -> dict[str, Any]:
+    """A pull request as GitHub shows it."""
+    return {**pull, "labels": [{"name": name} for name in pull["labels"]]}
 
 
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:

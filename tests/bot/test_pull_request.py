@@ -397,7 +397,7 @@ def pull(forge: FakeForge, people: Repository) -> FakeForge:
     people.git("checkout", "-q", "-b", "topic")
     people.push({LOG: BASE + b"- of the branch\n"}, "topic")
     people.git("checkout", "-q", "main")
-    forge.answer("POST", "/repos/acme/docs/pulls", {"head": "topic", "base": "main"})
+    forge.answer("POST", "/repos/acme/docs/pulls", {"title": "", "head": "topic", "base": "main"})
     return forge
 
 
