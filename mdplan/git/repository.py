@@ -34,6 +34,9 @@ _ID: Final = lazy_pattern(r"[0-9a-f]{4,40}")
 _RETURNS: Final = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 _SHOWN_DIGITS: Final = 12
 _MOST_CHARACTERS: Final = 4096
+# How long git may talk to a remote, which may hang, or send a huge repository.
+_REMOTE_SECONDS: Final = 1800
+_REMOTE_COMMANDS: Final = frozenset({"fetch", "ls-remote", "push"})
 # Variables that would change git's repository, index, or interpretation of paths.
 _OTHERS: Final = lazy_pattern(
     "GIT_(DIR|CONFIG|WORK_TREE|COMMON_DIR|INDEX_FILE|NAMESPACE|PREFIX|EXTERNAL_DIFF|OBJECT_DIRECTORY"
@@ -106,10 +109,19 @@ def run_git(
     settings: Mapping[str, str] = _NONE,
     variables: Mapping[str, str | bytes] = _NONE,
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run git to completion; arguments as in `start_git`."""
+    """Run git to completion; arguments as in `start_git`.
+
+    Raise also `StorageRefused` (IO_ERROR) for a remote that takes more than half an hour.
+    """
+    limit = _REMOTE_SECONDS if arguments[0] in _REMOTE_COMMANDS else None
     with start_git(folder, *arguments, settings=settings, variables=variables) as process:
         try:
-            stdout, stderr = process.communicate(stdin)
+            stdout, stderr = process.communicate(stdin, limit)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            message = f"`git {arguments[0]}` was ended after {limit} seconds"
+            hint = "the remote may hang, or the repository be too large"
+            raise repository_error(Code.IO_ERROR, message, hint) from error
         except BaseException:
             process.kill()
             raise
