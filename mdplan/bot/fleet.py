@@ -1,4 +1,4 @@
-"""Run a manifest on many repositories in parallel, keeping the state of each in SQLite."""
+"""Run a manifest on many repositories in parallel, keeping the state of each in a file."""
 
 import fcntl
 import hashlib
@@ -6,10 +6,11 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
@@ -18,19 +19,28 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from mdplan.bot.bot import RunOptions
+from mdplan.bot.commits import must_be_of_the_bot
 from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.expansion import Path as Place
 from mdplan.bot.expansion import SourceMap, read_source_map
-from mdplan.bot.forge import GitHub
+from mdplan.bot.forge import WRITES_AN_HOUR, GitHub, Governor, Remote, tracking
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.bot.pulls import PullOptions, Split, run_pull_request, run_pull_requests
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Exit, Refused
 from mdplan.engine.engine import Engine
-from mdplan.git.repository import BRANCHES, git_failed, is_tracked, run_git, without_password
+from mdplan.git.repository import (
+    BRANCHES,
+    RepositoryLocation,
+    git_failed,
+    is_tracked,
+    run_git,
+    without_password,
+)
 from mdplan.reports.base import Report
 from mdplan.settings import Settings
-from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.visible import visible
 from mdplan.values import Struct, replace
 from mdplan.words import ShellWords, say
 
@@ -42,6 +52,8 @@ class FleetState(StrEnum):
     OPEN = "open"
     NOTHING = "nothing to do"
     FAILED = "failed"
+    EMPTY = "empty"
+    ARCHIVED = "archived"
     MERGED = "merged"
     CLOSED = "closed"
 
@@ -57,23 +69,54 @@ class FleetBranch(Struct, kw_only=True):
 class FleetRepository(Struct, kw_only=True):
     """A repository of a fleet and its state.
 
-    `files` is the number of files that the branches change. `error` and `hint` describe a failure. `question`
-    is a digest of the manifest and commits: if unchanged, the run skips it.
+    `files` is the number of files that the branches change; `error` describes a failure. `question` is a
+    digest of the manifest and commits: if unchanged, the run skips it.
     """
 
     name: str
     state: FleetState = FleetState.PENDING
     files: int = 0
     branches: tuple[FleetBranch, ...] = ()
-    error: str | None = None
-    hint: str | None = None
+    error: Diagnostic | None = None
     question: str = ""
 
 
 class FleetReport(Report, kw_only=True):
-    """The report of `mdplan fleet`: the repositories and their states, in list order."""
+    """The report of `mdplan fleet`: the repositories and their states.
+
+    The error is one that another run may not have, if there is any.
+    """
 
     repositories: tuple[FleetRepository, ...] = ()
+
+
+class Shard(Struct):
+    """A part of a fleet: the repositories whose names hash to `number`, from 1 to `count`.
+
+    Changes to the list never move a repository to another shard.
+    """
+
+    number: int = 1
+    count: int = 1
+
+    @classmethod
+    def read(cls, text: str) -> "Shard | Diagnostic":
+        """Parse ``NUMBER/COUNT``. Errors: INVALID_ARGUMENT."""
+        number, _, count = text.partition("/")
+        shard = cls(int(number), int(count)) if number.isdecimal() and count.isdecimal() else cls(0)
+        if 1 <= shard.number <= shard.count:
+            return shard
+        return Diagnostic.invalid(f"`{text[:60]}` is not a shard", "write NUMBER/COUNT, as in 3/16")
+
+    @classmethod
+    def of(cls, name: str, count: int) -> "Shard":
+        """Return the one of `count` shards that has the repository `name`."""
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+        return cls(int.from_bytes(digest[:8]) % count + 1, count)
+
+    def __str__(self) -> str:
+        """Return ``NUMBER/COUNT``."""
+        return f"{self.number}/{self.count}"
 
 
 class FleetMember(Struct, kw_only=True):
@@ -97,7 +140,8 @@ class FleetMember(Struct, kw_only=True):
 class Fleet(Struct, kw_only=True):
     """The task for each repository: apply the manifest `loaded` on the branches of `wanted`.
 
-    Clones are in the folder `work`. With `github` each branch has a pull request.
+    Clones are in the folder `work`. With `github` each branch has a pull request; `per_hour` limits the
+    writes to the forge.
     """
 
     loaded: LoadedManifest
@@ -107,6 +151,7 @@ class Fleet(Struct, kw_only=True):
     github: bool
     split: Split | None = None
     keep_going: bool = False
+    per_hour: float = WRITES_AN_HOUR
 
     @property
     def key(self) -> str:
@@ -118,9 +163,11 @@ class Fleet(Struct, kw_only=True):
 
     def forge(self, member: FleetMember) -> Callable[[str], GitHub] | None:
         """Return the forge factory for `member`; None if branches are only pushed."""
-        return partial(GitHub.of_repository, name=member.github) if self.github else None
+        governor = Governor(path=f"{self.work}/requests.json", share=self.per_hour / WRITES_AN_HOUR)
+        return partial(GitHub.of_repository, name=member.github, governor=governor) if self.github else None
 
 
+_SETTLED: Final = frozenset({FleetState.OPEN, FleetState.NOTHING})
 _PLAIN: Final = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
 # A repository and its last known state.
@@ -129,81 +176,159 @@ VisitTask: TypeAlias = Callable[[Fleet, Visit], FleetRepository]
 
 
 def run_fleet(
-    task: VisitTask, fleet: Fleet, members: Sequence[FleetMember], options: RunOptions
+    task: VisitTask, fleet: Fleet, members: Sequence[FleetMember], states: "FleetStates", options: RunOptions
 ) -> FleetReport:
     """Run `task` for each of `members` in parallel; a failure does not hold up the others.
 
     A killed run is resumed by the next one. Errors: one per failed repository. Raise `StorageRefused` for an
     unusable executor or folder.
     """
-    states = fleet_states(fleet)
-    known = states.all()
-    visits = [(member, known.get(member.name, FleetRepository(name=member.name))) for member in members]
+    _must_be_own(fleet.work)
+    visits = [(member, states.known[member.name]) for member in members]
     visited: list[FleetRepository] = []
-    with open_executor(options.executor, options.jobs, len(visits)) as executor:
-        for repository in in_order(executor, task, visits, fleet, jobs=options.jobs):
-            states.put(repository)
-            visited.append(repository)
-            facts = {"name": repository.name, "state": repository.state.value}
-            options.on_event("visited", {**facts, "done": len(visited), "files": len(visits)})
+    for repository in _visited(task, fleet, visits, options):
+        states.put(repository)
+        visited.append(repository)
+        facts = {"name": repository.name, "state": repository.state.value}
+        options.on_event("visited", {**facts, "done": len(visited), "files": len(visits)})
     return fleet_report(visited)
 
 
-def fleet_report(repositories: Sequence[FleetRepository]) -> FleetReport:
-    """Return the report on `repositories`, with a problem per failure."""
-    problems = tuple(
-        Code.IO_ERROR.problem(
-            f"{repository.name}: {repository.error}", repository.hint or "run the command again to retry"
-        )
+def _visited(
+    task: VisitTask, fleet: Fleet, visits: Sequence[Visit], options: RunOptions
+) -> Iterator[FleetRepository]:
+    """Yield the result of each of `visits`, in order, even if a process is killed."""
+    done = 0
+    while done < len(visits):
+        rest = visits[done:]
+        try:
+            with open_executor(options.executor, options.jobs, len(rest)) as executor:
+                for repository in in_order(executor, task, rest, fleet, jobs=options.jobs):
+                    done += 1
+                    yield repository
+        except BrokenExecutor:
+            # One of those that were visited at a time took its process down: find it.
+            yield _visited_alone(task, fleet, visits[done])
+            done += 1
+
+
+def _visited_alone(task: VisitTask, fleet: Fleet, visit: Visit) -> FleetRepository:
+    try:
+        with ProcessPoolExecutor(1) as executor:
+            return executor.submit(task, fleet, visit).result()
+    except BrokenExecutor:
+        message = "the process that worked on it was killed"
+        return _failed(visit[1], Code.IO_ERROR.problem(message, "it may need more memory"))
+
+
+def fleet_report(repositories: Sequence[FleetRepository], *more: Diagnostic) -> FleetReport:
+    """Return the report on `repositories`, with a problem per failure, and `more` problems."""
+    failed = [
+        replace(repository.error, message=f"{repository.name}: {repository.error.message}")
         for repository in repositories
-        if repository.state is FleetState.FAILED
-    )
+        if repository.error is not None
+    ]
+    problems = tuple(sorted((*failed, *more), key=lambda problem: problem.code.exit is not Exit.ENVIRONMENT))
     error = next(iter(problems), None)
     return FleetReport(ok=error is None, error=error, diagnostics=problems, repositories=tuple(repositories))
 
 
+# --- States in a file
+
+# A fleet is a branch of the bot; each shard has a file.
+_Header: TypeAlias = tuple[str, int, int]
+
+
+@dataclass
 class FleetStates:
-    """The states of `fleet` in the file `path`; changes are synced."""
+    """The states of the repositories of `shard` in the file `path`.
 
-    def __init__(self, path: Path, fleet: str) -> None:
-        self._path, self._fleet = path, fleet
+    The first line names the branch and the shard. Each change adds a line; the last one of a repository
+    counts. `known` are the states by name.
+    """
 
-    def all(self) -> Mapping[str, FleetRepository]:
-        """Return the known states by repository name. Raise `StorageRefused` (IO_ERROR)."""
-        with self._database() as database:
-            asked = "select name, state from repositories where fleet = ?"
-            rows = database.execute(asked, (self._fleet,)).fetchall()
-        return {name: _read(state) for name, state in rows}
+    path: Path
+    branch: str
+    shard: Shard
+    known: dict[str, FleetRepository] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, path: Path, branch: str, shard: Shard) -> "FleetStates":
+        """Return the states in the file `path`, which may not exist yet.
+
+        Raise `StorageRefused`: IO_ERROR, INVALID_ARGUMENT for the states of others.
+        """
+        states = cls.read(path) if path.exists() else cls(path, branch, shard)
+        if (states.branch, states.shard) == (branch, shard):
+            return states
+        message = f"`{path}` has the states of `{visible(states.branch)}`, shard {states.shard}"
+        raise StorageRefused.of(Code.INVALID_ARGUMENT, message, say("name another file with {--state}"))
+
+    @classmethod
+    def read(cls, path: Path) -> "FleetStates":
+        """Return the states in the file `path`. Raise `StorageRefused` (IO_ERROR, INVALID_ARGUMENT)."""
+        with storage_errors(str(path), "reading"):
+            first, *lines = path.read_bytes().split(b"\n")
+        try:
+            branch, *numbers = msgspec.json.decode(first, type=_Header)
+        except ValueError as error:
+            message = f"`{path}` is no file of the states of a fleet"
+            hint = say("name the file of {--state}")
+            raise StorageRefused.of(Code.INVALID_ARGUMENT, message, hint) from error
+        states = cls(path, branch, Shard(*numbers))
+        for line in lines:
+            # A killed run may leave half a line.
+            with suppress(ValueError):
+                repository = msgspec.json.decode(line, type=FleetRepository)
+                states.known[repository.name] = repository
+        return states
+
+    def begin(self, members: Iterable[FleetMember]) -> None:
+        """Save the states of `members`, the new ones as pending, and no others.
+
+        Raise `StorageRefused` (IO_ERROR).
+        """
+        old = self.known
+        self.known = {each.name: old.get(each.name, FleetRepository(name=each.name)) for each in members}
+        header = (self.branch, self.shard.number, self.shard.count)
+        with storage_errors(str(self.path), "writing"):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new = self.path.with_name(f"{self.path.name}.new")
+            new.write_bytes(b"\n".join(map(msgspec.json.encode, (header, *self.known.values()))))
+            new.replace(self.path)
 
     def put(self, repository: FleetRepository) -> None:
-        """Store the state of `repository`. Raise `StorageRefused` (IO_ERROR)."""
-        row = (self._fleet, repository.name, json.dumps(msgspec.to_builtins(repository)))
-        with self._database() as database, database:
-            database.execute("insert or replace into repositories values (?, ?, ?)", row)
-
-    @contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
-        folder = self._path.parent
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            status = folder.stat()
-            if status.st_uid != os.geteuid() or status.st_mode & stat.S_IWOTH or is_tracked(str(folder)):
-                message = f"others can write into the folder `{folder}` of clones and states"
-                hint = say("name a folder of your own with {--work}, which is in no repository")
-                raise StorageRefused.of(Code.PERMISSION_DENIED, message, hint)
-            with closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as database:
-                database.execute(_TABLE)
-                yield database
-        except (OSError, sqlite3.Error) as error:
-            message = f"the states of the fleet in `{self._path}` cannot be used: {error}"
-            raise StorageRefused.of(
-                Code.IO_ERROR, message, say("name another folder with {--work}")
-            ) from error
+        """Save the state of `repository`. Raise `StorageRefused` (IO_ERROR)."""
+        if self.known[repository.name] == repository:
+            return
+        self.known[repository.name] = repository
+        with storage_errors(str(self.path), "writing"), self.path.open("ab") as file:
+            # The line break in front ends a line that a killed run did not.
+            file.write(b"\n" + msgspec.json.encode(repository))
 
 
-def fleet_states(fleet: Fleet) -> FleetStates:
-    """Return the states of the repositories; another branch is another fleet."""
-    return FleetStates(Path(fleet.work) / "fleet.sqlite3", fleet.wanted.branch)
+def joined_states(paths: Sequence[Path]) -> FleetReport:
+    """Return the report on the states in the files `paths`; of a repository the last one counts.
+
+    Errors: one per failed repository; IO_ERROR for pending repositories and missing shards. Raise
+    `StorageRefused` (IO_ERROR, INVALID_ARGUMENT).
+    """
+    files = [FleetStates.read(path) for path in paths]
+    joined = {(file.branch, name): state for file in files for name, state in file.known.items()}
+    count = max((file.shard.count for file in files), default=0)
+    there = {file.shard.number for file in files if file.shard.count == count}
+    missing = [str(Shard(number, count)) for number in range(1, count + 1) if number not in there]
+    pending = [state.name for state in joined.values() if state.state is FleetState.PENDING]
+    again = say("run {mdplan fleet open} for them again")
+    problems = [
+        Code.IO_ERROR.problem(f"{what}: {', '.join(names[:_MOST_NAMED])}", again)
+        for what, names in (("shards without state", missing), ("pending repositories", pending))
+        if names
+    ]
+    return fleet_report(list(joined.values()), *problems)
+
+
+_MOST_NAMED: Final = 20
 
 
 # --- Visiting a repository, in any process with access to the clones
@@ -211,9 +336,14 @@ def fleet_states(fleet: Fleet) -> FleetStates:
 _BUSY: Final = "busy"
 _CLOSED: Final = "The fleet that opened this pull request closed it."
 
+# What git and GitHub say of a repository that nobody can push to.
+_ARCHIVED: Final = lazy_pattern(r"archived,? so (it )?is read-only")
+# What they say of a branch that the bot must not push.
+_PROTECTED: Final = lazy_pattern(r"protected branch|GH006|GH013|hook declined")
+
 
 def _reports_failure(task: VisitTask) -> VisitTask:
-    """Return `task` with `StorageRefused` converted to a failed repository."""
+    """Return `task` with every error converted to a failed repository."""
 
     @wraps(task)
     def visit_repository(fleet: Fleet, visit: Visit) -> FleetRepository:
@@ -225,6 +355,9 @@ def _reports_failure(task: VisitTask) -> VisitTask:
             message = f"its clone cannot be used: {error}"
             hint = say("name another folder with {--work}")
             return _failed(visit[1], Code.IO_ERROR.problem(message, hint))
+        except Exception as error:  # noqa: BLE001 (a bug in one repository must not stop the others)
+            bug = f"mdplan has a bug: {type(error).__name__}: {visible(str(error))}"
+            return _failed(visit[1], Code.IO_ERROR.problem(bug, "please report it"))
 
     return visit_repository
 
@@ -234,10 +367,19 @@ def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
     """Update the branches and pull requests of a repository, unless nothing changed since the last run."""
     member, known = visit
     with _clone(fleet, member) as clone:
-        digest = _inputs_digest(fleet, member, clone)
-        if digest == known.question and known.state in {FleetState.OPEN, FleetState.NOTHING}:
+        tips = _tips(clone, fleet, member)
+        if _digest(fleet, tips) == known.question and known.state in _SETTLED:
             return known
-        wanted = replace(fleet.wanted, base=member.base, forge=fleet.forge(member))
+        if BRANCHES + member.base not in tips:
+            if not _heads(clone):
+                return _ended(known, FleetState.EMPTY)
+            message = f"it has no branch `{visible(member.base)}`"
+            raise StorageRefused.of(Code.INVALID_ARGUMENT, message, "correct `base` in the list")
+        forge = fleet.forge(member)
+        if forge is not None:
+            found = forge(member.address).found()
+            forge = lambda _address: found  # noqa: E731
+        wanted = replace(fleet.wanted, base=member.base, forge=forge)
         options = RunOptions(jobs=1, keep_going=fleet.keep_going)
         with Engine.open([clone], settings=fleet.settings) as engine:
             if fleet.split is None:
@@ -256,7 +398,7 @@ def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
             state=FleetState.OPEN if branches else FleetState.NOTHING,
             files=report.files_changed if branches else 0,
             branches=branches,
-            question=_inputs_digest(fleet, member, clone),
+            question=_digest(fleet, _tips(clone, fleet, member)),
         )
         return visited if report.error is None else _failed(visited, report.error)
 
@@ -265,9 +407,10 @@ def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
 def merge_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
     """Merge the open pull requests of a repository; without forge, the base must not have moved."""
     member, known = visit
-    if known.state is not FleetState.OPEN:
+    if known.state not in {FleetState.OPEN, FleetState.PENDING}:
         return known
     with _clone(fleet, member) as clone:
+        known = _recalled(fleet, member, known, clone)
         forge = fleet.forge(member)
         for branch in known.branches:
             if forge is None:
@@ -279,16 +422,17 @@ def merge_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
                 if pull is not None:
                     host.merge(pull, branch.commit)
         _delete(clone, known)
-    return _ended(known, FleetState.MERGED)
+        return _ended(known, FleetState.MERGED if known.branches else FleetState.NOTHING)
 
 
 @_reports_failure
 def close_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
     """Close the pull requests of a repository and delete its branches."""
     member, known = visit
-    if not known.branches:
+    if not known.branches and known.state is not FleetState.PENDING:
         return known
     with _clone(fleet, member) as clone:
+        known = _recalled(fleet, member, known, clone)
         forge = fleet.forge(member)
         if forge is not None:
             host = forge(member.address)
@@ -297,23 +441,42 @@ def close_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
                 if pull is not None:
                     host.close(pull, _CLOSED)
         _delete(clone, known)
-    return _ended(known, FleetState.CLOSED)
+        return _ended(known, FleetState.CLOSED if known.branches else FleetState.NOTHING)
 
 
 def _failed(known: FleetRepository, problem: Diagnostic) -> FleetRepository:
     """Return `known` as failed, with `problem` in shell terms; the next run retries."""
-    state, problem = FleetState.FAILED, ShellWords().tell(problem)
-    return replace(known, state=state, error=problem.message, hint=problem.hint, question="")
+    problem = ShellWords().tell(problem)
+    if _ARCHIVED.search(problem.message):
+        return replace(_ended(known, FleetState.ARCHIVED), branches=known.branches)
+    if _PROTECTED.search(problem.message):
+        problem = replace(problem, hint="let the bot create and push its branch, or name another one")
+    return replace(known, state=FleetState.FAILED, error=problem, question="")
 
 
 def _ended(known: FleetRepository, state: FleetState) -> FleetRepository:
-    return replace(known, state=state, branches=(), error=None, hint=None, question="")
+    return replace(known, state=state, branches=(), error=None, question="")
+
+
+def _recalled(fleet: Fleet, member: FleetMember, known: FleetRepository, clone: str) -> FleetRepository:
+    """Return `known` with the branches of the repository if its state is lost.
+
+    Raise `StorageRefused` (STALE_BASE) if others committed to them.
+    """
+    if known.state is not FleetState.PENDING:
+        return known
+    place, base = RepositoryLocation(clone, ""), tracking("origin", member.base)
+    tips = _tips(clone, fleet, member)
+    own = {name.removeprefix(BRANCHES): tip for name, tip in tips.items() if name != BRANCHES + member.base}
+    Remote(place, "origin").fetch(*(name.removeprefix(BRANCHES) for name in tips))
+    for branch, tip in own.items():
+        must_be_of_the_bot(place, BRANCHES + branch, tip, base)
+    return replace(known, branches=tuple(FleetBranch(branch=name, commit=tip) for name, tip in own.items()))
 
 
 def _delete(clone: str, known: FleetRepository) -> None:
     """Delete the branches that are still where the last run left them."""
-    lines = _git(clone, "ls-remote", "--heads", "origin").splitlines()
-    heads = {line.partition("\t")[2] for line in lines}
+    heads = _heads(clone) if known.branches else {}
     for branch in known.branches:
         name = BRANCHES + branch.branch
         if name in heads:
@@ -345,11 +508,21 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
             busy.unlink()
 
 
-def _inputs_digest(fleet: Fleet, member: FleetMember, clone: str) -> str:
+def _heads(clone: str, *names: str) -> dict[str, str]:
+    """Return the commits of the remote branches `names`, by default of all, by their full names."""
+    lines = _git(clone, "ls-remote", "--heads", "origin", *names).splitlines()
+    return {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
+
+
+def _tips(clone: str, fleet: Fleet, member: FleetMember) -> dict[str, str]:
+    """Return the commits of the base and of the bot's branches."""
+    own = BRANCHES + fleet.wanted.branch
+    return _heads(clone, BRANCHES + member.base, own, f"{own}/*")
+
+
+def _digest(fleet: Fleet, tips: Mapping[str, str]) -> str:
     """Return the digest of a run's inputs: the manifest, the base, and the bot's branches."""
-    base, own = BRANCHES + member.base, BRANCHES + fleet.wanted.branch
-    tips = _git(clone, "ls-remote", "--heads", "origin", base, own, f"{own}/*")
-    return hashlib.sha256(f"{fleet.key}\n{tips}".encode()).hexdigest()
+    return hashlib.sha256(f"{fleet.key}\n{sorted(tips.items())}".encode()).hexdigest()
 
 
 def _git(folder: str, *arguments: str) -> str:
@@ -359,20 +532,15 @@ def _git(folder: str, *arguments: str) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-# --- Stored states
-
-_WAIT_SECONDS: Final = 30.0
-
-_TABLE: Final = """
-create table if not exists repositories (fleet text, name text, state text, primary key (fleet, name))
-without rowid;
-"""
-
-
-def _read(text: str) -> FleetRepository:
-    fields = json.loads(text)
-    branches = tuple(FleetBranch(**each) for each in fields.pop("branches"))
-    return FleetRepository(**{**fields, "state": FleetState(fields["state"])}, branches=branches)
+def _must_be_own(work: str) -> None:
+    """Raise `StorageRefused` if others can write into the folder `work`."""
+    with storage_errors(work, "using"):
+        Path(work).mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = Path(work).stat()
+    if status.st_uid != os.geteuid() or status.st_mode & stat.S_IWOTH or is_tracked(work):
+        message = f"others can write into the folder `{work}` of clones and states"
+        hint = say("name a folder of your own with {--work}, which is in no repository")
+        raise StorageRefused.of(Code.PERMISSION_DENIED, message, hint)
 
 
 # --- Reading the list of repositories
@@ -381,35 +549,37 @@ _FIELDS: Final = frozenset({"address", "name", "base", "github"})
 _HINT: Final = "write `repositories:` and below it `- address: ADDRESS`, with `name`, `base` or `github`"
 
 
-def read_repositories(path: str, base: str) -> tuple[FleetMember, ...] | Problems:
+def read_repositories(path: str, base: str) -> list[FleetMember]:
     """Read the repositories listed in the YAML or JSON file `path`; `base` is the default branch.
 
-    Errors: FILE_NOT_FOUND, NOT_A_TEXT_FILE, INVALID_ARGUMENT.
+    Raise `Refused` with all problems: FILE_NOT_FOUND, NOT_A_TEXT_FILE, INVALID_ARGUMENT.
     """
     try:
         text = Path(path).read_bytes().decode("utf-8")
     except OSError as error:
         reason = error.strerror or "it cannot be read"
-        return (Code.FILE_NOT_FOUND.problem(f"`{path}`: {reason}", _HINT),)
-    except UnicodeDecodeError:
-        return (Code.NOT_A_TEXT_FILE.problem(f"`{path}` is not UTF-8", _HINT),)
+        raise Code.FILE_NOT_FOUND.refused(f"`{path}`: {reason}", _HINT) from error
+    except UnicodeDecodeError as error:
+        raise Code.NOT_A_TEXT_FILE.refused(f"`{path}` is not UTF-8", _HINT) from error
     located = read_source_map(text, path, "the list of repositories", _HINT)
     if isinstance(located, Diagnostic):
-        return (located,)
+        raise Refused(located)
     listed = located.data.get("repositories") if isinstance(located.data, dict) else None
     if not isinstance(listed, list) or not listed or set(located.data) != {"repositories"}:
-        return (_problem("the list names no repositories", located, (), path),)
-    members: list[FleetMember] = []
+        raise Refused(_problem("the list names no repositories", located, (), path))
+    members: dict[str, FleetMember] = {}
     problems: list[Diagnostic] = []
     for index, entry in enumerate(listed):
         member = _member(entry, base)
-        if isinstance(member, FleetMember) and member.name in {known.name for known in members}:
+        if isinstance(member, FleetMember) and member.name in members:
             member = f"`{member.name}` is there twice"
         if isinstance(member, FleetMember):
-            members.append(member)
+            members[member.name] = member
         else:
             problems.append(_problem(member, located, ("repositories", index), path))
-    return tuple(problems) or tuple(members)
+    if problems:
+        raise Refused(*problems)
+    return list(members.values())
 
 
 def _member(given: Any, base: str) -> FleetMember | str:  # noqa: ANN401 (any JSON)

@@ -249,23 +249,34 @@ redo.""",
     ),
     "fleet": Verb(
         "Apply a manifest to many repositories, each with a pull request.",
-        ("mdplan fleet open manifest.yaml repos.yaml", "mdplan fleet status manifest.yaml repos.yaml"),
+        ("mdplan fleet open manifest.yaml repos.yaml", "mdplan fleet status"),
     ),
     **{
         f"fleet {name}": Verb(
             summary,
             (f"mdplan fleet {name} manifest.yaml repos.yaml",),
-            ("environment", "data", "executor", "progress", "work"),
+            ("environment", "data", "executor", "progress", "work", "state", "per_hour"),
             report="bot.fleet.FleetReport",
             limits=_PLANNING,
         )
         for name, summary in {
             "open": "Open or update all pull requests, and close those with nothing left to do.",
-            "status": "Show what the last run left of each repository, without asking any of them.",
             "merge": "Merge the open pull requests whose branches are as the last run left them.",
             "close": "Close all pull requests of the fleet and delete its branches.",
         }.items()
     },
+    "fleet status": Verb(
+        "Show what the last runs left of each repository, without asking any of them.",
+        ("mdplan fleet status", "mdplan fleet status shard-*.jsonl"),
+        report="bot.fleet.FleetReport",
+        limits=(),
+    ),
+    "fleet matrix": Verb(
+        "Divide a list of repositories into shards for the jobs of a CI.",
+        ("mdplan fleet matrix repos.yaml",),
+        report="bot.fleet.FleetReport",
+        limits=(),
+    ),
     "recover": Verb(
         "Recover from an interrupted transaction.",
         ("mdplan recover",),

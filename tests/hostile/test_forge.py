@@ -104,7 +104,7 @@ def test_passwords_of_addresses_are_never_shown(forge: Forge, tmp_path: Path) ->
     listed.write_text("repositories: ['https://ada:secret@127.0.0.1:1/docs.git']\n")
     members = read_repositories(str(listed), "main")
 
-    assert [getattr(member, "name", None) for member in members] == ["1/docs"]
+    assert [member.name for member in members] == ["1/docs"]
     with pytest.raises(StorageRefused) as refused:
         GitHub.of_repository("https://ada:secret@127.0.0.1/docs")
     assert "secret" not in refused.value.problems[0].message

@@ -1,6 +1,10 @@
 """`mdplan fleet`: one manifest on many repositories, each with its own branches and pull requests."""
 
+import json
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import click
 
@@ -12,14 +16,30 @@ from mdplan.cli.usage import Group, group
 from mdplan.diagnostics import Diagnostic, Exit
 
 if TYPE_CHECKING:
-    from mdplan.bot.fleet import FleetReport
+    from mdplan.bot.fleet import FleetReport, Shard
 
 
 _SHORT: Final = 12
 
+
+def _shard_of(context: click.Context, parameter: click.Parameter, given: str) -> "Shard":
+    """The value of `--shard`. Raises `BadParameter`."""
+    from mdplan.bot.fleet import Shard
+
+    shard = Shard.read(given)
+    if isinstance(shard, Diagnostic):
+        raise click.BadParameter(f"{shard.message}; {shard.hint}.", context, parameter)
+    return shard
+
+
+_repositories: Final = click.argument("repositories", type=click.Path(readable=False), metavar="REPOS")
+_work_option: Final = click.option(
+    "--work", metavar="FOLDER", help="Folder of clones and states.  [default: user's cache]"
+)
+
 _options: Final = all_options(
     bot.manifest_options,
-    click.argument("repositories", type=click.Path(readable=False), metavar="REPOS"),
+    _repositories,
     bot.base_option,
     bot.branch_option,
     bot.split_option,
@@ -29,14 +49,25 @@ _options: Final = all_options(
     bot.forge_option,
     bot.commits_option,
     bot.pull_stale_option,
-    click.option("--work", metavar="FOLDER", help="Folder of clones and states.  [default: user's cache]"),
+    click.option(
+        "--shard", metavar="I/N", default="1/1", callback=_shard_of, help="Only part I of N of the list."
+    ),
+    click.option("--only", metavar="NAME", help="Only this repository."),
+    click.option("--state", metavar="FILE", help="File of states.  [default: in the work folder]"),
+    _work_option,
+    click.option(
+        "--per-hour",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="NUMBER",
+        help="Writes to the forge.  [default: 500 divided by N]",
+    ),
     click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="At a time."),
     click.option("--executor", metavar="dask://HOST:PORT", help="Visit from a Dask cluster."),
     bot.progress_option,
 )
 
 
-@group("fleet", "open|status|merge|close MANIFEST REPOS [OPTIONS]", Group)
+@group("fleet", "open|merge|close MANIFEST REPOS | status [FILE]... | matrix REPOS", Group)
 def fleet() -> None:
     """REPOS is a YAML file: `repositories:`, and below it addresses or maps.
 
@@ -53,54 +84,101 @@ def _add_command(name: str) -> None:
         return _visited(session, given, name)
 
 
-for _name in ("open", "status", "merge", "close"):
+for _name in ("open", "merge", "close"):
     _add_command(_name)
 
 
-def _visited(session: Session, given: dict[str, Any], verb: str) -> Exit:
-    from pathlib import Path
+@engine_command("fleet status", group=fleet)
+@click.argument("files", nargs=-1, type=click.Path(readable=False, path_type=Path), metavar="[FILE]...")
+@_work_option
+def status(session: Session, *, files: tuple[Path, ...], work: str | None) -> Exit:
+    """FILE is the `--state` of a run; by default all those in the work folder."""
+    from mdplan.bot.fleet import joined_states
 
+    return _finished(session, joined_states(files or sorted(_folder(work).glob("*.jsonl"))))
+
+
+@engine_command("fleet matrix", group=fleet)
+@_repositories
+@click.option("--size", type=click.IntRange(min=1), default=40, show_default=True, help="Repositories each.")
+@click.option("--max", "most", type=click.IntRange(min=1), default=256, show_default=True, help="Shards.")
+@click.option(
+    "--for",
+    "system",
+    type=click.Choice(["github", "gitlab"]),
+    default="github",
+    show_default=True,
+    help="CI.",
+)
+def matrix(session: Session, *, repositories: str, size: int, most: int, system: str) -> Exit:
+    """Prints JSON: the matrix of a job for GitHub, and a hidden job `.fleet` to extend for GitLab."""
+    from mdplan.bot.fleet import Shard, read_repositories
+
+    del session
+    count = min(most, -(-len(read_repositories(repositories, "")) // size))
+    shards = [str(Shard(number, count)) for number in range(1, count + 1)]
+    jobs = {".fleet": {"parallel": {"matrix": [{"SHARD": shards}]}}}
+    click.echo(json.dumps({"shard": shards} if system == "github" else jobs))
+    return Exit.DONE
+
+
+def _visited(session: Session, given: dict[str, Any], verb: str) -> Exit:
     from mdplan.bot import fleet
+    from mdplan.bot.forge import WRITES_AN_HOUR
+    from mdplan.storage.filesystem import StorageRefused
 
     loaded = bot.load_for(session, given)
-    members = fleet.read_repositories(given["repositories"], given["base"])
-    listed = [member for member in members if isinstance(member, fleet.FleetMember)]
-    problems = [problem for problem in members if isinstance(problem, Diagnostic)]
     if isinstance(loaded, tuple):
-        return session.refuse(*loaded, *problems)
-    if problems:
-        return session.refuse(*problems)
+        raise StorageRefused(loaded)
+    shard, work, wanted = given["shard"], _folder(given["work"]), bot.pull_options(given)
+    members = [
+        member
+        for member in fleet.read_repositories(given["repositories"], given["base"])
+        if fleet.Shard.of(member.name, shard.count) == shard
+    ]
     asked = fleet.Fleet(
         loaded=loaded,
         settings=session.settings(),
-        work=str(Path(given["work"] or _cache()).absolute()),
-        wanted=bot.pull_options(given),
+        work=str(work),
+        wanted=wanted,
         github=given["forge"] == "github",
         split=given["split"],
         keep_going=given["keep_going"],
+        per_hour=given["per_hour"] or WRITES_AN_HOUR / shard.count,
     )
+    suffix = f".{shard.number}-{shard.count}" if shard.count > 1 else ""
+    file = Path(given["state"] or work / f"{quote(wanted.branch, safe='')}{suffix}.jsonl")
+    states = fleet.FleetStates.of(file.absolute(), wanted.branch, shard)
+    states.begin(members)
+    only = [member for member in members if given["only"] in {None, member.name}]
+    if given["only"] is not None and not only:
+        raise click.BadParameter(f"the list, or the shard, has no `{given['only']}`.", param_hint="--only")
     tasks = {"open": fleet.open_branches, "merge": fleet.merge_branches, "close": fleet.close_branches}
-    if verb not in tasks:
-        known = fleet.fleet_states(asked).all()
-        states = [known.get(member.name, fleet.FleetRepository(name=member.name)) for member in listed]
-        report = fleet.fleet_report(states)
-    else:
-        report = fleet.run_fleet(tasks[verb], asked, listed, bot.run_options(session, given))
+    return _finished(
+        session, fleet.run_fleet(tasks[verb], asked, only, states, bot.run_options(session, given))
+    )
+
+
+def _finished(session: Session, report: "FleetReport") -> Exit:
+    """End with `report`: a line for each repository that has a branch or ended, and the counts."""
+    from mdplan.bot.fleet import FleetState
+
     code = session.finish(report)
-    _print(session, report)
+    counts = Counter(repository.state for repository in report.repositories)
+    for repository in report.repositories:
+        if repository.state not in {FleetState.NOTHING, FleetState.PENDING}:
+            links = [
+                branch.pull_request or f"{branch.branch} {branch.commit[:_SHORT]}"
+                for branch in repository.branches
+            ]
+            words = [shown(repository.name), repository.state.value, *map(shown, links)]
+            session.console.note("  ".join(words))
+    said = [f"{counts[state]:,} {state.value}" for state in FleetState if counts[state]]
+    session.console.note(", ".join(said))
     return code
 
 
-def _print(session: Session, report: "FleetReport") -> None:
-    for repository in report.repositories:
-        links = [
-            branch.pull_request or f"{branch.branch} {branch.commit[:_SHORT]}"
-            for branch in repository.branches
-        ]
-        session.console.note("  ".join([shown(repository.name), repository.state.value, *map(shown, links)]))
-
-
-def _cache() -> str:
+def _folder(work: str | None) -> Path:
     from platformdirs import user_cache_path
 
-    return str(user_cache_path("mdplan") / "fleet")
+    return Path(work or user_cache_path("mdplan") / "fleet").absolute()
