@@ -61,20 +61,20 @@ class FileEdits(WireModel):
         pattern="^(markdown|ini|yaml|json|toml|text)$",
         description="markdown, ini, yaml, json, toml or text; found when absent.",
     )
-    # The model that `op` names has validated each edit: those of other operations are not loaded.
+    # The model named by `op` has validated each edit, so models of other operations stay unloaded.
     edits: tuple[InstanceOf[Operation], ...] = Field(
         min_length=1, description="Edits, all against the file as it is."
     )
 
     @classmethod
     def none_of(cls, file: str) -> "FileEdits":
-        """A file that no edit of the batch names, and the engine changes besides."""
+        """Return a file without edits: the engine changes it as a consequence of the batch."""
         return cls.model_construct(file=file, base_sha256=None, encoding=None, format=None, edits=())
 
     @property
     def file_effect(self) -> FileEffect:
-        """What the edits do to the file as a whole."""
-        # Of a thousand edits most are of the same few kinds.
+        """The effect of the edits on the whole file."""
+        # A thousand edits usually have only a few types.
         effects = {kind.file_effect for kind in {type(edit) for edit in self.edits}} - {"edit"}
         return next(iter(effects), "edit")
 
@@ -101,7 +101,7 @@ class GlobEdits(FileEdits):
     """Edits for each file that the glob `file` matches."""
 
     def of_file(self, file: str) -> FileEdits:
-        """The edits of one of these files."""
+        """Return these edits for one matching file."""
         return FileEdits.model_construct(
             file=file, base_sha256=None, encoding=self.encoding, format=self.format, edits=self.edits
         )
@@ -169,12 +169,12 @@ class Batch(WireModel):
 
     @property
     def intent(self) -> Intent:
-        """What the plan is for."""
+        """The purpose of the plan."""
         return Intent(self.title, self.description)
 
     @property
     def options(self) -> dict[str, bool | str]:
-        """Options that decide what the plan is, by their wire names; only those that are on."""
+        """The options that affect the plan, by wire name; omits defaults."""
         given = {
             "sequential": self.sequential,
             "backup": self.backup,
@@ -193,7 +193,7 @@ class Batch(WireModel):
         return options
 
     def without_bases(self) -> "Batch":
-        """The same batch on files of any hash."""
+        """Return the same batch without base hashes."""
         files = tuple(file.model_copy(update={"base_sha256": None}) for file in self.files)
         return self.model_copy(update={"files": files})
 
@@ -204,7 +204,7 @@ class Batch(WireModel):
 
 
 def normalized_edits(file: FileEdits) -> tuple[dict[str, Any], ...]:
-    """The edits of `file` with wire names and without defaults, so that equal requests are equal."""
+    """Return the edits of `file` with wire names and without defaults; equal requests compare equal."""
     return tuple(edit.wire_form for edit in file.edits)
 
 
@@ -275,7 +275,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
 
 
 def _path_problems(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
-    """What edits of `file`, the first of which has the index `first_index`, say against its path."""
+    """Yield problems between edits and the path of `file`; `first_index` is the index of its first edit."""
     for index, edit in enumerate(file.edits, start=first_index):
         problem = edit.problem_with_path(file.file)
         if problem is not None:
@@ -283,7 +283,7 @@ def _path_problems(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
 
 
 def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:
-    """The `fields` of a batch, in which a single edit, or fields of one, become the list `edits`."""
+    """Return the `fields` of a batch with the list `edits` made from a single edit or its fields."""
     if "edits" in fields:
         edits = decoded_json(fields["edits"])
         return {**fields, "edits": [edits] if isinstance(edits, dict) else edits}
@@ -299,7 +299,7 @@ def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refused(data: object, limits: Limits) -> Diagnostic | None:
-    """What keeps a batch from being looked at: no object, no text, no number; or more than it may hold."""
+    """Return why a batch cannot be read: wrong type, invalid text or number, or too large."""
     if not isinstance(data, dict):
         return _no_object(data)
     items = items_of(data)
@@ -322,7 +322,7 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
 
 
 def _decoded_entry(entry: object) -> object:
-    """The `entry` of one file with its names folded, its edits decoded, and its diff as one of them."""
+    """Return the `entry` of a file with folded names and decoded edits, including its diff."""
     decoded = decoded_json(entry)
     if not isinstance(decoded, dict):
         return decoded
@@ -330,7 +330,7 @@ def _decoded_entry(entry: object) -> object:
 
 
 def _no_object(data: object) -> Diagnostic:
-    """What to say of a batch that is a list, of edits or of files, or something else."""
+    """Return the problem of a batch that is not an object, such as a list of edits or files."""
     if not isinstance(data, list):
         return Diagnostic.invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
     has_files = bool(data) and all(isinstance(each, dict) and "file" in each for each in data)
@@ -346,7 +346,7 @@ class ReferenceScopeReader:
         self._scopes: dict[ReferenceScope, int | None] = {}
 
     def take(self, fields: dict[str, Any], edit_index: int | None = None) -> Iterator[Diagnostic]:
-        """Take the scope out of `fields`, those of the batch or of one edit. Errors: INVALID_ARGUMENT."""
+        """Take the scope out of `fields` of the batch or of one edit. Errors: INVALID_ARGUMENT."""
         if _REFERENCES not in fields:
             return
         scope = _scope(fields.pop(_REFERENCES))
@@ -364,7 +364,7 @@ class ReferenceScopeReader:
         return next(iter(self._scopes), "none")
 
     def problems(self) -> Iterator[Diagnostic]:
-        """INVALID_ARGUMENT where different things were said: links are updated once, for the whole batch."""
+        """Return INVALID_ARGUMENT if scopes differ: links are updated once for the whole batch."""
         if len(self._scopes) > 1:
             said = " and ".join(f"`{scope}`" for scope in sorted(self._scopes))
             yield Diagnostic.invalid(
@@ -411,9 +411,9 @@ def _read_file(
 
 
 def _with_shared_edits(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any]:
-    """The request and its `files`, each with the edits that are for all of them.
+    """Return the request and its `files`, each with the edits that all of them share.
 
-    Such `files` are a glob, or a list of names, globs, and objects without edits of their own.
+    Shared edits apply to a glob, or to a list of names, globs and objects without their own edits.
     """
     edits = fields.get("edits")
     entries = [files] if isinstance(files, str) else files
@@ -441,7 +441,7 @@ def _glob_problem(fields: Mapping[str, Any]) -> Diagnostic | None:
 
 
 def read_edit(edit: object) -> Operation | Problems:
-    """One edit, which is decoded JSON; errors are those of `read_batch`, of this edit alone."""
+    """Read one edit from decoded JSON. Errors: as `read_batch`, for this edit only."""
     if any(isinstance(item, bytes | bytearray) for item in items_of(edit)):
         return (_BYTES,)
     operation = _read_edit(edit, 0, ReferenceScopeReader())
@@ -498,29 +498,29 @@ class _Field(Struct):
 
     @property
     def model(self) -> Model:
-        """The model of its values; None where they are no objects."""
+        """The model of its values, or None if they are not objects."""
         return next((each for each in self.types if is_model(each)), None)
 
     @property
     def is_structured(self) -> bool:
-        """Whether it contains an array or object."""
+        """True if the value is an array or object."""
         return self.model is not None or any(get_origin(each) in {tuple, dict} for each in self.types)
 
     @property
     def is_path(self) -> bool:
-        """Whether it contains a heading path and no plain string."""
+        """True if the value is a heading path and never a plain string."""
         is_one = self.types[0] == tuple[str, ...]
         return is_one or (tuple[str, ...] in self.types and str not in self.types)
 
 
 def is_model(kind: object) -> bool:
-    """Whether `kind` is a model of either kind."""
+    """Return True if `kind` is a pydantic model or a dataclass."""
     return hasattr(kind, "model_fields") or (isinstance(kind, type) and is_dataclass(kind))
 
 
 @cache
 def _model_fields(model: Model) -> Mapping[str, _Field]:
-    """The fields of `model` by their names in JSON."""
+    """Return the fields of `model` by JSON name."""
     if hasattr(model, "model_fields"):
         return {
             each.alias or name: _Field(_types_of(each.annotation), each.description)
@@ -540,15 +540,15 @@ def _types_of(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 (any annotati
 
 
 def wire_names(model: Model) -> tuple[str, ...]:
-    """Names of the fields of `model` in JSON."""
+    """Return the JSON names of the fields of `model`."""
     return tuple(_model_fields(model))
 
 
-# What goes next to edits.
+# Fields that can accompany edits.
 _OUTER: Final = frozenset({*wire_names(FileEdits), *wire_names(Batch), "dryRun", "planId", "accept"})
 _GLOB: Final = "glob"
 
-# Marks a glob whose files are those that have the text of the edits; no caller can send it.
+# Marks a glob limited to files that contain the text of the edits; callers cannot send it.
 _MATCHING: Final = "\x00matching"
 _FILE_KINDS: Final[Mapping[str, type[FileEdits]]] = {_GLOB: GlobEdits, _MATCHING: MatchingEdits}
 _SHARED_BY_FILES: Final = ("encoding", "format")
@@ -597,7 +597,10 @@ def too_large(files: int, edits: int, limits: Limits) -> Diagnostic | None:
 
 
 def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
-    """BATCH_TOO_LARGE for the first of `counts` (of what, how many, the limit, its option) over its limit."""
+    """Return BATCH_TOO_LARGE for the first of `counts` over its limit.
+
+    Each count is (noun, count, limit, command line option).
+    """
     for what, count, most, option in counts:
         if count > most:
             return Code.BATCH_TOO_LARGE.problem(
@@ -632,7 +635,7 @@ _RICH_FIELDS: Final = frozenset({"expectedMatchCount", "matchSelection", "flags"
 
 
 def with_decoded_fields(model: Model, given: Mapping[str, Any]) -> dict[str, Any]:
-    """`given` with arrays and objects in place of JSON text, and lists in place of one heading of a path."""
+    """Return `given` with JSON text decoded to arrays and objects, and single headings as paths."""
     known = _model_fields(model)
     decoded = dict(given)
     for name, value in given.items():
@@ -665,7 +668,7 @@ def _adapter(model: Model) -> TypeAdapter[Any]:
 
 
 def value_problem(error: Mapping[str, Any], model: Model, where: str, hint: str) -> Diagnostic:
-    """What pydantic says of a value in a `model`, in our words; `where` is put before its path."""
+    """Return a pydantic `error` about a field of `model` in mdplan's words; `where` prefixes its path."""
     path = where + _path(error["loc"])
     name = Argument(path)
     if error["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
@@ -687,7 +690,7 @@ def value_problem(error: Mapping[str, Any], model: Model, where: str, hint: str)
 
 
 def _meaning(model: Model, location: Sequence[str | int]) -> str:
-    """What the field at `location` in a `model` is for, after a colon; nothing where nobody says."""
+    """Return the description of the field at `location` in `model`, after a colon; empty if undescribed."""
     *parents, name = location
     field = _model_fields(_model_at(model, parents)).get(str(name))
     text = field.description if field is not None else None
@@ -698,7 +701,7 @@ def _meaning(model: Model, location: Sequence[str | int]) -> str:
 
 
 def _as_wanted(kind: str, given: object) -> str:
-    """The `given` value in the form that was wanted, after a colon, where that is plain to see."""
+    """Return the `given` value in the required form, after a colon; empty if the form is uncertain."""
     if kind == "string_type" and isinstance(given, int | float) and not is_huge(given):
         return f": {json.dumps(json.dumps(given))}"
     if kind in _OBJECTS and isinstance(given, list) and [type(each) for each in given] == [int, int]:
@@ -711,7 +714,7 @@ def _as_wanted(kind: str, given: object) -> str:
 
 
 def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str, str]:
-    """What is wrong with a value, as the end of a sentence about it, and what to do."""
+    """Return the error as the end of a sentence about the value, and advice."""
     match kind:
         case "too_short":
             words = "is empty", "give at least one entry"
@@ -754,7 +757,7 @@ def _path(location: Sequence[str | int]) -> str:
 
 
 def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
-    """`value`, or what it contains as JSON text where that is an array or object that a batch may hold."""
+    """Return `value`, decoded if it is the JSON text of an array or object that a batch may hold."""
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         try:
             decoded = json.loads(value, object_pairs_hook=field_names.unique_names)
@@ -765,7 +768,7 @@ def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def _is_unfit(decoded: object) -> bool:
-    """Whether what was JSON text brings what a batch is refused for: an escape can hide it."""
+    """Return True if decoded JSON holds a value that batches refuse; an escape can hide one."""
     return any(
         field_names.has_surrogate(item) if isinstance(item, str) else is_huge(item)
         for item in items_of(decoded)
@@ -773,7 +776,7 @@ def _is_unfit(decoded: object) -> bool:
 
 
 def _model_at(model: Model, location: Sequence[str | int]) -> Model:
-    """Model of the object at `location` in one of `model`."""
+    """Return the model of the object at `location` in `model`."""
     for part in location:
         if isinstance(part, str):
             model = _model_fields(model)[part].model
@@ -781,12 +784,12 @@ def _model_at(model: Model, location: Sequence[str | int]) -> Model:
 
 
 def is_huge(item: object) -> bool:
-    """Whether `item` is a number that is too long for a request."""
+    """Return True if `item` is a number that is too long for a request."""
     return isinstance(item, int) and item.bit_length() > MOST_BITS
 
 
 def items_of(value: object) -> list[Any]:
-    """All values in decoded JSON, and keys, without recursion: depth is the caller's choice."""
+    """Return all values and keys in decoded JSON, without recursion, because callers choose the depth."""
     items = [value]
     # It grows while it is gone through.
     for item in items:
@@ -798,7 +801,7 @@ def items_of(value: object) -> list[Any]:
     return items
 
 
-# --- Translates an edit in the fields of another tool into those of mdplan, for hints only.
+# --- Translates edits with other tools' field names, for hints only
 
 # Fields in which other tools name the operation.
 _OP_NAMES: Final = ("op", "operation", "type", "action")
@@ -806,9 +809,9 @@ _LONGEST: Final = 400
 
 
 def corrected_edit(op: object, edit: Mapping[str, Any]) -> str:
-    """`edit` as JSON with a known operation and its fields; empty where that is not certain.
+    """Return `edit` as JSON with a known operation and its fields; empty if uncertain.
 
-    The operation is `op`, what is in a field such as ``operation``, or what the other fields imply.
+    The operation comes from `op`, from a field such as ``operation``, or from the other fields.
     """
     named = next((name for name in _OP_NAMES if isinstance(edit.get(name), str)), None)
     word = op if isinstance(op, str) else edit[named] if named else None
@@ -825,7 +828,7 @@ def corrected_edit(op: object, edit: Mapping[str, Any]) -> str:
 
 
 def _renamed(fields: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any] | None:
-    """`fields` under the names of `known` that they mean; None where one means none, or two mean one."""
+    """Return `fields` under the `known` names that they mean; None if one is unknown or two mean the same."""
     renamed: dict[str, Any] = {}
     for name, value in fields.items():
         camel = field_names.camel_case(name)
@@ -837,15 +840,15 @@ def _renamed(fields: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any] 
     return renamed
 
 
-# --- Diffs in a batch: each file that one names becomes an entry of the batch with an edit of its own.
+# --- Diffs in a batch: each file of a diff becomes an entry with its own edit
 
 _NAMED: Final = "name the file in its header, as in `--- a/docs/guide.md` and `+++ b/docs/guide.md`"
 
 
 def fold_diff(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any, Diagnostic | None]:
-    """The `fields` of a batch without its `diff`, which becomes an edit of its one file, or part of `files`.
+    """Return the `fields` of a batch and its `files` with `diff` turned into edits.
 
-    Errors: INVALID_ARGUMENT for what is not a diff, or cannot be made by edits.
+    Errors: INVALID_ARGUMENT for text that is not a diff, or that edits cannot express.
     """
     if "file" in fields or fields.get("diff") is None:
         return with_diff_as_edit(fields), files, None
@@ -859,7 +862,7 @@ def fold_diff(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], An
 
 
 def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """The `entry` of one file with its `diff`, if it has one, as the last of its edits."""
+    """Return the `entry` of a file with its `diff`, if any, as its last edit."""
     if not isinstance(entry, dict) or "diff" not in entry:
         return entry
     fields = {name: value for name, value in entry.items() if name != "diff"}
@@ -883,7 +886,7 @@ def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
 
 
 def _obstacle(file: "FileDiff") -> Diagnostic | None:
-    """What keeps `file` of a diff from becoming an entry of a batch."""
+    """Return why `file` of a diff cannot become an entry of a batch."""
     names = {file.old_name, file.new_name} - {None}
     if not names:
         return Diagnostic.invalid(say("{diff} has hunks of a file that it does not name"), _NAMED)

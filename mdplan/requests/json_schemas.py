@@ -1,7 +1,7 @@
-"""JSON Schemas of what goes in and what comes out, made from the models and Structs themselves.
+"""JSON Schemas of input and output, generated from the models and Structs.
 
-They describe the wire in its plain form: what the request reader folds (synonyms, snake_case, null for
-absent) is accepted, but no one should send it.
+They describe the plain wire form. The request reader also accepts synonyms, snake_case and null for absent
+fields, but clients should not send them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -78,14 +78,14 @@ def batch_schema() -> Schema:
 
 
 def _full_batch_model() -> type[BaseModel]:
-    """The model of a batch, with the models of all operations in place of their base class."""
+    """Return the model of a batch with the models of all operations in place of their base class."""
     any_operation = Annotated[Union[tuple(OPERATIONS.values())], Field(discriminator="op")]  # type: ignore[valid-type]  # noqa: UP007
     of_file = _with_items(FileEdits, "edits", any_operation)
     return _with_items(Batch, "files", of_file)
 
 
 def _with_items(model: type[BaseModel], name: str, item: object) -> type[BaseModel]:
-    """`model` whose field `name` contains a tuple of `item`."""
+    """Return `model` with a tuple of `item` as the field `name`."""
     field: Any = (GenericAlias(tuple, (item, ...)), model.model_fields[name])
     return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **{name: field})
 
@@ -166,7 +166,7 @@ def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN4
         return {"$ref": f"#/$defs/{kind.__name__}"}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        # What is absent is omitted; what was stored of a Struct comes back as a mapping like it.
+        # Absent fields are omitted; a stored Struct comes back as a mapping.
         return _of_type(next(argument for argument in arguments if argument is not NoneType), definitions)
     if origin is tuple and arguments[1:] == (Ellipsis,):
         return {"type": "array", "items": _of_type(arguments[0], definitions)}

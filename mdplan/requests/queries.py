@@ -14,7 +14,7 @@ from mdplan.text.pattern import MatchType
 
 FORMATS: Final = ("markdown", "ini", "yaml", "json", "toml", "text")
 FORMAT_PATTERN: Final = f"^({'|'.join(FORMATS)})$"
-# What agents are told of a list of words: each lists its choices at the first tool, or in words.
+# Agents see the choices of a list of words once, at the first tool that has it; later tools describe it.
 WORDS: Final[Mapping[str, Any]] = {"type": "array", "items": {"type": "string"}}
 
 
@@ -22,7 +22,7 @@ WORDS: Final[Mapping[str, Any]] = {"type": "array", "items": {"type": "string"}}
 class Query:
     """A request, or a part of one. Field names are camelCase in JSON."""
 
-    # Read by pydantic, where it is loaded.
+    # Pydantic reads this if it is loaded.
     __pydantic_config__: ClassVar[dict[str, Any]] = {
         "alias_generator": camel_case,
         "populate_by_name": True,
@@ -36,11 +36,11 @@ def described(
     option: Mapping[str, Any] | None = MappingProxyType({}),
     **rules: Any,  # noqa: ANN401 (numbers and flags)
 ) -> dict[str, Any]:
-    """Metadata of a dataclass field: what is said of it, and the `rules` of `pydantic.Field` for its values.
+    """Return metadata of a dataclass field: its description, and the `rules` of `pydantic.Field`.
 
-    `brief` is what an agent pays for next to the name: a description, or the whole schema; empty, the field
-    is not published. `option` has what a command takes or says otherwise: `flags`, `metavar`, `help`, the
-    `value` that a flag gives, and `form` for text of a form of its own; None is no option.
+    `brief` is the text that agents see: a description or a whole schema; an empty one hides the field.
+    `option` overrides the command's option: `flags`, `metavar`, `help`, the `value` that a flag sets, and
+    `form` for text in a special form; None makes no option.
     """
     return {"description": description, "brief": brief, "option": option, **rules}
 
@@ -73,14 +73,14 @@ USUAL_INVENTORIES: Final = tuple(name for name in INVENTORIES if name != "lists"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatRequest(Query):
-    """The structure of one file, or one row for each file of a folder or glob.
+    """The structure of a file, or a row for each file of a folder or glob.
 
-    `detail` is ``auto`` (full up to 40 sections), ``brief`` or ``full``. `under` is a section with what is
-    below it: an ID or one heading as a string, else a heading path. `depth` (from 1) says how many levels
-    below that section, or below the document, are listed. `limit` (from 1; 200 in full detail and for
-    folders, 1,000 in brief) is the most entries of a list, and `cursor` the `next_cursor` of the page before.
-    `include` names the inventories to give; None is all but lists in full detail and none in brief. With
-    `links` the links that lead to nothing are listed, those to other files too, for one file as for many.
+    `detail` is ``auto`` (full up to 40 sections), ``brief`` or ``full``. `under` limits the list to a section
+    and its descendants: an ID or heading as a string, or a heading path. `depth` (from 1) is the number of
+    levels below that section or the document. `limit` (from 1; by default 200 in full detail and for folders,
+    1,000 in brief) is the maximum length of a list; `cursor` is the `next_cursor` of the previous page.
+    `include` names the inventories; None means all except lists in full detail, and no inventories in brief.
+    `links` also lists broken links.
     """
 
     file: str = field(

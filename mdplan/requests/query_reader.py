@@ -63,10 +63,9 @@ def read_search_request(data: object) -> SearchRequest | Problems:
 
 
 def read_read_request(data: object) -> ReadRequest | Problems:
-    """Request of decoded JSON `data`: one target next to the options, or a list `targets`.
+    """Read a request from decoded JSON `data`: one target among the options, or a list `targets`.
 
-    Next to `targets`, a `file` is the file of those that name none. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD;
-    all of them.
+    With `targets`, `file` is the default file. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD; all of them.
     """
     if not isinstance(data, Mapping):
         return (_NO_OBJECT,)

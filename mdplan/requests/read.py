@@ -47,13 +47,13 @@ class LinesToRead(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeBlockName(Query):
-    """A fenced code block, by its 0-based index, its language, or its index among those of a language."""
+    """A fenced code block, by 0-based index, by language, or by index within a language."""
 
     index: int | None = field(default=None, metadata={"strict": True, "ge": 0})
     language: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError where neither is given."""
+        """Raise ValueError if both fields are missing."""
         if self.index is None and self.language is None:
             raise ValueError("give index, language or both")
 
@@ -66,7 +66,7 @@ class Indexed(Query):
     header: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless exactly one of the two is given."""
+        """Raise ValueError unless exactly one field is given."""
         if (self.index is None) == (self.header is None):
             raise ValueError("give index, or header of a table")
 
@@ -203,16 +203,16 @@ class ReadTarget(Query):
 
     @property
     def names_section(self) -> bool:
-        """Whether the place is a section."""
+        """True if the place is a section."""
         return any(getattr(self, name) is not None for name in _SECTION)
 
     @property
     def names_block(self) -> bool:
-        """Whether the place is a code block, a table or a list."""
+        """True if the place is a code block, a table or a list."""
         return any(getattr(self, name) is not None for name in _IN_SECTION)
 
     def conflicts(self) -> Iterator[str]:
-        """Which fields do not go together."""
+        """Return the names of fields that exclude each other."""
         given = [camel_case(name) for name in _PLACES if getattr(self, name) is not None]
         if self.names_section and self.names_block:
             given = [name for name in given if name not in map(camel_case, _SECTION)]
@@ -228,7 +228,7 @@ class ReadTarget(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest(Query):
-    """Places to read, in the order in which they come back, and how much of them."""
+    """Places to read, in result order, and limits of length."""
 
     targets: tuple[ReadTarget, ...] = field(
         metadata=described(

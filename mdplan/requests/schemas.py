@@ -27,9 +27,9 @@ def model_schema(model: type[Any]) -> Schema:
 
 
 def inlined(schema: Any, definitions: Mapping[str, Schema]) -> Any:  # noqa: ANN401 (any JSON)
-    """`schema` with `definitions` in place of its references.
+    """Return `schema` with `definitions` in place of references.
 
-    What a definition says of itself is for readers of the code: a field has its own description.
+    Descriptions of definitions are dropped: they address readers of the code, and fields have their own.
     """
     if isinstance(schema, list):
         return [inlined(item, definitions) for item in schema]
@@ -45,14 +45,14 @@ def inlined(schema: Any, definitions: Mapping[str, Schema]) -> Any:  # noqa: ANN
 
 
 def prose(docstring: str | None) -> str:
-    """A docstring as Markdown in which each paragraph is one line, without its examples in Python."""
+    """Return a docstring as Markdown: one line per paragraph, without Python examples."""
     paragraphs = cleandoc(docstring or "").replace("``", "`").split("\n\n")
     kept = (paragraph for paragraph in paragraphs if not paragraph.startswith(">>> "))
     return "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in kept)
 
 
 def tidied(value: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """A schema of pydantic without titles, which repeat the names, and without null for what is absent."""
+    """Return a pydantic schema without titles, which repeat the names, and without null for absent fields."""
     if isinstance(value, list):
         return [tidied(item) for item in value]
     if not isinstance(value, dict):
@@ -78,7 +78,7 @@ def tidied(value: Any) -> Any:  # noqa: ANN401 (any JSON)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldReference:
-    """One field of an operation. `kind` is its type in words; `default` is JSON, None where there is none."""
+    """A field of an operation. `kind` describes its type; `default` is JSON, or None for a required field."""
 
     name: str
     kind: str
@@ -89,9 +89,9 @@ class FieldReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationReference:
-    """One operation: a sentence, the paragraphs after it, its fields (required ones first), an edit.
+    """An operation: its summary, further paragraphs, fields (required ones first) and an example edit.
 
-    `file` is the name of a file of the kind that the edit is for.
+    `file` is the name of a suitable file.
     """
 
     op: str

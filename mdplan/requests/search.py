@@ -122,7 +122,7 @@ class SearchRequest(Query):
     format: str | None = field(default=None, metadata=FORMAT)
 
     def __post_init__(self) -> None:
-        """Raise ValueError where nothing is asked for."""
+        """Raise ValueError for an empty search."""
         if not self.pattern and not self.asks_front_matter:
             raise ValueError(say("give {pattern}, or {where, has or min}"))
         if any(type(least) is not int for least in self.min.values()):
@@ -130,11 +130,11 @@ class SearchRequest(Query):
 
     @property
     def asks_front_matter(self) -> bool:
-        """Whether files are chosen by their front matter."""
+        """True if front matter selects the files."""
         return bool(self.where or self.has or self.min)
 
     def to_pattern(self) -> Pattern:
-        """The pattern as a value of the core."""
+        """Return the pattern for `find_matches`."""
         return Pattern(
             text=lf_pattern(self.pattern, is_regex=self.match_type is MatchType.REGEX),
             match_type=self.match_type,
@@ -145,12 +145,12 @@ class SearchRequest(Query):
 
     @property
     def joins_lines(self) -> bool:
-        """Whether a blank of the pattern also matches a line end of a paragraph."""
+        """True if a space in the pattern also matches a line end within a paragraph."""
         return has_words(self.pattern, is_regex=self.match_type is MatchType.REGEX)
 
     @property
     def needed_bytes(self) -> bytes | None:
-        """Bytes without which no UTF-8 file has a match; None where the pattern does not say."""
+        """Bytes that every UTF-8 file with a match contains; None if unknown."""
         if not self.pattern or self.match_type is not MatchType.LITERAL or not self.case_sensitive:
             return None
         return needed_text(self.pattern, joins_lines=self.joins_lines).encode("utf-8")

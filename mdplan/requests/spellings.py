@@ -1,6 +1,6 @@
-"""Names of operations: other spellings that batches may use, and what an unknown name can mean.
+"""Other spellings of operations in batches, and likely meanings of unknown names.
 
-The spellings are from versions in which front matter, INI files and previews had operations of their own.
+The spellings come from versions with separate operations for front matter, INI files and previews.
 """
 
 import difflib
@@ -21,9 +21,9 @@ Fields = Mapping[str, Any]
 
 
 class Spelling(Struct):
-    """The operation `op` that is meant, and the function that makes its fields of those that the caller sent.
+    """The operation `op` that is meant, and a function that converts the caller's fields to its fields.
 
-    `fixed` are fields, by their wire names, to which the spelling gives a value: callers cannot.
+    `fixed` are fields, by wire name, whose values the spelling sets; callers cannot.
     """
 
     op: str
@@ -32,7 +32,7 @@ class Spelling(Struct):
 
 
 def _of_front_matter(fields: Fields) -> dict[str, Any]:
-    """Return `fields` with keys in which only dots count; a null is absent, but for the expected value."""
+    """Return `fields` with keys in which only dots separate; drops nulls except the expected value."""
     made = _without_nulls(fields)
     if isinstance(key := made.get("key"), str):
         made["key"] = _escaped(key)
@@ -49,7 +49,7 @@ def _escaped(key: str) -> str:
 
 
 def _of_ini(fields: Fields) -> dict[str, Any]:
-    """Return `fields` with the section, where none is what is before the first one; nulls as above."""
+    """Return `fields` with the section, by default the part above the first one. Drops nulls as above."""
     return {"section": "", **_without_nulls(fields)}
 
 
@@ -78,7 +78,7 @@ def operation_named(op: object) -> "type[Operation] | None":
 
 # --- Suggestions for unknown operation names: first a table of synonyms, then similarity.
 
-# Operations that can be meant, the likeliest first.
+# Candidate operations, likeliest first.
 _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "add": ("append_to_section", "insert_section", "add_list_item"),
     "add_column": ("add_table_column",),
@@ -140,13 +140,13 @@ _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _MOST: Final = 3
 
-# How much nearer than the next one a name is that is meant alone, of 1.
+# A single name is suggested if it is nearer than the next one by this share.
 _CLEARLY: Final = 0.05
 _NEAR: Final = 0.85
 
 
 def op_of(edit: Mapping[str, Any]) -> object:
-    """The `op` of an edit as its caller sent it, or the one that its other fields imply; None for neither."""
+    """Return the `op` of an edit as sent, or the operation that its other fields imply, or None."""
     if "op" in edit:
         return edit["op"]
     names = {EDIT_SYNONYMS.get(camel, camel) for camel in map(camel_case, edit)}
@@ -154,7 +154,7 @@ def op_of(edit: Mapping[str, Any]) -> object:
 
 
 def meant_operations(name: str, operations: Sequence[str]) -> tuple[str, ...]:
-    """The `operations` that `name` can mean, the likeliest first; one alone where it is clearly nearest."""
+    """Return the `operations` that `name` can mean, likeliest first; only one if it is clearly nearest."""
     folded = name.strip().lower().replace("-", "_").replace(" ", "_")
     if folded in operations:
         return (folded,)

@@ -1,7 +1,7 @@
-"""What each verb is, told once: for the commands, the tools of the toolset `md`, the library and their pages.
+"""The words of each verb, for its command, its tool, the library and the reference pages.
 
-The fields of a request say the rest where they are declared; see `described`. This module imports nothing of
-the engine, so that the program lists its commands without it.
+Fields of a request are described at their declaration; see `described`. This module imports nothing of the
+engine, so the program can list its commands without it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,18 +11,18 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, LimitOption
 
-# What a commit does where files have changed since they were planned on.
+# What a commit does if files have changed since they were planned.
 OnStale: TypeAlias = Literal["refuse", "rebase", "merge"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 _PLANNING: Final = (*FILES, *PATTERNS, *BATCHES)
 
 
 class Verb(NamedTuple):
-    """A verb: its `summary`; `examples` and `rare` options of its command; `title` and `tool` for agents.
+    """A verb: its `summary`, `examples`, and `rare` options; `title` and `tool` address agents.
 
-    A model pays for each word of `tool` with each request. `report` names the class of what it returns, and
-    `requests` those of what it takes, whose fields are options of its command; `limits` can be set for it:
-    by default those of a verb that commits.
+    Every request of a model pays for each word of `tool`. `report` names the class of the result, and
+    `requests` those of the input, whose fields are options of the command. `limits` can be set for the verb:
+    by default those of a commit.
     """
 
     summary: str
@@ -320,7 +320,7 @@ redo.""",
 
 
 def verb(name: str) -> Callable[[Function], Function]:
-    """Let the docstring of a function begin with what is said of the verb `name`."""
+    """Let the docstring of a function begin with the summary of the verb `name`."""
 
     def decorate(function: Function) -> Function:
         function.__doc__ = f"{VERBS[name].summary}\n\n{cleandoc(function.__doc__ or '')}"
