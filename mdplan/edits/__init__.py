@@ -24,7 +24,7 @@ __all__ = ["Edit", "Section", "Value", *class_names()]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> type[Value]:
-    """The class `name`, made when it is first used: each loads the model of its operation."""
+    """Return the class `name`, made on first use, because each class loads the model of its operation."""
     if name not in class_names():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = made = class_of(name)
@@ -32,5 +32,5 @@ def __getattr__(name: str) -> type[Value]:
 
 
 def __dir__() -> list[str]:
-    """All public names, whether their classes were made or not."""
+    """Return all public names, including classes not made yet."""
     return sorted({*globals(), *__all__})

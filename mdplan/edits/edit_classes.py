@@ -55,7 +55,7 @@ _NO_LIMITS: Final = Limits(files=sys.maxsize, edits=sys.maxsize, payload_charact
 # Arguments that take a `Section`, and what begins the names of the fields that it stands for.
 _SECTIONS: Final = {"section": "", "to": "to"}
 
-# The arguments of which None is a value. Of all others it is as if they were not given.
+# Arguments for which None is a value; for all others it means absent.
 _NULLABLE: Final = frozenset({"value", "expected_value"})
 
 _ADDRESS_NAMES: Final = {
@@ -96,13 +96,13 @@ class Edit(Value):
 
 @cache
 def class_names() -> tuple[str, ...]:
-    """Names of the classes that `class_of` makes: of each operation, and those of `PARTS` and `BATCHES`."""
+    """Return the names that `class_of` accepts: one per operation, `PARTS` and `BATCHES`."""
     return (*(class_name(op) for op in OPERATIONS), *PARTS, *BATCHES)
 
 
 @cache
 def class_of(name: str) -> type[Value]:
-    """The class `name`, one of `class_names`."""
+    """Return the class `name`, one of `class_names`."""
     parts = {**PARTS, **BATCHES}
     if name in parts:
         model: type[WireModel] = parts[name]
@@ -117,9 +117,9 @@ def class_of(name: str) -> type[Value]:
 
 
 def parameters(kind: type[Value]) -> list[Parameter]:
-    """The parameters of the constructor of `kind`, required ones first; annotations are those of the model.
+    """Return the constructor parameters of `kind`, required ones first, annotated as in the model.
 
-    `section` and, where an edit has a destination, `to` take a `Section` or one heading.
+    `section` and, if an edit has a destination, `to` take a `Section` or one heading.
     """
     fields = kind.model.model_fields
     place = Parameter.KEYWORD_ONLY
@@ -140,7 +140,7 @@ def parameters(kind: type[Value]) -> list[Parameter]:
 
 
 def _sections(kind: type[Value]) -> dict[str, str]:
-    """Which of `_SECTIONS` the constructor of `kind` takes; a field of that name comes first."""
+    """Return the members of `_SECTIONS` that the constructor of `kind` takes; a field of that name wins."""
     known = kind.model.model_fields
     return {
         name: prefix
@@ -158,7 +158,7 @@ def _positional(kind: type[Value], positional: tuple[object, ...]) -> list[str]:
 
 
 def _fields(kind: type[Value], given: Mapping[str, object]) -> dict[str, Any]:
-    """The JSON object that the arguments `given` stand for; it has been read as the engine reads it."""
+    """Return the JSON object for the arguments `given`, after reading it as the engine does."""
     known = {each.name: each for each in parameters(kind)}
     for name in given:
         if name not in known:
@@ -191,7 +191,7 @@ def _fields(kind: type[Value], given: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _read(kind: type[Value], fields: Mapping[str, Any]) -> object:
-    """`fields` as the engine reads them, or a tuple of problems."""
+    """Return `fields` as the engine reads them, or a tuple of problems."""
     if issubclass(kind, Edit):
         return read_edit(fields)
     # The engine that gets a batch has its own limits.
@@ -203,7 +203,7 @@ def _read(kind: type[Value], fields: Mapping[str, Any]) -> object:
 
 
 def _json(value: object) -> object:
-    """`value` with lists for tuples and sets, as decoded JSON has them; a set, which has no order, is sorted.
+    """Return `value` as decoded JSON: lists for tuples, and sorted lists for sets.
 
     Raises `TypeError` for a set of values that cannot be compared.
     """
@@ -220,7 +220,7 @@ def _json(value: object) -> object:
 
 
 def _restored(name: str, fields: Mapping[str, Any]) -> Value:
-    """What was pickled, without a check."""
+    """Return an unpickled edit, unchecked."""
     kind = class_of(name)
     made = kind.__new__(kind)
     dict.update(made, fields)
@@ -232,10 +232,10 @@ def _restored(name: str, fields: Mapping[str, Any]) -> Value:
 
 @dataclass(frozen=True)
 class SectionAddress:
-    """A section by its headings, its ID or its anchor; with `sha256` an edit is refused if it has changed.
+    """A section by headings, ID or anchor; with `sha256` an edit is refused if the section has changed.
 
-    `headings` go from outer to inner, or are the last of them; `occurrence` (1-based) chooses among equal
-    ones. `id` is a section ID or at least 8 of its digits, and `anchor` the GitHub anchor without ``#``.
+    `headings` go from outer to inner and may omit outer ones; `occurrence` (1-based) selects among equal
+    sections. `id` is a section ID or at least 8 of its digits; `anchor` is the GitHub anchor without ``#``.
     Raises `TypeError` unless exactly one address is given.
 
     >>> from mdplan import edits
@@ -269,9 +269,9 @@ class SectionAddress:
             object.__setattr__(self, name, value)
 
     def fields(self, prefix: str = "") -> Mapping[str, Any]:
-        """The fields of an edit that name this section, in JSON; with `prefix` ``to`` the destination's.
+        """Return the JSON fields that name this section in an edit; `prefix` is ``to`` for a destination.
 
-        A destination is named by its path or its ID alone: raises `TypeError` for anything else.
+        Raises `TypeError` for a destination that is not named by its path or ID only.
         """
         if prefix and (self.anchor or self.occurrence or self.sha256):
             raise TypeError("a destination is a Section of headings or an id, and nothing else")

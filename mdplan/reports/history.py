@@ -10,13 +10,13 @@ from mdplan.values import Struct
 
 
 class TransactionEntry(Struct, kw_only=True):
-    """One transaction. `committed_at` is in seconds since the epoch.
+    """A transaction. `committed_at` is in seconds since the epoch.
 
-    `state` is ``committed``, or ``rolled back`` for one that was interrupted and undone by recovery.
-    `undone_by` is the transaction that took it back, unless that was taken back itself; `undoes` the one that
-    it took back. `undoable` says whether the history has all that an undo needs; whether the files are still
-    as it left them, only the undo shows. `root` names its root, where there are several.
-    `title` and `description` say what its plan was for, and `client` is the program that made the plan.
+    `state` is ``committed``, or ``rolled back`` if it was interrupted and recovery undid it. `undone_by` is
+    the transaction that undid it, unless that was itself undone; `undoes` is the transaction that it undid.
+    `undoable` is true if the history has everything an undo needs; only the undo checks if the files have
+    changed since. `root` is the name of its root if there are several. `title` and `description` come from
+    its plan, and `client` is the program that made the plan.
     """
 
     transaction: str
@@ -44,10 +44,10 @@ class ForeignFile(Struct, kw_only=True):
 
 
 class ForeignTransaction(Struct, kw_only=True):
-    """A commit that another user or state directory began, and that was interrupted.
+    """An interrupted commit of another user or state directory.
 
-    `root` names its root, where there are several; `files` are those that `recover` would change if a person
-    asked for that.
+    `root` is the name of its root if there are several; `files` are the files that `recover` would change on
+    request.
     """
 
     transaction: str
@@ -56,9 +56,9 @@ class ForeignTransaction(Struct, kw_only=True):
 
 
 class HistorySize(Struct, kw_only=True):
-    """How many transactions a history has, and how many bytes of old content, as they are stored.
+    """The number of transactions in the history, and the stored bytes of old content.
 
-    It keeps no more than `most_transactions`, `most_bytes`, and those of the last `most_days`: in each root.
+    Each root keeps at most `most_transactions`, `most_bytes`, and the last `most_days` days.
     """
 
     transactions: int
@@ -82,12 +82,11 @@ class PruneReport(Report, kw_only=True):
 
 @final
 class HistoryReport(Report, kw_only=True):
-    """Of `history`: transactions, the newest first. `more` says that there are older ones.
+    """Result of `history`: transactions, newest first. `more` is true if there are older ones.
 
-    `kept` is how large the whole history is.
-    `reviews` are what people said of plans that were not made again since, or of one that was asked for.
-    `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
-    Unicode and it shows them escaped, `diff_truncated` true where it is cut short.
+    `kept` is the size of the whole history. `reviews` are reviews of plans that have not been replaced since,
+    or the review of the requested plan. `diff` belongs to a single requested transaction; `diff_exact` is
+    false if the diff contains escaped bytes that are not Unicode, `diff_truncated` is true if it was cut.
 
     >>> engine.history().transactions
     ()
@@ -122,10 +121,10 @@ class RecoverReport(Report, kw_only=True):
 
 
 class Check(Struct, kw_only=True):
-    """One thing that `doctor` examined: its name, what was found, and what to do about it.
+    """One check of `doctor`: its name, the finding, and advice.
 
-    `status` is ``ok``; ``note`` for what works less well than it could; ``problem`` for what stops a commit
-    or needs a person.
+    `status` is ``ok``, ``note`` for reduced function, or ``problem`` for anything that stops commits or needs
+    a person.
     """
 
     check: str
@@ -149,9 +148,10 @@ class DoctorReport(Report, kw_only=True):
 
 
 class CheckReport(Report, kw_only=True):
-    """Of `check`: how many documents changed, and what the change broke. Lines are those of the new files.
+    """Result of `check`: the number of changed documents, and what the changes broke.
 
-    `skipped` are changed documents that cannot be read, each with the reason; they are not among `checked`.
+    Lines refer to the new files. `skipped` are changed but unreadable documents, with reasons; `checked`
+    excludes them.
     """
 
     checked: int = 0
@@ -168,10 +168,10 @@ class UnusedDefinition(Struct, kw_only=True):
 
 
 class LinksReport(CheckReport, kw_only=True):
-    """Of `links`: how many documents were examined, and which of their links lead to nothing.
+    """Result of `links`: the number of documents, and their broken links.
 
-    `repairable` counts those whose target is known. `unused_definitions`, and `orphans`, the pages to which
-    nothing leads, are there if asked for.
+    `repairable` counts broken links whose target is known. `unused_definitions`, and `orphans` (pages without
+    incoming links), are listed on request.
     """
 
     repairable: int = 0

@@ -10,17 +10,17 @@ from mdplan.plan import EditResult, FileChange, MatchResult
 from mdplan.reports.base import Report
 from mdplan.values import Struct, asdict
 
-# How much of a report its `repr` shows: the prefix and 12 digits of the plan ID, and so many files.
+# The `repr` of a report shows 12 digits of the plan ID and at most this number of files.
 _ID_SHOWN: Final = len("sha256-") + 12
 _FILES_SHOWN: Final = 10
 
 
 class FileReport(Struct, kw_only=True):
-    """One file of a plan. Line counts are those of the diff.
+    """A file of a plan. Line counts come from the diff.
 
-    A file that is created has no `base_sha256`, one that is deleted no `result_sha256`; `new_file` is what a
-    renaming calls it. `references_updated` counts the links in it that were rewritten besides what was asked
-    for; a file that is here for them alone was named by no edit.
+    A created file has no `base_sha256`, a deleted one no `result_sha256`; `new_file` is the new name of a
+    renamed file. `references_updated` counts rewritten links in it; some files change only because of these
+    links.
     """
 
     file: str
@@ -34,7 +34,7 @@ class FileReport(Struct, kw_only=True):
 
     @classmethod
     def of(cls, change: FileChange) -> "FileReport":
-        """The report on `change`."""
+        """Return the report on `change`."""
         return cls(
             file=change.path,
             base_sha256=change.base_sha256,
@@ -70,9 +70,9 @@ class ReviewComment(Struct, kw_only=True):
 
 
 class ComparedFile(Struct, kw_only=True):
-    """A file that two plans leave in another state. Line counts are those of the diff between the results.
+    """A file with different results in two plans. Line counts come from the diff between the results.
 
-    `state` is ``changed`` where both plans have it, else ``only in`` one of them.
+    `state` is ``changed``, ``only in the new plan`` or ``only in the old plan``.
     """
 
     file: str
@@ -82,7 +82,7 @@ class ComparedFile(Struct, kw_only=True):
 
 
 class PlanComparison(Struct, kw_only=True):
-    """What the plan `plan_id` does otherwise than the plan `against`, from one result to the other."""
+    """The differences between the results of the plans `against` and `plan_id`."""
 
     plan_id: str
     against: str
@@ -93,11 +93,11 @@ class PlanComparison(Struct, kw_only=True):
 
 
 class ReviewReport(Struct, kw_only=True):
-    """What a person decided about the plan `plan_id`; `verdict` is None where nobody did.
+    """The review of the plan `plan_id`; `verdict` is None without a decision.
 
-    `verdict` is ``approved``, ``rejected`` or ``changes requested``, `decided_at` in seconds since the epoch,
-    and `channel` the way. `comments` are in the order of the edits. Where another plan was made in its place
-    and is shown, `comparison` is what that does otherwise.
+    `verdict` is ``approved``, ``rejected`` or ``changes requested``; `decided_at` is in seconds since the
+    epoch, and `channel` names the interface. `comments` are in the order of the edits. `comparison` shows the
+    differences of the plan that replaced this one, if that is shown.
     """
 
     plan_id: str
@@ -111,15 +111,14 @@ class ReviewReport(Struct, kw_only=True):
 
 
 class PlanReport(Report, kw_only=True):
-    """Of `validate` and `plan`. Nothing was written.
+    """Result of `validate` and `plan`, which write nothing.
 
-    `accepted` and `rejected` are indexes of the batch that a subset was asked of; the edits of the report are
-    counted again. `file` and `base_sha256` represent the one file of a batch of one, and `matches` are those
-    of all edits of it, at most 50; of several files, the edit results have them. `diff` is a unified diff;
-    `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says whether
-    the plan can be applied by its ID alone. `title` and `description` are those of its batch; `client` is the
-    program that made it, where a plan is shown that was made before. `review` is what people said of this
-    plan, or of the one in whose place it was made.
+    `accepted` and `rejected` are indexes of the original batch if only some edits were requested; the edits
+    of the report are renumbered. For a batch of one file, `file` and `base_sha256` describe it, and `matches`
+    lists those of all edits, at most 50; for several files, see the edit results. `diff` is a unified diff;
+    `diff_exact` is false if it contains escaped bytes that are not Unicode. `stored` is true if the plan can
+    be applied by its ID. `title` and `description` come from the batch; `client` is the program that made a
+    plan shown later. `review` is the review of this plan, or of the plan that it replaces.
 
     >>> rename = {"op": "rename_heading", "heading": "Brew", "newTitle": "Brewing"}
     >>> report = engine.plan({"file": "guide.md", "edits": [rename]})
@@ -152,7 +151,7 @@ class PlanReport(Report, kw_only=True):
     applied: bool = False
 
     def __repr__(self) -> str:
-        """What a person at a prompt wants to know of it: the files with their lines, and the problems."""
+        """Return a summary for the Python prompt: files with line counts, and problems."""
         if not self.ok:
             return f"<{type(self).__name__}: refused, {self.error}>"
         state = "applied" if self.applied else "no change" if self.no_op else "planned"
@@ -165,14 +164,15 @@ class PlanReport(Report, kw_only=True):
         return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
 
     def _repr_html_(self) -> str:
-        """The diff, in colors, as a notebook shows it."""
+        """Return the coloured diff for notebooks."""
         return report_html(repr(self), self.diff or "", [str(each) for each in self.warnings])
 
 
 class Receipt(Struct, kw_only=True):
-    """What one transaction committed. `committed_at` is in seconds since the epoch.
+    """A committed transaction. `committed_at` is in seconds since the epoch.
 
-    `cas` is weak where a late write by others could go unseen; a receipt of an earlier call has none.
+    `cas` is ``weak`` if a late write by another program could go unnoticed; receipts of earlier calls omit
+    it.
     """
 
     transaction: str
@@ -184,10 +184,9 @@ class Receipt(Struct, kw_only=True):
 
 
 class RecoveredTransactions(Struct, kw_only=True):
-    """What recovery did about commits that were interrupted.
+    """The recovery of interrupted commits.
 
-    `rolled_back` are transactions that were undone, `finished` those that were committed and are cleaned up
-    now, `files` the paths that were put back.
+    `rolled_back` were undone, `finished` were committed and are now cleaned up, and `files` were restored.
     """
 
     rolled_back: tuple[str, ...] = ()
@@ -196,7 +195,7 @@ class RecoveredTransactions(Struct, kw_only=True):
 
 
 class LineShift(Struct, kw_only=True):
-    """Lines of a base that are still there: what was line n is now line n + `shift`.
+    """Lines of a base that still exist: line n is now line n + `shift`.
 
     Lines are 1-based and inclusive.
     """
@@ -218,12 +217,12 @@ class ContextBlock(Struct, kw_only=True):
 
 
 class WrittenFile(Struct, kw_only=True):
-    """One file that was just written: what the next edit of it needs to know.
+    """A file that was just written, with everything that the next edit of it needs.
 
-    `line_map` says where the lines of the base are now: ranges in order, and lines of the base in none of
-    them were replaced or deleted. `context` has the lines around each change as they are now: three before
-    and after it, and the first and last three of its own. Where a report would hold too much of either, the
-    later ones are omitted, and `line_map_truncated` or `context_truncated` is true.
+    `line_map` maps lines of the base to new lines: ranges in order; all other lines were replaced or deleted.
+    `context` has the new lines around each change: three before and after it, and the first and last three of
+    the change. If a report would be too long, later entries are omitted, and `line_map_truncated` or
+    `context_truncated` is true.
     """
 
     file: str
@@ -281,7 +280,7 @@ class ApplyReport(PlanReport, kw_only=True):
 
 
 def as_apply_report(report: PlanReport) -> ApplyReport:
-    """`report` in the form that `apply` and `undo` return; nothing was committed."""
+    """Return `report` in the form of `apply` and `undo`, for calls that committed nothing."""
     return ApplyReport(**asdict(report))
 
 

@@ -9,7 +9,7 @@ from mdplan.values import Struct
 
 
 class OutlineRow(Struct, kw_only=True):
-    """One section of what was left out. Lines are 1-based and inclusive."""
+    """An omitted section. Lines are 1-based and inclusive."""
 
     section_id: str
     heading: str
@@ -18,14 +18,14 @@ class OutlineRow(Struct, kw_only=True):
 
 
 class ReadResult(Struct, kw_only=True):
-    """One place that was read: `content` is the text of the lines `start_line` to `end_line`, inclusive.
+    """A place and its `content`: the lines `start_line` to `end_line`, inclusive.
 
-    Where `end_line` is less than `start_line` there is no text. `content_exact` is false where bytes that are
-    no text are shown escaped: such content is no evidence. `section_sha256` guards an edit of the section: it
-    is that of the whole section, or of its own body where only that was read. `truncated` says that more of
-    the place follows: `next_cursor` goes on there, and `left_out` has the sections that begin in the rest (at
-    most 100). With `addressed` each line of the content begins with its address, ``12:a3f``, and a blank. A
-    place that could not be read has a `problem` and nothing else.
+    If `end_line` is less than `start_line`, the content is empty. `content_exact` is false if it contains
+    escaped bytes that are not text; such content cannot be used as evidence. `section_sha256` guards an edit:
+    it is the hash of the whole section, or of its own body if only that was read. `truncated` is true if the
+    place continues: `next_cursor` reads the rest, and `left_out` has the sections that begin there (at most
+    100). With `addressed` each line begins with its address, ``12:a3f``, and a space. An unreadable place has
+    only a `problem`.
     """
 
     file: str
@@ -59,15 +59,12 @@ class ReadReport(Report, kw_only=True):
 
 
 class SearchHit(Struct, kw_only=True):
-    """One match: its first line and column (1-based, code points) and that line, cut at 200 characters.
+    """A match: its first line and column (1-based, in code points) and that line, cut at 200 characters.
 
-    `address` is the line with its hash, ``12:a3f``, if that was asked for. `key` is the innermost key or item
-    that the match is in, as edits of a file of keys name it.
-
-    `within` is the kind of node that the match lies in or cuts, by its name in `exclude`.
-    `before` and `behind` are the lines around it, as many as were asked for. `section_end_hint` is the line
-    before the next one that begins with a match of `section_pattern`, the first of the patterns that were
-    asked for that matches later in the file.
+    `address` is the line with its hash, ``12:a3f``, on request. `key` is the innermost key or item around the
+    match, as edits of data files name it. `within` is the kind of node that contains or overlaps the match,
+    as named in `exclude`. `before` and `behind` are lines of context, on request. `section_end_hint` is the
+    line before the next match of a `section_pattern`: of the first pattern that matches later in the file.
     """
 
     line: int
@@ -97,9 +94,9 @@ class SearchGroup(Struct, kw_only=True):
 
 
 class SearchedFile(Struct, kw_only=True):
-    """One file with matches. `matches` is their exact number; `groups` may have less of them.
+    """A file with matches. `matches` is their exact number; `groups` may list fewer.
 
-    `front_matter` has the values that were asked about, by their keys.
+    `front_matter` has the requested values by key.
     """
 
     file: str
@@ -111,9 +108,9 @@ class SearchedFile(Struct, kw_only=True):
 
 
 class SearchReport(Report, kw_only=True):
-    """Of `search`. The totals are exact, also where `truncated` says that hits are omitted.
+    """Result of `search`. Totals are exact even if `truncated` says that hits are omitted.
 
-    `total_files` are those with matches. `warnings` are of files that could not be searched.
+    `total_files` counts files with matches. `warnings` concern files that could not be searched.
 
     >>> report = engine.search({"pattern": "kettle", "file": "**/*.md", "caseSensitive": False})
     >>> report.total_files, report.files[0].file, report.files[0].groups[0].hits[0].line

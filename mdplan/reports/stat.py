@@ -29,14 +29,14 @@ class SectionEntry(Struct, kw_only=True):
     tokens: int | None = None
     duplicate_of: str | None = None
     nested: bool | None = None
-    # Whether no other section has this heading, which then names it.
+    # True if the heading is unique and so names the section.
     has_own_heading: bool = False
 
     _off_wire: ClassVar = frozenset({"has_own_heading"})
 
 
 class CodeBlockEntry(Struct, kw_only=True):
-    """One code block. `index` is 0-based over fenced blocks of every depth; indented ones have none."""
+    """A code block. `index` is 0-based over fenced blocks of any depth; None for indented ones."""
 
     start_line: int
     end_line: int
@@ -58,7 +58,7 @@ class TableEntry(Struct, kw_only=True):
 
 
 class ListEntry(Struct, kw_only=True):
-    """One list in no other list: its index (0-based), lines, marker (`-`, `1.`) and number of items."""
+    """A top-level list: its index (0-based), lines, marker (`-`, `1.`) and number of items."""
 
     index: int
     start_line: int
@@ -84,9 +84,9 @@ class AnchorEntry(Struct, kw_only=True):
 
 
 class RegionEntry(Struct, kw_only=True):
-    """Text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``; the lines are those of the markers.
+    """The text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``; lines include the markers.
 
-    A marker without its other half has its own line alone, and is no region yet.
+    A marker without a partner is listed with its own line.
     """
 
     name: str
@@ -102,7 +102,7 @@ class BrokenLink(Struct, kw_only=True):
 
 
 class LinkCounts(Struct, kw_only=True):
-    """Links by kind, and those that resolve to nothing: in the same file, or if asked in any."""
+    """Links by kind, and broken links: within the file, or also to other files on request."""
 
     inline: int
     reference: int
@@ -124,9 +124,9 @@ class FrontMatterEntry(Struct, kw_only=True):
 
 
 class FileRow(Struct, kw_only=True):
-    """One file of a folder: enough to find one's way. `problem` is why it could not be read.
+    """A summary of a file in a folder. `problem` says why it could not be read.
 
-    `broken_links` are there if asked for; `total_broken_links` where there are more than are listed.
+    `broken_links` are listed on request; `total_broken_links` is set if the list is incomplete.
     """
 
     file: str
@@ -165,9 +165,9 @@ class IniSectionEntry(Struct, kw_only=True):
 
 
 class KeyEntry(Struct, kw_only=True):
-    """One key or item of a YAML, JSON or TOML file: its address, as edits take it, and its lines.
+    """A key or item of a YAML, JSON or TOML file: its address in edits, and its lines.
 
-    `items` counts the entries of a list or map. `sha256` is the hash of its text; brief entries have none.
+    `items` counts the entries of a list or map. `sha256` is the hash of its text; brief entries omit it.
     """
 
     key: str
@@ -194,11 +194,11 @@ class CommentBlockEntry(Struct, kw_only=True):
 
 
 class StatReport(Report, kw_only=True):
-    """Of `stat`: the structure of one file, or one row a file of a folder or glob; never content.
+    """Result of `stat`: the structure of a file, or a row for each file of a folder or glob; no content.
 
-    `next_cursor` is there when more sections, or rows, follow. Inventories (code blocks and what follows)
-    are those of the text of the listed sections; where one was cut at the limit, `inventory_totals` has its
-    real number, by its wire name. INI files and plain text have other lists, cut in the same way.
+    `next_cursor` is set if more sections or rows follow. Inventories (`code_blocks` and the fields after it)
+    cover the listed sections; for one that was cut at the limit, `inventory_totals` has the full number, by
+    wire name. INI files and plain text have other lists, cut in the same way.
 
     >>> report = engine.stat({"file": "guide.md"})
     >>> install = report.sections[1]
