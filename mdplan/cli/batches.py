@@ -42,10 +42,10 @@ class BadInput(Refused):
 
 
 def read_input(name: str) -> object:
-    """The value in `name`: a file relative to the current folder, ``-`` for standard input, or JSON itself.
+    """Return the decoded value of `name`: a file, ``-`` for standard input, or JSON itself.
 
-    Files that end in .yaml or .yml are YAML; other text is JSON where it begins so, else YAML. Texts of edits
-    that are in files (`markdownFile`) are read. Raises `BadInput`.
+    File names are relative to the current folder. Files with the suffix .yaml or .yml are YAML; other text is JSON if it starts like JSON, otherwise YAML.
+    Texts of edits that are in files (`markdownFile`) are read too. Raises `BadInput`.
     """
     if name.lstrip()[:1] in ("{", "["):
         return _decoded(name, "the argument", name, os.curdir)
@@ -103,7 +103,7 @@ def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JS
 
 
 def _no_batch(name: str, where: str) -> BadInput:
-    """`name` has text, but that is not a batch: a page that somebody wants to edit, perhaps."""
+    """Return the problem of a `name` whose text is not a batch, such as a page the user wants to edit."""
     is_page = name.lower().endswith(_PAGES)
     what = f"{where} is a document, not a batch of edits" if is_page else f"{where} is not a batch of edits"
     page = name if is_page else "FILE"
@@ -139,7 +139,7 @@ def _unreadable(name: str, where: str, error: Exception) -> BadInput:
 
 
 def _similar(name: str) -> str | None:
-    """A file next to the missing `name` that was meant, perhaps."""
+    """Return a file next to the missing `name` with a similar name, if any."""
     from difflib import get_close_matches
 
     folder, leaf = os.path.split(name)
@@ -200,7 +200,7 @@ _BEFORE: Final = 50
 
 
 def marked(text: str, place: Position) -> str:
-    """The line of `place` in `text`, with its number, and a caret below the column; long lines are cut."""
+    """Return the numbered line of `place` in `text` with a caret below the column; long lines are cut."""
     lines = text.split("\n")
     line = lines[place.line - 1].replace("\t", " ") if place.line <= len(lines) else ""
     first = max(place.col - 1 - _BEFORE, 0) if len(line) > _WIDTH else 0
@@ -230,7 +230,7 @@ class _Mistake(NamedTuple):
 
 
 def json_problem(text: str, where: str, error: Exception) -> BadInput:
-    """Why `text` of `where` is no JSON, after `json.loads` raised `error`."""
+    """Return why `text` from `where` is not JSON, given the `error` of `json.loads`."""
     if isinstance(error, RepeatedNameError):
         return BadInput(f"{where} cannot be read: {error}", "keep one of the two")
     if not isinstance(error, json.JSONDecodeError):
@@ -354,7 +354,7 @@ _FINDERS: Final[tuple[Callable[[str, json.JSONDecodeError], _Mistake | None], ..
 
 
 def numbers_of(data: object) -> EditNumbers:
-    """Those of `data`, a batch as it was sent; globs and diffs make the numbers unknown."""
+    """Return the edit numbers of `data`, a batch as sent; globs and diffs make them unknown."""
     match data:
         case {"files": list(entries)}:
             counted = [_counted(entry) for entry in entries]
@@ -383,9 +383,9 @@ _FIELDS: Final = {"markdownFile": "markdown", "replacementFile": "replacement", 
 
 
 def _with_text_files(batch: Any, folder: str) -> Any:  # noqa: ANN401 (any JSON)
-    """`batch` with the text of each file in place of its name, which is relative to `folder`.
+    """Return `batch` with file names replaced by the text of the files, relative to `folder`.
 
-    Over MCP these fields do not exist: there a name would let a client read any file of the user.
+    MCP has no such fields: they would let a client read any file of the user.
     """
     if not isinstance(batch, dict):
         return batch

@@ -60,7 +60,8 @@ def open_plans(context: click.Context, incomplete: str) -> "Iterator[CompletionI
 @_completes
 def plans_and_files(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
     """Offer plans that were not applied, and files."""
-    # A shell forgets what came before a file, so that comes first; bash then looks for files if no plan fits.
+    # The shell drops everything before a file name, so that is offered first; bash tries files if no plan
+    # fits.
     yield _item(incomplete, type="file")
     yield from _plans(context, incomplete, omits_applied=True)
 
@@ -91,7 +92,7 @@ def topics(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]
 
 @_completes
 def headings(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer headings of the file that the words before name; one that repeats comes with its path."""
+    """Offer headings of the file on the command line; repeated headings are offered as paths."""
     del incomplete
     for outline in _outlines(context):
         sections = [section for section in outline.sections if not section.is_root]
@@ -103,14 +104,14 @@ def headings(context: click.Context, incomplete: str) -> "Iterator[CompletionIte
 
 @_completes
 def files_and_headings(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer files, and headings of those that the words before name."""
+    """Offer files, and headings of the file on the command line."""
     yield _item(incomplete, type="file")
     yield from headings(context, click.Argument(["word"]), incomplete)
 
 
 @_completes
 def files_and_tasks(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer files, and tasks of those that the words before name."""
+    """Offer files, and tasks of the file on the command line."""
     yield _item(incomplete, type="file")
     yield from task_items(context, click.Argument(["word"]), incomplete)
 
@@ -150,18 +151,18 @@ def schema_kinds(context: click.Context, incomplete: str) -> "Iterator[Completio
 
 @_completes
 def schema_names(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer names of the schemas of the kind that the word before names."""
+    """Offer names of schemas of the kind on the command line."""
     if context.params.get("kind") == "op":
         return _operations(incomplete)
     return map(_item, REPORTS if context.params.get("kind") == "report" else ())
 
 
 def _operations(incomplete: str) -> "Iterator[CompletionItem]":
-    """Yield the names of operations, with what they do."""
+    """Yield the names of operations with summaries."""
     from mdplan.operations import OPERATIONS
     from mdplan.requests.schemas import operation_reference
 
-    # The summary of an operation takes time, so only that of a name that fits is made.
+    # Summaries are slow to load, so only matching names get one.
     fitting = (op for op in OPERATIONS if op.startswith(incomplete))
     return (_item(op, help=operation_reference(op).summary) for op in fitting)
 
@@ -191,7 +192,7 @@ def _plans(
 
 
 def _opened(context: click.Context) -> "tuple[Workspace, History] | None":
-    """The roots that the words before name, or the one that is found; None where they cannot be opened."""
+    """Return the roots on the command line or the detected one; None if they cannot be opened."""
     from mdplan.documents.workspace import Workspace, find_root
     from mdplan.engine.history import History
     from mdplan.storage.filesystem import StorageRefused

@@ -17,7 +17,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, replace
 from mdplan.words import ShellWords, commands_for_tools, listed, snake_case
 
-# Fields with text that is often long: it can come from a file, standard input or an editor.
+# Fields with often long text: it can come from a file, standard input or an editor.
 CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
 
 # What people call a field, next to its own name.
@@ -41,7 +41,7 @@ class EditOptions(Struct):
 
     @classmethod
     def of(cls, op: str) -> "EditOptions":
-        """The options of `op`, a name of `OPERATIONS`."""
+        """Return the options of `op`, a name in `OPERATIONS`."""
         schema = operation_schema(op)
         schemas = inlined(schema["properties"], schema.get("$defs", {}))
         del schemas["op"]
@@ -49,17 +49,17 @@ class EditOptions(Struct):
 
     @property
     def content_field(self) -> str | None:
-        """The required field whose text an editor can supply; None where there is none."""
+        """The required field whose text an editor can supply, or None."""
         return next((name for name in CONTENT_FIELDS if name in self.required), None)
 
     @property
     def is_about_sections(self) -> bool:
-        """Whether ``--section`` names its target."""
+        """True if ``--section`` names its target."""
         return "headingPath" in self.schemas and _SECTION not in self.schemas
 
     @property
     def may_begin_file(self) -> bool:
-        """Whether people try it on a file that they want to begin."""
+        """True if people also try it on a file that does not exist yet."""
         from mdplan.operations import OPERATIONS
 
         return OPERATIONS[self.op].may_begin_file
@@ -71,13 +71,13 @@ class EditOptions(Struct):
 
     @property
     def needs_section(self) -> bool:
-        """Whether an edit without a section is refused."""
+        """True if an edit without a section is refused."""
         from mdplan.operations import OPERATIONS
 
         return self.is_about_sections and getattr(OPERATIONS[self.op], "target_is_required", False)
 
     def placeholder(self, name: str) -> str:
-        """What stands for the value of the field `name` in a command that lacks it."""
+        """Return a placeholder for the value of the field `name` in an example command."""
         schema = self.schemas[name]
         if schema.get("type") == "boolean":
             return ""
@@ -88,12 +88,12 @@ class EditOptions(Struct):
         return "N" if schema.get("type") == "integer" else "TEXT"
 
     def help_of(self, name: str) -> str:
-        """What the help says of the field `name`."""
+        """Return the help text of the field `name`."""
         description = commands_for_tools(self.schemas[name].get("description", ""))
         return option_help(name, description, self.schemas)
 
     def options(self) -> Iterator[click.Option]:
-        """One option for each field, required ones first and guards last."""
+        """Return one option per field, required ones first and guards last."""
         names = sorted(self.schemas, key=lambda name: (name not in self.required, name in _RARE))
         if self.is_about_sections:
             yield click.Option(
@@ -106,7 +106,7 @@ class EditOptions(Struct):
             yield _option(name, self.schemas[name], self.help_of(name), is_required=name in self.required)
 
     def edit(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The edit that the values `given` for `options` describe. Texts such as ``@FILE`` are read."""
+        """Return the edit described by the values `given` for `options`; reads texts such as ``@FILE``."""
         fields: dict[str, Any] = {"op": self.op}
         for name, schema in self.schemas.items():
             value: Any = given.get(snake_case(name))
@@ -122,7 +122,7 @@ class EditOptions(Struct):
         return fields if section is None else fields | field_types.section_target(section)
 
     def _content(self, value: str) -> str:
-        """The text that `value` stands for. A new file of words on the command line ends with a line end."""
+        """Return the text of `value`. The text of a new file gets a final newline if it was typed."""
         from mdplan.operations import OPERATIONS
 
         content = field_types.read_content(value)
@@ -131,7 +131,7 @@ class EditOptions(Struct):
 
 
 def _option(name: str, schema: Schema, description: str, *, is_required: bool) -> click.Option:
-    """The option of a field. Where the field is required, its help says so."""
+    """Return the option of a field; the help marks required fields."""
     flags = [option_name(each) for each in (name, *_ALIASES.get(name, ()))]
     shown = f"{description} (required)" if is_required else description
     if schema.get("type") == "boolean":
@@ -201,19 +201,19 @@ PATH_JOINT: Final = " / "
 
 
 def example_command(options: EditOptions) -> str:
-    """``mdplan edit OP FILE --option value``, on as many lines as it needs on a narrow terminal."""
+    """Return ``mdplan edit OP FILE --option value``, wrapped for a narrow terminal."""
     reference = operation_reference(options.op)
     parts = _parts(options, reference.file, reference.example)
     return _wrapped(parts)
 
 
 def edit_command(options: EditOptions, file: str, edit: Mapping[str, Any]) -> str:
-    """The command that makes `edit`, which can have fields of its batch, in `file`."""
+    """Return the command that makes `edit`, which may include fields of its batch, in `file`."""
     return " ".join(_parts(options, shlex.quote(file), edit))
 
 
 def option_words(options: EditOptions, name: str, value: Any) -> str:  # noqa: ANN401 (any JSON)
-    """The option of `mdplan edit` that gives the field `name` a `value`, as it is typed."""
+    """Return the typed option of `mdplan edit` that sets the field `name` to `value`."""
     flags = {option.name: option for option in options.options()}
     option = flags.get(snake_case(name))
     if option is None:
@@ -272,7 +272,7 @@ def _text(value: Any, joint: str | None = None) -> str:  # noqa: ANN401 (any JSO
 
 
 def _wrapped(parts: list[str]) -> str:
-    """`parts` as one command; a line that is full continues on the next."""
+    """Return `parts` as one command, with full lines continued on the next."""
     lines = [parts[0]]
     for part in parts[1:]:
         if len(lines[-1]) + 1 + len(part) > _WIDTH:
@@ -309,14 +309,14 @@ _TYPED: Final = {
 
 
 def option_name(field: str) -> str:
-    """The option of the `field` of an edit: ``--new-title`` for ``newTitle``."""
+    """Return the option of the `field` of an edit: ``--new-title`` for ``newTitle``."""
     return f"--{snake_case(field).replace('_', '-')}"
 
 
 def option_help(field: str, description: str, fields: Collection[str]) -> str:
-    """The help of the option of `field`: its `description` with options in place of `fields`.
+    """Return the help of the option of `field`: its `description` with options in place of `fields`.
 
-    A description of JSON is replaced by one of what is typed.
+    A description of JSON is replaced by a description of the typed form.
     """
 
     def named(match: re.Match[str]) -> str:
@@ -341,9 +341,9 @@ _MOST_TYPED: Final = 100
 class CommandWords(ShellWords):
     """The words of the command that made an edit: its options and arguments in place of fields.
 
-    `names` has the option or argument for each field that the command has one for. `flags` are fields that
-    one value of turns into an option. What only `mdplan edit` can say becomes the whole command of that,
-    which `whole` gives. `section` is the section as it was typed.
+    `names` maps fields to options or arguments of the command. `flags` are fields for which one value has its
+    own option. If only `mdplan edit` can express a field, `whole` returns that whole command. `section` is
+    the section as typed.
     """
 
     whole: Callable[[str, Any], str] | None = None
@@ -363,13 +363,13 @@ class CommandWords(ShellWords):
 
     @classmethod
     def of_edit(cls, options: EditOptions, section: str | None = None) -> "CommandWords":
-        """Those of `mdplan edit`: each field is an option."""
+        """Return the words of `mdplan edit`, in which each field is an option."""
         own = {name: option_name(name) for name in (*options.schemas, *BATCH_FIELDS)}
         target = dict.fromkeys(_SECTION_NAMES, "--section") if options.is_about_sections else {}
         return cls(options, own | target, is_edit=True, section=section)
 
     def given(self, name: str, value: Any) -> str | None:  # noqa: ANN401 (any JSON)
-        """The words that give the field `name` a `value` in this command; None where it has none."""
+        """Return the words that set the field `name` to `value` in this command, or None."""
         called = self.names.get(name)
         if called is not None and name in _SECTION_NAMES:
             path = value if isinstance(value, list) else [str(value)]
@@ -380,7 +380,7 @@ class CommandWords(ShellWords):
         return self.flags[name](value) if name in self.flags else None
 
     def name(self, field: str) -> str:
-        """Return the option or argument, or that of `mdplan edit`."""
+        """Return the option or argument of this command, or that of `mdplan edit`."""
         if field in self.names:
             return f"`{self.names[field]}`"
         of_edit = field in self.edit_options.schemas
@@ -422,7 +422,7 @@ class CommandWords(ShellWords):
         return f"'{PATH_JOINT.join(path)}'"
 
     def tell(self, problem: Any) -> Any:  # noqa: ANN401 (as all words have it)
-        """Return the diagnostic `problem`; where a section was meant, with the command that names it."""
+        """Return the diagnostic `problem`; if a section was meant, with the command that names it."""
         told = super().tell(problem)
         hint = told.hint
         if problem.code is Code.AMBIGUOUS_HEADING and problem.candidates:
@@ -444,7 +444,7 @@ class CommandWords(ShellWords):
         return replace(told, hint=hint)
 
     def _retyped(self, meant: Candidate, problem: Diagnostic) -> str:
-        """The command as it was typed with the section that is `meant`; what names that where it is long."""
+        """Return the typed command with the section `meant`, or only its address if the command is long."""
         paths = [candidate.heading_path for candidate in problem.candidates]
         is_unique = paths.count(meant.heading_path) == 1 and all(
             len(field_types.heading_path(title)) == 1 for title in meant.heading_path
@@ -460,6 +460,6 @@ class CommandWords(ShellWords):
 
 
 def words_of_section(flag: str, section: str) -> CommandWords:
-    """The words of a command that only looks, in which `flag` named the `section`."""
+    """Return the words of a read-only command in which `flag` named the `section`."""
     options = EditOptions("read", {}, frozenset())
     return CommandWords(options, dict.fromkeys(_SECTION_NAMES, flag), is_edit=True, section=section)

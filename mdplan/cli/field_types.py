@@ -29,7 +29,7 @@ class LineRangeType(click.ParamType[Any]):
     name = "lines"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """``{"start": 12, "end": 25}``."""
+        """Parse ``{"start": 12, "end": 25}``."""
         lines = _LINES.fullmatch(value)
         first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
         if not 1 <= first <= last:
@@ -40,20 +40,20 @@ class LineRangeType(click.ParamType[Any]):
 
 
 def _range_in(text: str) -> str:
-    """The range that somebody means with other signs, as in ``5,7``; else an example."""
+    """Return the range meant by other punctuation, as in ``5,7``; otherwise an example."""
     numbers = [int(number) for number in _NUMBER.findall(text)]
     is_range = len(numbers) == 2 and min(numbers) > 0
     return "-".join(map(str, sorted(numbers))) if is_range else "12-25"
 
 
 class FieldType(click.ParamType[Any]):
-    """Values in a form of their own: `read` makes one of what was typed, or raises `ValueError`."""
+    """Values with their own syntax: `read` parses the typed text or raises `ValueError`."""
 
     def __init__(self, name: str, read: Callable[[str], Any]) -> None:
         self.name, self.read = name, read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """What `read` makes of `value`."""
+        """Return the result of `read`."""
         try:
             return self.read(value)
         except ValueError as error:
@@ -61,7 +61,7 @@ class FieldType(click.ParamType[Any]):
 
 
 def _text_range(text: str) -> dict[str, dict[str, int]]:
-    """A half-open range such as ``12:1-12:9``: line and column, both 1-based."""
+    """Parse a half-open range such as ``12:1-12:9``: line and column, both 1-based."""
     positions = _RANGE.fullmatch(text)
     if positions is None:
         raise ValueError(f"expected LINE:COLUMN-LINE:COLUMN such as 12:1-12:9, not `{text}`")
@@ -70,7 +70,7 @@ def _text_range(text: str) -> dict[str, dict[str, int]]:
 
 
 def _key(text: str) -> str:
-    """A key such as ``author.name``, ``nav[0].Home`` or ``/ms.topic``; ``[ms.topic]`` as a JSON Pointer."""
+    """Parse a key such as ``author.name`` or ``nav[0].Home``; ``[ms.topic]`` becomes a JSON Pointer."""
     from mdplan.data.address import pointer, steps_of
 
     names: Any = None
@@ -93,7 +93,7 @@ NULL: Final = object()
 
 
 def _value(text: str) -> Any:  # noqa: ANN401 (any JSON)
-    """``true``, ``3``, ``[a, b]`` as JSON has it, `NULL` for null; other values, and quoted ones, text."""
+    """Parse ``true``, ``3``, ``[a, b]`` as in JSON and `NULL` as null; other and quoted values are text."""
     from mdplan.cli.typed_values import typed_value
 
     typed = typed_value(text)
@@ -106,7 +106,7 @@ VALUE: Final = FieldType("value", _value)
 
 
 def index_or_name(name_field: str | None) -> FieldType:
-    """A 0-based index, ``2`` for ``{"index": 2}``, or a name for the `name_field`, if there is one."""
+    """Parse a 0-based index, ``2`` for ``{"index": 2}``, or a name for the `name_field`, if there is one."""
 
     def read(text: str) -> Any:  # noqa: ANN401 (any JSON)
         if text.isascii() and text.isdigit():
@@ -123,7 +123,7 @@ def index_or_name(name_field: str | None) -> FieldType:
 
 
 def name_list(choices: Sequence[str]) -> FieldType:
-    """Names separated by commas, each one of `choices`; none allow any."""
+    """Parse names separated by commas; without `choices` any name is valid."""
 
     def read(text: str) -> list[str]:
         names = [spelled_as(name.strip(), choices) for name in text.split(",") if name.strip()]
@@ -136,7 +136,7 @@ def name_list(choices: Sequence[str]) -> FieldType:
 
 
 def assignment(*, is_typed: bool) -> FieldType:
-    """``KEY=VALUE``. The value is text, or has a type where the field takes any value."""
+    """Parse ``KEY=VALUE``. The value is text, or typed if the field takes any value."""
 
     def read(text: str) -> tuple[str, Any]:
         key, sign, value = text.partition("=")
@@ -149,7 +149,7 @@ def assignment(*, is_typed: bool) -> FieldType:
 
 
 def heading_path(text: str) -> list[str]:
-    """The headings of a path such as ``Guide / Install``; none for no text."""
+    """Return the headings of a path such as ``Guide / Install``; empty for empty text."""
     return _PATH_SEPARATOR.split(text.strip()) if text.strip() else []
 
 
@@ -157,7 +157,7 @@ HEADING_PATH: Final = FieldType("path", heading_path)
 
 
 def section_target(text: str) -> dict[str, Any]:
-    """Target fields for what a person calls a section: a section ID, a path, or one heading."""
+    """Return the target fields of a typed section: a section ID, a path, or a heading."""
     if _SECTION_ID.fullmatch(text.strip()):
         return {"sectionId": text.strip()}
     path = heading_path(text)
@@ -165,7 +165,7 @@ def section_target(text: str) -> dict[str, Any]:
 
 
 def whole_words(pattern: str, *, is_regex: bool) -> str:
-    """The regular expression of `pattern` between the ends of words."""
+    """Return a regular expression that matches `pattern` only as whole words."""
     return rf"(?<!\w)(?:{pattern if is_regex else re.escape(pattern)})(?!\w)"
 
 
@@ -175,10 +175,9 @@ _EDITORS: Final = ("MDPLAN_EDITOR", "VISUAL", "EDITOR")
 
 
 def read_content(value: str) -> str:
-    """The text that `value` stands for: ``-`` is standard input, ``@FILE`` a file, ``@@…`` a text with ``@``.
+    """Return the text of `value`: ``-`` is standard input, ``@FILE`` a file, ``@@…`` text with an ``@``.
 
-    The first hunk of a diff begins with ``@@ -`` and stands for itself. Raises a usage error where the text
-    cannot be read.
+    A diff, which begins with ``@@ -``, is taken as text. Raises a usage error if the text cannot be read.
     """
     if value == STANDARD_INPUT:
         # A standard input that was closed at the start is None.
@@ -199,9 +198,9 @@ def read_content(value: str) -> str:
 
 
 def edit_text(text: str, suffix: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """`text` as the user's editor leaves it in a temporary file; None where it is unchanged or empty.
+    """Return `text` as saved in the user's editor; None if it is unchanged or empty.
 
-    Raises a usage error where there is no editor, or it fails.
+    Raises a usage error if there is no editor, or if it fails.
     """
     import subprocess
     import tempfile

@@ -32,9 +32,9 @@ approval_option: Final = click.option(
 
 
 def stale_options(rebase: str = "", merge: str = "", default: str | None = "refuse") -> Decorator[Any]:
-    """Give a command ``--rebase`` and ``--merge`` with these helps; the last one given counts.
+    """Give a command ``--rebase`` and ``--merge`` with these helps; the last one typed wins.
 
-    Without a help for ``--rebase`` there is only ``--merge``. `default` is the value if neither is given.
+    Without a help for ``--rebase`` there is only ``--merge``. `default` applies if both are absent.
     """
     merge = merge or "Where a file has changed, merge the change into it as it is now."
     flags = {"rebase": rebase, "merge": merge} if rebase else {"merge": merge}
@@ -47,7 +47,7 @@ def stale_options(rebase: str = "", merge: str = "", default: str | None = "refu
 
 
 def _short_text(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The value as a plan has it; a usage error for one that is too long."""
+    """Return the value in the form of a plan. Raises a usage error if it is too long."""
     from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
 
     is_title = "title" in (parameter.name or "")
@@ -82,7 +82,7 @@ class _Duration(click.FloatRange):
     """Finite numbers above 0."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 (click's)
-        """The number; a usage error for any other value."""
+        """Return the number. Raises a usage error for any other value."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             raise click.BadParameter("it is not a finite number.", ctx, param)
@@ -126,7 +126,7 @@ _LONG: Final = click.option("--long", "-l", "is_long", is_flag=True, help="Show 
 
 
 def verb_options(verb: Verb) -> Iterator[Decorator[Any]]:
-    """The options of the command of `verb`: of its requests, of every `Session`, of its limits."""
+    """Return the options of `verb`: of its requests, of every `Session`, and of its limits."""
     for request in verb.request_classes:
         yield from _request_options(request)
     yield from (_LONG,) if verb.requests else ()
@@ -161,7 +161,7 @@ def _limit_option(limit: LimitOption) -> Decorator[Any]:
 
 
 def _request_options(request: type[Any]) -> Iterator[Decorator[Any]]:
-    """The options for the fields of the dataclass `request`; see `described`."""
+    """Return the options for the fields of the dataclass `request`; see `described`."""
     hints = get_type_hints(request)
     for each in fields(request):
         if (own := each.metadata["option"]) is not None:
@@ -185,7 +185,7 @@ def _field_option(
     return click.option(*flags, name, **{"default": None, "help": rules["description"], **kind, **own})
 
 
-# What people type in a form of its own.
+# Values with their own typed syntax.
 _FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
     "language": {"type": index_or_name("language")},
     "lines": {"type": LineRangeType()},
@@ -206,12 +206,12 @@ class WordChoice(click.Choice[str]):
         self._gives = gives
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """What is given for the word that is meant."""
+        """Return the value of the chosen word."""
         return self._gives(super().convert(spelled_as(value, self.choices), param, ctx))
 
 
 def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The `options` that the user gave. Raises `Refused` for bytes that are not text."""
+    """Return the `options` on the command line. Raises `Refused` for bytes that are not text."""
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     if any(map(value_has_surrogate, given.values())):
         hint = "write it in the encoding of the terminal"
@@ -220,12 +220,12 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kind_of(annotation: Any, rules: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 (any annotation)
-    """The click type of a field."""
+    """Return the click type of a field."""
     # Loaded with each request, and not for commands without one.
     from mdplan.requests.queries import FORMAT_PATTERN, FORMATS
 
     kinds = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
-    # Where a field takes one or several, the command line takes several.
+    # If a field takes one or several values, the command line takes several.
     kind = next((each for each in kinds if get_origin(each) is tuple), kinds[0])
     assert kind is not NoneType, annotation
     if get_origin(kind) is tuple:

@@ -14,9 +14,9 @@ _LESS: Final = "FRX"
 
 
 def pager_command(environment: Mapping[str, str]) -> list[str] | None:
-    """The words of the pager's command, from MDPLAN_PAGER, else from PAGER; None where people want none.
+    """Return the words of the pager command from MDPLAN_PAGER or PAGER; None if paging is off.
 
-    NO_PAGER, and a terminal that moves no cursor, are reasons for none.
+    NO_PAGER and dumb terminals turn it off.
     """
     if environment.get("NO_PAGER") or environment.get("TERM") == "dumb":
         return None
@@ -32,7 +32,7 @@ def pager_command(environment: Mapping[str, str]) -> list[str] | None:
 
 
 def page(data: bytes, environment: Mapping[str, str]) -> bool:
-    """Show `data` in the pager; False where there is none, or it does not start."""
+    """Show `data` in the pager; return False if there is no pager or it does not start."""
     command = pager_command(environment)
     if command is None:
         return False
@@ -42,7 +42,7 @@ def page(data: bytes, environment: Mapping[str, str]) -> bool:
         )
     except OSError:
         return False
-    # Ctrl-C is for the pager alone, which goes on.
+    # Ctrl-C is for the pager, which continues.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with suppress(BrokenPipeError):

@@ -59,7 +59,7 @@ def places_of(files: "Sequence[BuiltFile]", results: "Sequence[EditResult]", sty
 
 
 def _text(built: "BuiltFile", span: Span, edits: Sequence[TextEdit], style: Style) -> str:
-    """The lines of `span` before and after `edits`, below their place."""
+    """Return the lines of `span` before and after `edits`, below their place."""
     outline = built.base
     lines, text = outline.source.lines, outline.source.text
     first, last = lines.line_at(span.start), lines.line_at(max(span.end - 1, span.start))
@@ -80,7 +80,7 @@ def _text(built: "BuiltFile", span: Span, edits: Sequence[TextEdit], style: Styl
 def chosen_places(
     places: Sequence[Place], ask: Callable[[str], str | None], show: Callable[[str], None]
 ) -> list[Place]:
-    """Ask for each of `places`; those that the person chooses."""
+    """Ask about each of `places`; return the chosen ones."""
     chosen: list[Place] = []
     rest: dict[str, bool] = {}
     for number, place in enumerate(places, 1):
@@ -102,7 +102,7 @@ def chosen_places(
 
 
 def entries_of(entries: Sequence[dict[str, Any]], chosen: Sequence[Place]) -> list[dict[str, Any]]:
-    """Those of `entries` of a batch, and of their edits, that are `chosen`."""
+    """Return the `entries` of a batch with only the `chosen` matches of their edits."""
     numbers = {
         index: [each.number for each in same] for index, same in groupby(chosen, lambda each: each.index)
     }
@@ -117,7 +117,7 @@ def entries_of(entries: Sequence[dict[str, Any]], chosen: Sequence[Place]) -> li
 
 
 def _parts(edit: dict[str, Any], numbers: Sequence[int | None]) -> Iterator[dict[str, Any]]:
-    """`edit` at the matches `numbers`: once for each run of them."""
+    """Return `edit` limited to the matches `numbers`: one edit per consecutive run."""
     runs = groupby(enumerate(numbers), lambda each: None if each[1] is None else each[1] - each[0])
     for key, run in runs:
         same = [number for _, number in run]

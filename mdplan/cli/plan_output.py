@@ -68,7 +68,7 @@ def print_files(session: Session, report: PlanReport) -> None:
 
 
 def print_summary(session: Session, report: PlanReport, document: Path | None = None) -> None:
-    """Say how much a plan changes, where it is, and how to apply it. `document` is the file it went to."""
+    """Print the size of a plan, its location, and how to apply it. `document` is the output file."""
     console = session.console
     print_warnings(session, report)
     if report.no_op or report.plan_id is None:
@@ -93,7 +93,7 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
 
 
 def comparison_text(compared: "PlanComparison", style: Style) -> str:
-    """Which files two plans leave otherwise, and how many lines differ."""
+    """Return the files whose results differ between two plans, with line counts."""
     if not compared.files:
         return "The plans leave all files the same."
     rows = [
@@ -106,9 +106,9 @@ def comparison_text(compared: "PlanComparison", style: Style) -> str:
 
 
 def print_sarif(session: Session, report: PlanReport, source: str) -> None:
-    """Write the warnings of a plan, or all that is wrong with it, to standard output as SARIF.
+    """Write the warnings or problems of a plan to standard output as SARIF.
 
-    `source` is the path of the batch, for what is wrong with no other file.
+    `source` is the path of the batch, for problems without a file.
     """
     from mdplan.review.sarif import sarif_log
 
@@ -206,14 +206,14 @@ _STATES: Final = {"waiting": "pending"}
 
 
 def short_id(plan_id: str) -> str:
-    """`plan_id` as people get it: 12 hex digits, which every command takes."""
+    """Return the first 12 hex digits of `plan_id`, which every command accepts."""
     return plan_id.removeprefix(_PREFIX)[:_SHORT]
 
 
 def full_id(engine: "Engine", text: str) -> str:
-    """The plan ID that begins with `text`: the whole, or at least 4 of its hex digits.
+    """Return the plan ID that begins with `text`, at least 4 of its hex digits.
 
-    Raises `Refused`: PLAN_NOT_FOUND, and INVALID_ARGUMENT where several begin so.
+    Raises `Refused`: PLAN_NOT_FOUND, or INVALID_ARGUMENT if it is ambiguous.
     """
     digits = text.removeprefix(_PREFIX).lower()
     if len(digits) >= _SHORT or not PLAN_ID.fullmatch(text):
@@ -241,7 +241,7 @@ def named_plan(session: Session, engine: "Engine", text: str | None, verb: str) 
 
 
 def _pending_plans(engine: "Engine") -> list["ReviewEntry"]:
-    """The saved plans that could be applied now, the last saved first; without any, those that are stale."""
+    """Return the saved plans that can be applied now, newest first; if there are none, the stale ones."""
     from mdplan.engine.reviews import ReviewService, ReviewState
 
     entries = [each for each in ReviewService(engine).entries(_LISTED) if each.state.may_be_applied]
@@ -249,7 +249,7 @@ def _pending_plans(engine: "Engine") -> list["ReviewEntry"]:
 
 
 def plan_row(entry: "ReviewEntry", style: Style) -> str:
-    """A saved plan in one line: its ID, its state, when it was saved, how much it changes, and where."""
+    """Return a saved plan as a line: ID, state, time, size and files."""
     review = entry.review
     time = datetime.fromtimestamp(entry.saved_at).astimezone().strftime("%Y-%m-%d %H:%M")
     files = ", ".join(shown(file.path) for file in review.changed_files[:2])
@@ -266,9 +266,9 @@ def plan_row(entry: "ReviewEntry", style: Style) -> str:
 
 
 def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
-    """The ID of the only pending plan, for `mdplan VERB`. Where there are several, they are listed.
+    """Return the ID of the only pending plan for `mdplan VERB`.
 
-    Raises `Refused`: INVALID_ARGUMENT where there is none, or more than one.
+    Raises `Refused`: INVALID_ARGUMENT without pending plans, or with several, which are listed.
     """
     pending = _pending_plans(engine)
     if not pending:

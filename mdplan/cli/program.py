@@ -83,7 +83,7 @@ _TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def build_program() -> click.Group:
-    """The program with all its commands; each is imported when it runs."""
+    """Return the program with all its commands, each imported when it runs."""
     program = CommandGroup(
         COMMANDS,
         topics={

@@ -55,7 +55,7 @@ class ApplyOptions(Struct, kw_only=True):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "ApplyOptions":
-        """The choice among the values `given` for the options of a command."""
+        """Return the choice among the values `given` for the options of a command."""
         return cls(**{name: given[name] for name in cls.__struct_fields__ if name in given})
 
 
@@ -73,7 +73,7 @@ choice_options: Final = all_options(
 
 
 def batch_of(session: Session, edits: Mapping[str, Sequence[object]]) -> dict[str, Any]:
-    """A batch that makes the `edits` of each file."""
+    """Return a batch with the `edits` of each file."""
     return _batch([{"file": session.named(file), "edits": list(each)} for file, each in edits.items()])
 
 
@@ -103,14 +103,13 @@ def propose(
 ) -> Exit:
     """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
 
-    What the user only looks at, declines or edits into something else is not stored: it is no pending plan.
+    A plan that the user previews, declines or edits into another one is not stored.
 
-    `words` gives the names that the command has for fields of the batch, and problems use them. Problems of
-    an edited batch use the names of its fields. A `section` that was read as a path can be one heading, such
-    as ``Input / Output``.
+    `words` maps fields of the batch to names of the command for problems; problems of an edited batch use
+    field names. A `section` that was read as a path can also be one heading, such as ``Input / Output``.
 
-    Links to what moves follow, in all files. Without a terminal, and without `--yes`, the plan is saved and
-    nothing is applied: exit code 1.
+    Links in all files follow moved targets. Without a terminal and `--yes` the plan is stored but not
+    applied, with exit code 1.
     """
     engine = session.open_engine(require_approval=choice.require_approval)
     intent = {"title": choice.plan_title, "description": choice.plan_description}
@@ -143,7 +142,7 @@ def propose(
 def _drafted(
     session: Session, engine: "Engine", batch: dict[str, Any], words: Words | None, section: str | None
 ) -> "PlanResult":
-    """The plan of `batch`, which loses those of several files that lack the section."""
+    """Return the plan of `batch`; of several files, those without the section are left out."""
     while True:
         with session.console.progress("planning") as show:
             # A file is read, and then planned.
@@ -160,7 +159,7 @@ def _drafted(
 
 
 def _decision(session: Session, draft: "PlanResult", choice: ApplyOptions) -> str:
-    """How to go on after showing the diff, by `choice` or the key that the person presses."""
+    """Return how to proceed after the diff, from `choice` or the key pressed."""
     if choice.picks and not draft.report.no_op:
         return "p"
     plan_output.write_diff(session, draft.diff)
@@ -180,7 +179,7 @@ def _end_unasked(session: Session, saved: PlanReport) -> Exit:
 
 
 def _files_without(report: PlanReport, batch: dict[str, Any]) -> set[str]:
-    """Those of several files of `batch` that lack the section which others have."""
+    """Return the files of `batch` that lack a section found in others."""
     entries = batch.get("files", ())
     missing = {problem.edit_index for problem in report.diagnostics if problem.code is Code.SECTION_NOT_FOUND}
     if len(missing) < len(report.diagnostics):
@@ -191,7 +190,7 @@ def _files_without(report: PlanReport, batch: dict[str, Any]) -> set[str]:
 
 
 def _print_skipped(session: Session, report: PlanReport) -> None:
-    """Say how many matches the plan leaves alone, and where: in code, links and the like."""
+    """Print how many matches the plan skips, by context: code, links and so on."""
     parts = [
         f"{number} in {'HTML' if kind == 'html' else snake_case(kind).replace('_', ' ')}"
         for kind, number in (report.excluded_matches or {}).items()
@@ -202,14 +201,14 @@ def _print_skipped(session: Session, report: PlanReport) -> None:
 
 
 def _stored(engine: "Engine", draft: "PlanResult") -> "PlanResult":
-    """`draft` with its plan stored; as it is where that cannot be stored."""
+    """Return `draft` with its plan stored, or unchanged if it cannot be stored."""
     assert draft.planned is not None
     stored = engine.library.save(draft.planned, draft.document)
     return replace(draft, report=replace(draft.report, stored=stored))
 
 
 def _with_heading(batch: dict[str, Any], section: str) -> dict[str, Any]:
-    """`batch`, whose edits are of `section` as a path, with that as one heading."""
+    """Return `batch` with `section`, so far read as a path, as one heading."""
 
     def entry(of: dict[str, Any]) -> dict[str, Any]:
         edits = [
@@ -228,7 +227,7 @@ def _in_own_words(
     """Return `report` on `batch`, whose problems and warnings are in the `words` of the command."""
     if words is None or not (report.diagnostics or report.warnings):
         return report
-    # Loaded for problems alone, as the words are.
+    # Loaded only for problems, like the words.
     from mdplan.cli.edit_options import edit_command
 
     command_words = words()
@@ -264,7 +263,7 @@ def _end_dry_run(session: Session, report: PlanReport) -> Exit:
 
 
 def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Problems) -> Exit:
-    """Apply the plan, and print its result with `warnings` of the plan, and those of the commit."""
+    """Apply the plan and print its result with its `warnings` and those of the commit."""
     from mdplan.engine.plans import PlanDocument, PlanRef
 
     planned = draft.report
@@ -301,7 +300,7 @@ def _answer(session: Session, report: PlanReport) -> str:
 
 
 def _picked(session: Session, draft: "PlanResult", batch: dict[str, Any]) -> dict[str, Any]:
-    """`batch` with the places that the person chooses; nothing without any. Raises a usage error."""
+    """Return `batch` with the places that the user chooses; empty without any. Raises a usage error."""
     from mdplan.cli.places import chosen_places, entries_of, places_of
 
     if not session.console.can_ask:
@@ -315,7 +314,7 @@ def _picked(session: Session, draft: "PlanResult", batch: dict[str, Any]) -> dic
 
 
 def _short(session: Session, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """`batch` as a person would write it: names as they are typed, and equal edits of many files once."""
+    """Return `batch` in a form to edit by hand: names as typed, equal edits of several files once."""
     named = {
         os.path.relpath(entry["file"], session.folder()): entry["edits"]
         for entry in batch.get("files", [batch])
@@ -330,7 +329,7 @@ def _short(session: Session, batch: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_names(session: Session, written: dict[str, Any]) -> dict[str, Any]:
-    """The batch that a person has `written` short, with files as the engine takes them."""
+    """Return the batch `written` in the short form, with file names for the engine."""
     edits, files = written.get("edits"), written.get("files", [written])
     if "files" in written and edits is not None:
         files = [{"file": file, "edits": edits} for file in files]
@@ -344,7 +343,7 @@ def _with_names(session: Session, written: dict[str, Any]) -> dict[str, Any]:
 
 
 def _edited(session: Session, batch: dict[str, Any]) -> dict[str, Any]:
-    """`batch` as the user leaves it in an editor, as YAML. Raises a usage error where it is not a batch."""
+    """Return `batch` after the user edits it as YAML. Raises a usage error if the result is not a batch."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -377,7 +376,7 @@ def _edited(session: Session, batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_count(expected: int | None, search: str) -> Check:
-    """A check that a plan replaces `expected` matches in all its files together; None: one or more.
+    """Return a check that a plan replaces `expected` matches in total; None means at least one.
 
     `search` is the command that shows the matches.
     """
@@ -438,8 +437,8 @@ _SHORTCUTS: Final[Mapping[str, _Shortcut]] = {
 
 
 def shortcut_words(op: str, section: str | None = None) -> "CommandWords":
-    """The words of the shorter command for `op`, in which somebody named `section`."""
-    # Loaded for problems alone.
+    """Return the words of the short command for `op`, in which the user named `section`."""
+    # Loaded only for problems.
     from mdplan.cli.edit_options import CommandWords, EditOptions
 
     shortcut = _SHORTCUTS[op]

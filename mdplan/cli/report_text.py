@@ -21,7 +21,7 @@ _PROBLEMS_LISTED: Final = 100
 _TOTAL_FROM: Final = 3
 
 
-# Of a warning the details are in JSON.
+# JSON has the details of warnings.
 _LOST_LISTED: Final = 10
 
 
@@ -32,9 +32,9 @@ def problem_texts(
     excerpt: str = "",
     words: ShellWords | None = None,
 ) -> Iterator[str]:
-    """Write each of `problems` once, even if many files share it, and no more than a person reads.
+    """Return each of `problems` once, even if many files share it, up to a readable number.
 
-    Where there are many, the last line counts them.
+    If there are more, the last line counts them.
     """
     words = words or ShellWords()
     shared: dict[object, list[Diagnostic]] = {}
@@ -64,9 +64,10 @@ def problem_text(
     edits: EditNumbers | None = None,
     excerpt: str = "",
 ) -> str:
-    """`problem` as an error or a warning: what, where, the next step, and the places that were meant.
+    """Return `problem` as an error or warning: message, place, next step and candidates.
 
-    `other_files` have it, too. `edits` counts the edits; without it none is named. `excerpt` shows the place.
+    `other_files` share it. `edits` is the number of edits; without it the edit is not named. `excerpt` shows
+    the place.
     """
     colour = "red" if problem.severity is Severity.ERROR else "yellow"
     title = f"{style.bold(problem.severity, colour)}: {style.bold(problem.code)}"
@@ -92,14 +93,14 @@ def problem_text(
 
 
 def _candidate(candidate: Candidate, *, is_unique: bool) -> str:
-    """A place in a line; its ID where the path alone does not name it."""
+    """Return a candidate as a line, with its ID if the path is ambiguous."""
     named = f"{candidate.section_id}  " if candidate.section_id and not is_unique else ""
     lines = f"lines {candidate.start_line}-{candidate.end_line}"
     return f"    {named}{lines}  {shown(' / '.join(candidate.heading_path))}"
 
 
 def plan_size(report: PlanReport) -> str:
-    """How much a plan changes: ``1 file, 3 edits: +4 -2 lines``."""
+    """Return the size of a plan: ``1 file, 3 edits: +4 -2 lines``."""
     changed = [file for file in report.files if file.changed]
     added = sum(file.lines_added for file in changed)
     removed = sum(file.lines_removed for file in changed)
@@ -108,7 +109,7 @@ def plan_size(report: PlanReport) -> str:
 
 
 def edits_size(results: "Sequence[EditResult]") -> str:
-    """How many edits have an effect, as people count them: replacements, where all are some; else edits."""
+    """Return the number of effective edits, counted as replacements if all are replacements."""
     effective = [result for result in results if not result.no_op]
     if effective and all(result.op == "replace_match" for result in effective):
         return counted(sum(result.matches_replaced or 0 for result in effective), "replacement")
@@ -116,7 +117,7 @@ def edits_size(results: "Sequence[EditResult]") -> str:
 
 
 def file_list(files: Sequence[FileReport], style: Style) -> str:
-    """The changed ones of several `files`, with lines added and removed; nothing for a single one."""
+    """Return the changed files with line counts; empty for a single file."""
     changed = [file for file in files if file.changed]
     if len(changed) < 2:
         return ""
@@ -162,10 +163,10 @@ _COLOURS: Final = {"-": "red", "+": "green", "\\": "bright_black"}
 
 
 def diff_for_people(diff: bytes, style: Style) -> str:
-    r"""`diff` as text for a terminal.
+    r"""Return `diff` as text for a terminal.
 
-    Bytes that are not UTF-8 show as ``\xNN``. Where all lines of a file's hunks end in CRLF, the CR is left
-    out; where they differ, each CR shows as ``\r``.
+    Bytes that are not UTF-8 appear as ``\xNN``. CR is hidden if all lines of a file's hunks end in CRLF;
+    otherwise each CR appears as ``\r``.
     """
     shown: list[str] = []
     for file in _files(diff.split(b"\n")[:-1]):
@@ -189,7 +190,7 @@ def _files(lines: list[bytes]) -> Iterator[list[bytes]]:
 
 
 def _rows(file: list[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Each line, and whether it is in a hunk: the counts tell, since a removed ``-- x`` is ``--- x``."""
+    """Yield each line, and True if it is in a hunk. Counts, since a removed ``-- x`` is ``--- x``."""
     old = new = 0
     for line in file:
         header = _HUNK.match(line) if not (old or new) else None
