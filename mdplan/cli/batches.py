@@ -44,8 +44,9 @@ class BadInput(Refused):
 def read_input(name: str) -> object:
     """Return the decoded value of `name`: a file, ``-`` for standard input, or JSON itself.
 
-    File names are relative to the current folder. Files with the suffix .yaml or .yml are YAML; other text is JSON if it starts like JSON, otherwise YAML.
-    Texts of edits that are in files (`markdownFile`) are read too. Raises `BadInput`.
+    File names are relative to the current folder. Files with the suffix .yaml or .yml are YAML; other text
+    is JSON if it starts like JSON, otherwise YAML. Texts of edits that are in files (`markdownFile`) are
+    read too. Raises `BadInput`.
     """
     if name.lstrip()[:1] in ("{", "["):
         return _decoded(name, "the argument", name, os.curdir)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-# What these say depends on which folder is the root.
+# These messages depend on which folder is the root.
 _ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
 
 # Options that a `Session` has as they are.
@@ -37,9 +37,9 @@ _OF_SESSIONS: Final = ("roots", "allow", "deny")
 
 
 class Session(Struct, kw_only=True):
-    """One run of the command of `verb`: which files it may touch, and where it writes.
+    """A run of the command of `verb`: its roots, limits and console.
 
-    `limits` are those that the command has as options; None where its user gave none.
+    `limits` are the limits among the command's options; None if the user gave none.
     """
 
     roots: tuple[str, ...]
@@ -61,7 +61,7 @@ class Session(Struct, kw_only=True):
         return Engine(self.open_workspace(), settings, caller=CallerIdentity(client=shell_client))
 
     def open_files(self) -> "OutlinedFiles":
-        """The files of the roots, for a command that only looks: it starts faster than an engine.
+        """Return the files of the roots, for read-only commands, which start faster without an engine.
 
         Raises `StorageRefused`, as above.
         """
@@ -70,14 +70,14 @@ class Session(Struct, kw_only=True):
         return OutlinedFiles.of(self.open_workspace(), self.settings())
 
     def settings(self) -> "Settings":
-        """The default settings with the limits of the options; a glob may name as many files as a batch."""
+        """Return the default settings with the limits of the options, which also apply to globs."""
         from mdplan.settings import Settings
 
         settings = Settings().limited(self.limits)
         return replace(settings, batch=replace(settings.batch, glob_files=settings.batch.files))
 
     def open_workspace(self) -> "Workspace":
-        """The roots, opened. Raises `StorageRefused`, as above."""
+        """Open the roots. Raises `StorageRefused`, as above."""
         return Workspace.open(self.roots or (find_root("."),), self.allow, self.deny)
 
     def refuse(self, *problems: Diagnostic) -> Exit:
@@ -97,25 +97,25 @@ class Session(Struct, kw_only=True):
         return exit_of(report)
 
     def named(self, file: str) -> str:
-        """`file` of the command line as the engine takes it: absolute, or with the name of its root.
+        """Return `file` of the command line for the engine: absolute, or with the name of its root.
 
-        It is relative to the folder that `--root` names, and to the current folder without that option.
+        It is relative to the folder of `--root`, or without that option to the current folder.
         """
         return named_file(file, self.roots)
 
     def other_folders(self) -> list[str]:
-        """The roots, with why the one is that; none where it is the current folder, as people expect."""
+        """Return the root and the reason for it, if it is not the current folder, which people expect."""
         root, why = self._root()
         if root is None:
             return list(self.roots)
         return [] if root == os.path.abspath(os.curdir) else [f"{root} ({why})"]  # noqa: PTH100 (links stay)
 
     def folder(self) -> str:
-        """The folder that names of files are relative to."""
+        """Return the folder to which file names are relative."""
         return base_folder(self.roots)
 
     def files(self, names: Sequence[str], *, in_folders: bool = True) -> list[str]:
-        """The files that `names` name, in order: of a folder its pages, of a glob what the shell would find.
+        """Return the files of `names`, in order: pages of a folder, and files of a glob as in the shell.
 
         Raises a usage error for a glob or folder without files, and for any folder if not `in_folders`.
         """
@@ -138,11 +138,11 @@ class Session(Struct, kw_only=True):
         return list(dict.fromkeys(files))
 
     def is_glob(self, word: str) -> bool:
-        """Whether `word` is a glob, and not the name of a file that has its signs in it."""
+        """Return True if `word` is a glob, and not the name of an existing file with such characters."""
         return bool(_MARKERS & set(word)) and not os.path.lexists(os.path.join(self.folder(), word))  # noqa: PTH118
 
     def _pages(self, folder: str) -> list[str]:
-        """The Markdown files below `folder` that git does not ignore."""
+        """Return the Markdown files below `folder`, without those git ignores."""
         from mdplan.markdown.paths import MARKDOWN_SUFFIXES
         from mdplan.storage.filesystem import granted
 
@@ -165,13 +165,13 @@ class Session(Struct, kw_only=True):
             self.console.problem(f"  {self.console.err.paint('root:', 'cyan')} {shown(root)} ({why})")
 
     def words(self, root: str | None = None, batch: object = None) -> ShellWords:
-        """The words of this command; see `SessionWords`."""
+        """Return the words of this command; see `SessionWords`."""
         from mdplan.cli.shell_words import SessionWords
 
         return SessionWords(self.roots, root, batch)
 
     def _root(self) -> tuple[str | None, str]:
-        """The one root of this run, and why it is that; None where there are several."""
+        """Return the root of this run and the reason for it; None if there are several."""
         if len(self.roots) > 1:
             return None, ""
         if self.roots:
@@ -195,10 +195,10 @@ def exit_of(report: Report) -> Exit:
 def engine_command(
     name: str, verb: Verb | None = None, group: click.Group | None = None
 ) -> Callable[[Callable[..., Exit]], Command]:
-    """Make a function the command of `verb`, or of the one called `name`, in `group` if there is one.
+    """Make a function the command of `verb`, or the command `name`, in `group` if given.
 
-    The function gets a `Session`, then the arguments. Next to the options below it, the command has those of
-    its requests, of every session, and of its limits.
+    The function gets a `Session`, then the arguments. The command also has the options of its requests, of
+    every session, and of its limits.
     """
     told = verb or VERBS[name]
 
@@ -245,17 +245,17 @@ def _no_files(name: str, folder: str, *, is_folder: bool, in_folders: bool) -> M
 
 
 def base_folder(roots: Sequence[str]) -> str:
-    """The folder that names are relative to: the root, where `--root` names one; else the current folder."""
+    """Return the folder to which names are relative: that of `--root`, or the current folder."""
     if len(roots) != 1:
         return os.path.abspath(os.curdir)  # noqa: PTH100 (links stay)
     return os.path.abspath(folder_of(roots[0]))  # noqa: PTH100 (as above)
 
 
 def named_file(file: str, roots: Sequence[str]) -> str:
-    """`file` as the engine takes it: absolute, or with the name of its root where there are several.
+    """Return `file` for the engine: absolute, or with the name of its root if there are several.
 
-    What is not in the root that `--root` names, but is in the current folder and inside that root, is
-    meant: before mdplan 0.2 all names were relative to the current folder.
+    A name that is missing below `--root` but exists in the current folder, inside that root, means the
+    latter: before mdplan 0.2 all names were relative to the current folder.
     """
     prefix, colon, _ = file.partition("/")[0].partition(":")
     if len(roots) > 1 and colon and (prefix in map(root_name_of, roots) or not os.path.lexists(file)):

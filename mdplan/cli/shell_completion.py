@@ -1,7 +1,7 @@
 """Extends click's completion of bash, fish and zsh: quoting, and silence when mdplan fails.
 
-A heading has blanks, colons, quotes and commas. bash inserts what it is given as it is, so the text is quoted
-here as the line already begins to quote it.
+Headings contain spaces, colons, quotes and commas. bash inserts completions verbatim, so they are quoted here
+in the style of the quote that the user has typed.
 """
 
 import os
@@ -87,7 +87,7 @@ def use_own_shells() -> None:
 
 
 def _last_word(line: str) -> tuple[int, int, str]:
-    """Where the last word of `line` begins, where the part of it that bash replaces, and its open quote."""
+    """Return the starts of the last word of `line` and of the part that bash replaces, and its open quote."""
     start = replaced = 0
     quote = ""
     is_escaped = False
@@ -108,12 +108,12 @@ def _last_word(line: str) -> tuple[int, int, str]:
 
 
 def _value(word: str) -> str:
-    """What `word` means, which may end within quotes."""
+    """Return the value of `word`, which may end inside quotes."""
     return next(iter(split_arg_string(word)), "")
 
 
 def _quoted(text: str, quote: str) -> str:
-    """`text` as it is typed after `quote`, or without quotes."""
+    """Return `text` as typed after `quote`, or without quotes."""
     match quote:
         case "'":
             return text.replace("'", r"'\''")

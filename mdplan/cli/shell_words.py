@@ -15,9 +15,9 @@ _GLOB: Final = frozenset("*?[")
 
 
 class SessionWords(ShellWords):
-    """The words of a command on `roots`; names of files are relative to the one `root`, where there is one.
+    """The words of a command on `roots`; file names are relative to `root`, if there is only one.
 
-    `data` is the batch that problems are about, as it was sent.
+    `data` is the batch with the problems, as sent.
     """
 
     def __init__(self, roots: Sequence[str], root: str | None = None, data: object = None) -> None:
@@ -25,7 +25,7 @@ class SessionWords(ShellWords):
         self._root, self._data = root, data
 
     def tell(self, problem: Any) -> Any:  # noqa: ANN401 (as all words have it)
-        """Return the diagnostic `problem`, with what only a shell can have made wrong."""
+        """Return the diagnostic `problem`, with mistakes that only a shell can cause."""
         told = super().tell(problem)
         hint = lost_apostrophe(told, self._data) or told.hint
         if problem.code is Code.FILE_NOT_FOUND and problem.file is not None:
@@ -37,7 +37,7 @@ class SessionWords(ShellWords):
 
 
 def lost_apostrophe(problem: Diagnostic, edits: object) -> str:
-    """The hint where a field is missing because an apostrophe has ended the shell's quotes; else empty."""
+    """Return a hint if a field is missing because an apostrophe has ended the shell's quotes; else empty."""
     name = problem.message.removesuffix(" is missing").strip("`")
     texts = [text for text in _texts(edits) if re.search(rf"[,{{] ?{re.escape(name)}: ", text)]
     if not problem.message.endswith(" is missing") or not texts:

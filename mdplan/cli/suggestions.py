@@ -41,7 +41,7 @@ def _meant() -> dict[str, Any]:
 
 
 def command_hint(name: str, commands: Iterable[str]) -> str:
-    """The next step after the unknown command `name` of the program, which has the `commands`."""
+    """Return the next step after the unknown command `name` of the program with these `commands`."""
     from difflib import get_close_matches
 
     from mdplan.operations import OPERATIONS
@@ -64,7 +64,7 @@ def command_hint(name: str, commands: Iterable[str]) -> str:
 
 
 def option_hint(option: str, context: click.Context, typed: Iterable[str]) -> str:
-    """The next step after the unknown `option` of the command of `context`; `typed` are all words."""
+    """Return the next step after the unknown `option` of the command of `context`; `typed` are all words."""
     from difflib import get_close_matches
 
     words = _meant()
@@ -91,7 +91,7 @@ def option_hint(option: str, context: click.Context, typed: Iterable[str]) -> st
 
 
 def _with_two_hyphens(option: str, known: Iterable[str], words: Iterable[str]) -> str | None:
-    """The long option that was typed with one hyphen: ``-json`` is read as ``-j -s -o -n``."""
+    """Return the long option typed with one hyphen: ``-json`` is parsed as ``-j -s -o -n``."""
     typed = [word for word in words if word.startswith(option) and len(word) > len("-x")]
     return next(
         (f"-{word}" for word in typed if not word.startswith("--") and f"-{word}" in set(known)), None
@@ -99,7 +99,7 @@ def _with_two_hyphens(option: str, known: Iterable[str], words: Iterable[str]) -
 
 
 def either(names: Iterable[str]) -> str:
-    """`names` as a choice, each as code: ``a``, ``b`` or ``c``."""
+    """Return `names` as a choice of code spans: ``a``, ``b`` or ``c``."""
     quoted = [f"`{name}`" for name in names]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
@@ -119,7 +119,7 @@ class Misuse(click.UsageError):
 
 
 def misuse_text(problem: click.ClickException, words: Sequence[str], style: Style) -> str:
-    """What to print of `problem`, which the typed `words` led to."""
+    """Return the text of `problem`, caused by the typed `words`."""
     if isinstance(problem, click.exceptions.NoArgsIsHelpError):
         return problem.format_message()
     context = getattr(problem, "ctx", None)
@@ -169,7 +169,7 @@ def _in_words(  # noqa: PLR0911 (one for each kind of error)
 
 
 def _extra(message: str, context: click.Context) -> tuple[str, str]:
-    """A word too many: often the value of an option that is named like that."""
+    """Return the problem of an extra word, often the value of an option of that name."""
     text = message.partition("(")[2].removesuffix(")")
     words = text.split()
     what = f"unexpected argument `{text}`" if len(words) == 1 else f"unexpected arguments: `{text}`"
@@ -222,7 +222,7 @@ def _of_number(message: str, kind: click.IntRange | click.FloatRange) -> tuple[s
 
 
 def _variable(parameter: click.Parameter, context: click.Context) -> str | None:
-    """The variable of the environment that gave `parameter` its value."""
+    """Return the environment variable that set `parameter`, if any."""
     is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
     names = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
     return None if is_given else next((name for name in names if os.environ.get(name)), None)
@@ -247,6 +247,6 @@ def _named(parameter: click.Parameter | None, context: click.Context) -> str:
 
 
 def _sentence(message: str) -> str:
-    """`message` as diagnostics are written: without a capital and a full stop."""
+    """Return `message` in the form of diagnostics: without a capital letter and full stop."""
     text = message.removesuffix(".")
     return text[:1].lower() + text[1:] if text[1:2].islower() else text

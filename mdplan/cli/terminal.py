@@ -24,15 +24,15 @@ class Style(Struct):
     on: bool
 
     def paint(self, text: str, colour: str) -> str:
-        """`text` in `colour`."""
+        """Return `text` in `colour`."""
         return _styled(text, colour) if self.on else text
 
     def paint_mark(self, text: str, colour: str) -> str:
-        """`text` in reversed `colour`, which stands out of a line that has that colour."""
+        """Return `text` in reversed `colour`, for emphasis in a line of that colour."""
         return _styled(text, colour, reverse=True) if self.on else text
 
     def bold(self, text: str, colour: str | None = None) -> str:
-        """`text` in bold."""
+        """Return `text` in bold."""
         return _styled(text, colour, bold=True) if self.on else text
 
 
@@ -44,11 +44,10 @@ NO_STYLE: Final = Style(on=False)
 
 
 class Console(Struct, kw_only=True):
-    """Where a command writes: data to standard output, everything else to standard error.
+    """The output of a command: data on standard output, everything else on standard error.
 
-    With `as_json` people are told nothing: the one object on standard output has it all.
-    `diff_is_for_people` says that standard output shows diffs to eyes and not to programs. `pages` allows a
-    pager.
+    With `as_json` there are no messages: one object on standard output has everything. `diff_is_for_people`:
+    standard output shows diffs to people, not programs. `pages` allows a pager.
     """
 
     as_json: bool
@@ -68,10 +67,10 @@ class Console(Struct, kw_only=True):
         quiet: bool = False,
         pages: bool = True,
     ) -> "Console":
-        """Console of this process. `color` is always, never, or auto: what terminal and environment say.
+        """Return the console of this process. `color` is always, never or auto, as the environment says.
 
-        NO_COLOR goes before FORCE_COLOR, and the option before both. FORCE_COLOR does not colour a diff that
-        goes into a pipe or file, because `git apply` could not read it; `color` always does.
+        The option overrides NO_COLOR, which overrides FORCE_COLOR. FORCE_COLOR does not colour a diff in a
+        pipe or file, because `git apply` could not read it; `color` always does.
         """
         out_is_terminal, err_is_terminal = is_terminal(sys.stdout), is_terminal(sys.stderr)
         return cls(
@@ -85,12 +84,12 @@ class Console(Struct, kw_only=True):
 
     @classmethod
     def plain(cls) -> "Console":
-        """Console without colours, for text that has none."""
+        """Return a console without colours, for plain text."""
         return cls.of("never", {})
 
     @property
     def can_ask(self) -> bool:
-        """Whether somebody reads questions and can answer them."""
+        """True if a person can read questions and answer them."""
         return not self.as_json and has_terminal()
 
     def data(self, data: bytes) -> None:
@@ -116,7 +115,7 @@ class Console(Struct, kw_only=True):
         return page(_encoded(sys.stdout, text, self.out), os.environ)
 
     def listener(self, choice: str = "auto", doing: str = "planning") -> "EventListener":
-        """What hears of the steps of long work; `choice` is one of `CHOICES`, auto is a bar on a terminal."""
+        """Return a listener for progress; `choice` is one of `CHOICES`, auto is a bar on a terminal."""
         if choice == "jsonl":
             return _json_line
         if choice == "bar" or (
@@ -127,7 +126,7 @@ class Console(Struct, kw_only=True):
 
     @contextmanager
     def progress(self, doing: str) -> Iterator[Callable[[int, int | None], None]]:
-        """What takes how many files are done, and of how many, while that is shown on a terminal."""
+        """Yield a function of the numbers of finished and of all files, which a terminal shows."""
         tell = self.listener(doing=doing)
         try:
             yield lambda done, total: tell("planned", {"done": done, "files": total})
@@ -185,14 +184,14 @@ def _is_coloured(color: str, environment: Mapping[str, str], *, is_terminal: boo
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether `stream` is a terminal; a stream that was closed at the start is None."""
+    """Return True if `stream` is a terminal; a stream closed at start is None."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def _encoded(stream: TextIO | None, text: str, style: Style) -> bytes:
-    """`text` for people. All of it goes through here: nothing but colours steers a terminal.
+    """Return `text` for people, in which only colours can control the terminal.
 
-    Text of files has its colours escaped before, by `shown` or `escaped`.
+    `shown` or `escaped` has already escaped the colours in text of files.
     """
     text = escaped_but_for_colours(text) if style.on else escaped(text)
     return text.encode((stream.encoding if stream is not None else None) or "utf-8", "backslashreplace")
@@ -231,9 +230,9 @@ def _json_line(event: str, facts: Mapping[str, Any]) -> None:
 
 
 class _Bar:
-    """A bar that is drawn over itself, with the time that is left, and is gone when the work is done.
+    """A progress bar with the remaining time, drawn over itself and removed at the end.
 
-    One that `is_late` is only there from half a second on, and drawn ten times a second at most.
+    One that `is_late` appears after half a second, and is drawn at most ten times a second.
     """
 
     def __init__(self, doing: str, *, is_late: bool) -> None:
@@ -274,12 +273,12 @@ class _Bar:
 
 
 def has_terminal() -> bool:
-    """Whether there is somebody to ask: input and messages are those of a terminal."""
+    """Return True if a person can be asked: input and messages are terminals."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def ask(question: str) -> str | None:
-    """The line that is typed after `question`; None at the end of the input."""
+    """Return the line typed after `question`; None at the end of the input."""
     click.echo(question, nl=False, err=True)
     line = sys.stdin.readline()
     if not line:
@@ -288,7 +287,7 @@ def ask(question: str) -> str | None:
 
 
 def agrees(question: str) -> bool:
-    """Whether the person answers with yes; no is the answer where they only press the return key."""
+    """Return True if the person answers yes; the return key means no."""
     return (ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
 
 

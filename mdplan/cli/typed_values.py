@@ -24,17 +24,17 @@ _SIGN: Final = lazy_pattern(
 
 
 def typed_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
-    """The value of what somebody typed, with JSON types; dates stay text.
+    """Return the value of typed text, with JSON types; dates stay text.
 
-    A number, true, false, null, a text in quotes, `[…]` and `{…}` count as such only if mdplan would write
-    the same again; all else is text. Raises `ValueError` for a quote or bracket that is not closed.
+    A number, true, false, null, quoted text, `[…]` and `{…}` count as such only if mdplan would write the
+    same; everything else is text. Raises `ValueError` for an unclosed quote or bracket.
     """
     text = text.strip(" \t")
     if not text.startswith(("[", "{", '"', "'")):
         return _plain(text)
     node = _whole(text)
     if node is None and (missing := _missing(text)) is not None:
-        # The shell takes quotes away, so that the value needs some of its own.
+        # The shell removes quotes, so the value needs its own.
         word = "KEY='" + text.replace("'", "''") + "'"
         call = shlex.quote(word) if set('"$`\\!') & set(word) else f'"{word}"'
         raise ValueError(f"`{text}` has no closing `{missing}`; add it, or to set it as text: {call}")
@@ -45,17 +45,17 @@ def typed_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def is_date(text: str) -> bool:
-    """Whether `text`, a value with its quotes, is a date or a time with one, or a list with such."""
+    """Return True if `text`, a value with its quotes, is a date or timestamp, or a list with one."""
     return _has_date(_whole(text.strip(" \t")))
 
 
 def is_decimal(text: str) -> bool:
-    """Whether `text` is a number that mdplan would write in another way, such as 0.20."""
+    """Return True if `text` is a number that mdplan would write differently, such as 0.20."""
     return isinstance(_plain(text.strip()), str) and not isinstance(spelled(text.strip()), str)
 
 
 def is_quoted(text: str) -> bool:
-    """Whether `text` is in quotes."""
+    """Return True if `text` is in quotes."""
     return text.strip()[:1] in ("'", '"')
 
 
@@ -64,7 +64,7 @@ class _NotJsonError(Exception):
 
 
 def _plain(text: str) -> Any:  # noqa: ANN401 (any scalar)
-    """`text` without quotes as the number, boolean or null that is written so; else as it is."""
+    """Return unquoted `text` as a number, boolean or null if it is one; else unchanged."""
     tag = _LOADER.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
     if tag not in _TYPED_TAGS:
         return text
@@ -76,7 +76,7 @@ def _plain(text: str) -> Any:  # noqa: ANN401 (any scalar)
 
 
 def _whole(text: str) -> yaml.Node | None:
-    """The node that `text` is from its first to its last character; None for text that is none."""
+    """Return the node that `text` forms as a whole, or None."""
     try:
         if any(getattr(event, "tag", None) or getattr(event, "anchor", None) for event in yaml.parse(text)):
             return None
@@ -110,7 +110,7 @@ def _key(node: yaml.Node) -> str:
 
 
 def _missing(text: str) -> str | None:
-    """The sign that would close the quote or bracket that `text` begins with; None where it is closed."""
+    """Return the missing closing quote or bracket of `text`, or None."""
     opened: list[str] = []
     for sign in _SIGN.finditer(text):
         if sign["quote"]:

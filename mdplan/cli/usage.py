@@ -21,8 +21,8 @@ from mdplan.text.lazy_pattern import lazy_pattern
 class CommandGroup(click.Group):
     """A group of commands that always ends with one of the codes of `Exit`.
 
-    `commands` has what loads each when it runs, `topics` are the rows of the first screen of help, by titles:
-    commands and what they do; `aliases` are old names.
+    `commands` maps names to loaders, `topics` are the rows of the first screen of help, by title: commands
+    and summaries; `aliases` are old names.
     """
 
     def __init__(
@@ -40,18 +40,18 @@ class CommandGroup(click.Group):
         self.examples = (example,)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in the order in which people meet them."""
+        """Return the names of the commands, in the order of the help."""
         del ctx
         return list(self.lazy_commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, loaded."""
+        """Load and return the command of that name."""
         del ctx
         load = self.lazy_commands.get(self.aliases.get(cmd_name, cmd_name))
         return load() if load else None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters, with `--help-all`."""
+        """Return the parameters, with `--help-all`."""
         return [*super().get_params(ctx), _HELP_ALL]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -62,7 +62,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names; a usage error with a suggestion for any other."""
+        """Return the command named by the first argument. Raises a usage error with a suggestion."""
         name = args[0] if args else ""
         if name and name not in {*self.lazy_commands, *self.aliases} and not name.startswith("-"):
             from mdplan.cli.suggestions import Misuse, command_hint
@@ -73,7 +73,7 @@ class CommandGroup(click.Group):
         return resolved
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The whole help, or its first screen: the commands that people need most."""
+        """Write the whole help, or its first screen with the most important commands."""
         if wants_all(ctx):
             super().format_help(ctx, formatter)
             return
@@ -91,7 +91,7 @@ class CommandGroup(click.Group):
             formatter.write_text(", ".join(name for name in self.lazy_commands if name not in listed))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands in the help text, of which none is loaded for it."""
+        """Write the list of commands in the help text without loading them."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, VERBS[name].summary) for name in self.lazy_commands])
@@ -142,7 +142,7 @@ _RANGE: Final = lazy_pattern(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\[\]]*[<>]=?[^;\
 class Command(click.Command):
     """A command with `examples`. Its first screen of help shows the most important options.
 
-    Options named in `rare` are left to `--help-all`.
+    Only `--help-all` shows the options in `rare`.
     """
 
     def __init__(
@@ -157,11 +157,11 @@ class Command(click.Command):
         self.rare = _RARE | frozenset(rare)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters, with `--help-all`."""
+        """Return the parameters, with `--help-all`."""
         return [*super().get_params(ctx), _HELP_ALL]
 
     def make_parser(self, ctx: click.Context) -> Any:  # noqa: ANN401 (click's, of another name in each version)
-        """A parser that takes a word such as ``- Buy tea`` for an argument: no option begins with a blank."""
+        """Return a parser that takes ``- Buy tea`` as an argument: options never contain a space."""
         parser: Any = super().make_parser(ctx)
         process = parser._process_opts  # noqa: SLF001 (click has no other place for it)
 
@@ -181,7 +181,7 @@ class Command(click.Command):
         return parser
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The whole help, or what of it fits on one screen."""
+        """Write the whole help, or as much as fits on one screen."""
         if wants_all(ctx):
             self._write_all(ctx, formatter)
             return
@@ -249,7 +249,7 @@ class Group(Command, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that comes first; a usage error for any other word."""
+        """Return the first command. Raises a usage error for any other word."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             from mdplan.cli.suggestions import Misuse
@@ -297,7 +297,7 @@ def group(name: str, usage: str, cls: type[AnyGroup]) -> Callable[[Callable[...,
 
 
 def wants_all(ctx: click.Context) -> bool:
-    """Whether the whole help is to be shown."""
+    """Return True if the whole help is requested."""
     return bool(ctx.meta.get(_ALL))
 
 
@@ -320,7 +320,7 @@ _HELP_ALL: Final = click.Option(
 
 
 def _row(option: click.Option, ctx: click.Context) -> tuple[str, str]:
-    """Names and help of an option; the range of a number is left to the error that it leads to."""
+    """Return names and help of an option; ranges of numbers appear only in errors."""
     names, text = option.get_help_record(ctx) or ("", "")
     return names.replace("INTEGER RANGE", "NUMBER"), _RANGE.sub("", text)
 
@@ -337,7 +337,7 @@ _WORDS: Final = "mdplan.typed_words"
 
 
 def retyped(old: str, new: str) -> str | None:
-    """The command that runs, with the word `new` in place of `old`; None where that was not typed once."""
+    """Return the running command with `new` in place of `old`, or None unless that was typed once."""
     context = click.get_current_context(silent=True)
     words = context.meta.get(_WORDS, ()) if context is not None else ()
     places = [index for index, word in enumerate(words) if word == old or word.endswith(f"={old}")]
@@ -354,7 +354,7 @@ NAME: Final = "mdplan"
 
 
 def exit_code(run: Callable[[], object]) -> int:
-    """Do what `run` says, and give one of the codes of `Exit`: the one that it returns, if it does."""
+    """Call `run` and return one of the codes of `Exit`: the result of `run`, if it returns one."""
     try:
         code = run()
         return int(code) if isinstance(code, int) else Exit.DONE

@@ -24,9 +24,9 @@ _EDITS_NAMED: Final = 5
 
 
 def plan_text(opened: "OpenPlan", style: Style) -> str:
-    """A whole plan: what it is for, its warnings, then every file that changes.
+    """Return a whole plan: purpose, warnings, and every changed file.
 
-    Files whose text is gone say so.
+    Files whose text is lost say so.
     """
     parts = [intent_text(opened, style), _warnings_text(opened.review, style)]
     for file in opened.review.changed_files:
@@ -49,12 +49,12 @@ def intent_text(opened: "OpenPlan", style: Style) -> str:
 
 
 def _warnings_text(review: plan_review.PlanReview, style: Style) -> str:
-    """The warnings of a plan, each as a paragraph; nothing where there are none."""
+    """Return the warnings of a plan as paragraphs; empty without warnings."""
     return "".join(problem_text(warning, style) + "\n" for warning in review.warnings)
 
 
 def file_text(review: plan_review.PlanReview, file: plan_review.FileReview, style: Style) -> str:
-    """One file with its hunks."""
+    """Return a file with its hunks."""
     head = [style.bold(file_title(file)), *(f"  {style.paint(shown(note), 'yellow')}" for note in file.notes)]
     hunks = [hunk_text(review, file, hunk, style) for hunk in file.hunks]
     return "".join(line + "\n" for line in head) + "".join(hunks)
@@ -77,9 +77,9 @@ def hunk_text(
     style: Style,
     of: int | None = None,
 ) -> str:
-    """One hunk under its header, with the section it is in and the edits that made it.
+    """Return a hunk below its header, with its section and its edits.
 
-    `of` is the index of the edit that it is shown for: the others stand back.
+    `of` is the index of the current edit; the others are dimmed.
     """
     header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
     section = shown(" / ".join(hunk.section))
@@ -107,9 +107,9 @@ def hunk_text(
 def edit_text(
     review: plan_review.PlanReview, edit: plan_review.ReviewedEdit, within: str | None = None
 ) -> str:
-    """An edit in a line: its number, its operation, its place, and what it matched.
+    """Return an edit as a line: number, operation, place, and matches.
 
-    The file `within` which it is shown is not named.
+    The file `within` which it appears is not named.
     """
     name, result = f"{shown(review.numbers.named(edit.index, within=within))} {edit.op}", edit.result
     details = [shown(edit.place)] if edit.place else []
@@ -134,7 +134,7 @@ def _review_line(line: plan_review.ReviewedLine, style: Style, *, shows_end: boo
 
 
 def _shown_pieces(pieces: Sequence[MarkedText], *, is_mixed: bool) -> list[str]:
-    """The texts of `pieces`, in which blanks can be seen that changed, or that end the line."""
+    """Return the texts of `pieces` with visible whitespace where it changed or ends the line."""
     parts = []
     for number, piece in enumerate(pieces):
         text = escaped(piece.text)
@@ -156,7 +156,7 @@ def _visible_blanks(text: str) -> str:
 # their name. So all of it is in code: in fences that are longer than any run of backticks in them, in code
 # spans, or HTML-escaped in the code of a summary. GitHub looks for names and links in none of these.
 
-# What GitHub takes, in UTF-16 units, less some room for what a workflow puts before and after it.
+# GitHub's limit in UTF-16 units, less some room for text that a workflow adds.
 MOST_CHARACTERS: Final = 65_536 - 1_536
 _FILES_IN_TABLE: Final = 100
 _WARNINGS: Final = 30
@@ -178,7 +178,7 @@ _MOST_TOO_LONG: Final = 200
 def markdown_comment(
     review: plan_review.PlanReview, file_of: Callable[[int], plan_review.FileReview | Problems]
 ) -> str:
-    """The plan of `review` in Markdown; `file_of` gives the text of the file at an index."""
+    """Return the plan of `review` in Markdown; `file_of` returns the text of the file at an index."""
     blocks = [_title(review), *_description(review), f"Plan {code_span(review.plan_id)}"]
     blocks += _within(
         _MOST_BEFORE_DIFF, [*_warnings(review.warnings, review.numbers), *_table(review.changed_files)]
@@ -201,7 +201,7 @@ def markdown_comment(
 
 
 def _not_shown(left_out: Sequence[str], command: str) -> str:
-    """Which files are not shown, as many names as have room, and how to see them."""
+    """Return a note on omitted files, with as many names as fit, and how to see them."""
     listed: list[str] = []
     room = _MOST_NAMES
     for name in left_out:
@@ -222,7 +222,7 @@ def _title(review: plan_review.PlanReview) -> str:
 
 
 def _description(review: plan_review.PlanReview) -> Iterator[str]:
-    """What the author says, in a fence: a pull request of a stranger can say anything."""
+    """Return the author's description in a fence, because a stranger's pull request can contain anything."""
     text = escaped(review.intent.description)
     if text:
         fence = "`" * max(3, longer_than_runs(text))
@@ -262,7 +262,7 @@ def _table(files: Sequence[plan_review.ReviewedFile]) -> Iterator[str]:
 
 
 def _file(review: plan_review.PlanReview, file: plan_review.FileReview, room: int) -> str | None:
-    """One file under a summary that folds it, its hunks as far as they fit into `room`; None if none does."""
+    """Return a folded file with the hunks that fit into `room`; None if none fits."""
     size = sum(len(hunk.lines) for hunk in file.hunks)
     name = html.escape(escaped(_name(file.file)))
     kind = "" if file.file.kind is plan_review.ChangeKind.CHANGED else f" {file.file.kind}"
@@ -298,7 +298,7 @@ def _file(review: plan_review.PlanReview, file: plan_review.FileReview, room: in
 
 
 def _edits(review: plan_review.PlanReview, file: plan_review.FileReview) -> str:
-    """The edits of one file, by the names that are at its hunks."""
+    """Return the edits of a file by the names used at its hunks."""
     indexes = frozenset(file.file.edits[:_WARNINGS])
     rows = []
     for edit in review.edits:
@@ -332,13 +332,13 @@ def _hunk(
 
 
 def _own_name(numbers: EditNumbers, index: int, file: str | None) -> str:
-    """An edit as what is said of `file` names it: ``edit 2``, with its own file where that is another."""
+    """Return the name of an edit in notes on `file`: ``edit 2``, with its file if that differs."""
     name, of, other = numbers.named(index, within=file).partition(" of ")
     return f"{name}{of}{code_span(other)}" if of else name
 
 
 def _fenced_line(text: str) -> str:
-    """`text` of a file as it may be on one line of a fence."""
+    """Return `text` of a file as a line inside a fence."""
     return escaped(text).replace("\n", "\\n")
 
 
@@ -347,12 +347,12 @@ def _name(file: plan_review.ReviewedFile) -> str:
 
 
 def _cell(text: str) -> str:
-    """`text` as a code span in a table cell, where a bar ends the cell even in code."""
+    """Return `text` as a code span in a table cell, where a bar ends the cell even in code."""
     return code_span(text).replace("|", "\\|")
 
 
 def _within(room: int, blocks: Iterable[str]) -> Iterator[str]:
-    """Those of `blocks` that fit into `room` characters."""
+    """Return the `blocks` that fit into `room` characters."""
     for block in blocks:
         room -= _length(block)
         if room < 0:

@@ -137,7 +137,7 @@ forge_option: Final = click.option(
 @plan_output.output_option
 @_sarif_option
 def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """The diff goes to standard output, in a form that `git apply` takes.
+    """The diff goes to standard output in the format of `git apply`.
 
     Everything else goes to standard error.
     """
@@ -228,7 +228,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 
 
 def _split_of(context: click.Context, parameter: click.Parameter, given: str | None) -> "Split | None":
-    """The value of `--split`. Raises `BadParameter`."""
+    """Return the value of `--split`. Raises `BadParameter`."""
     if given is None:
         return None
     from mdplan.bot.pulls import Split
@@ -285,10 +285,10 @@ pull_stale_option: Final = stale_options(
 @pull_stale_option
 @approval_option
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Each run builds the branch of the bot again from the newest base and pushes it.
+    """Each run rebuilds the bot's branch from the newest base and pushes it.
 
-    It never overwrites a commit by somebody else: it fails, or merges with --merge. GH_TOKEN is the
-    token of GitHub.
+    It never overwrites other people's commits: it fails, or merges with --merge. GH_TOKEN is the token of
+    GitHub.
     """
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
@@ -328,8 +328,8 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 def merge(session: Session, *, branch: str, base: str, remote: str, author: str | None, forge: str) -> Exit:
     """Git merges with `mdplan merge` for Markdown and data files.
 
-    Where a person must decide, nothing is pushed. A comment on the pull request says what was merged, or what
-    needs a person. GH_TOKEN is the token of GitHub, which runs no merge drivers by itself.
+    If a person must decide, nothing is pushed. A comment on the pull request lists what was merged, or what
+    needs a person. GH_TOKEN is the token of GitHub, which does not run merge drivers.
     """
     from mdplan.bot.pulls import PullBranch, merge_base_into
 
@@ -395,12 +395,12 @@ def run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
 
 
 def _exit(report: "BotReport") -> Exit:
-    """Return REFUSED for a plan of what could be planned, next to problems; else the exit of `report`."""
+    """Return REFUSED for a partial plan with problems, otherwise the exit code of `report`."""
     return Exit.REFUSED if not report.ok and report.plan_id is not None else exit_of(report)
 
 
 def _forge(name: str) -> "Callable[[str], GitHub] | None":
-    """Return what makes the forge `name` of `--forge`; None for branches alone."""
+    """Return the factory of the forge `name` from `--forge`; None for branches only."""
     from mdplan.bot.forge import GitHub
 
     return GitHub.of_environment if name == "github" else None
@@ -513,7 +513,7 @@ def _loaded(session: Session, given: dict[str, Any], sarif: Path | None = None) 
 
 
 def load_for(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
-    """Return the manifest that a command was given, with its values; or what is wrong with it."""
+    """Return the manifest of a command with its values, or its problems."""
     from mdplan.bot.manifest import InputFiles, ManifestInputs, load_manifest
 
     values = ManifestInputs(

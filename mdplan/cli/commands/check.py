@@ -82,7 +82,7 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
         report = check_since(files, session.settings(), reference, [] if "" in named else named, show)
     root = Path(files.workspace.roots[0].path)
     missing = next((name for name in named if not os.path.lexists(root / name)), None)
-    # What is gone since the commit is a change; this path was in neither version.
+    # A path deleted since the commit is a change; this path was in neither version.
     if missing is not None and not report.checked and not report.skipped:
         return Diagnostic.invalid(
             f"`{shown(missing)}` is no path of this root, nor of `{shown(reference)}`",
@@ -93,7 +93,7 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
 
 
 def paths_from_root(session: Session, workspace: Workspace, paths: tuple[str, ...]) -> list[str] | Diagnostic:
-    """Return `paths` of the command line from the root, which itself is empty. Errors: those of locating."""
+    """Return `paths` of the command line relative to the root, which itself is empty. Errors: as `locate`."""
     named = []
     for path in paths:
         name = workspace.locate(session.named(path))
@@ -111,9 +111,9 @@ def _compared(old: str, new: str) -> CheckReport:
 
 
 def _outline(path: str, like: str) -> "Outline | Diagnostic":
-    """Read the document in the file `path`, in the format that the file `like` has.
+    """Read the document at `path` in the format of the file `like`.
 
-    Errors: INVALID_ARGUMENT for a file that cannot be read; those of `decode_document`.
+    Errors: INVALID_ARGUMENT for an unreadable file; as `decode_document`.
     """
     from mdplan.markdown.format_detection import decode_document, document_format
     from mdplan.markdown.outline import Outline
@@ -154,7 +154,7 @@ def print_problems(session: Session, report: CheckReport, form: str, noun: str) 
 
 
 def _annotation(problem: Diagnostic) -> str:
-    """A warning as a workflow command of GitHub, which shows it at its line."""
+    """Return a warning as a workflow command of GitHub, which shows it at its line."""
     place = f",line={problem.place.line}" if problem.place else ""
     text = f"{problem.message}. {problem.hint}" if problem.hint else problem.message
     return (
@@ -163,7 +163,7 @@ def _annotation(problem: Diagnostic) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """`text` for a workflow command: percent signs, line ends, and in properties what ends these."""
+    """Escape `text` for a workflow command: percent signs, line ends, and in properties the separators."""
     for character in "%\r\n" + more:
         text = text.replace(character, f"%{ord(character):02X}")
     return text
@@ -178,7 +178,7 @@ def _check_for_hook(session: Session) -> Exit:
         event: Any = json.load(sys.stdin)
         path = event["tool_input"]["file_path"]
         with suppress(OSError):
-            # For a text that can be no path this is another error.
+            # Text that cannot be a path gets another error.
             os.lstat(path)
     except (ValueError, KeyError, TypeError, RecursionError):
         return session.refuse(

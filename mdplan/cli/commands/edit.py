@@ -21,17 +21,17 @@ from mdplan.words import Command, commands_for_tools, say
 
 
 class OperationGroup(Group):
-    """One command for each operation, made when it is asked for. Names may be written with hyphens."""
+    """A command for each operation, made on demand. Names may have hyphens."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the operations."""
+        """Return the names of the operations."""
         from mdplan.operations import OPERATIONS
 
         del ctx
         return list(OPERATIONS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of an operation."""
+        """Return the command of an operation."""
         name = cmd_name.replace("-", "_")
         return _command(name) if name in self.list_commands(ctx) else None
 
@@ -49,7 +49,7 @@ class OperationGroup(Group):
         return f"there is no operation `{name}`", say("{mdplan edit --help} lists the operations")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of operations in the help text."""
+        """Write the list of operations of the help text."""
         from mdplan.requests.schemas import operation_reference
 
         if wants_all(ctx):
@@ -71,7 +71,7 @@ def edit() -> None:
 
 
 def _command(op: str) -> click.Command:
-    """The command of the operation `op`."""
+    """Return the command of the operation `op`."""
     from mdplan.requests.schemas import operation_reference
 
     options = EditOptions.of(op)
@@ -111,7 +111,7 @@ def _command(op: str) -> click.Command:
             # The operation has a field of that name.
             option.opts = [f"--{option.name.replace('_', '-')}"]
     needed = len(options.required) + options.is_about_sections
-    # What people need most comes first: the first screen of help has no room for all.
+    # The most needed options come first, since the first screen of help has no room for all.
     at = [param.name for param in run.params].index("dry_run") + 1
     run.params[at:at] = field_options[needed:]
     run.params[1:1] = field_options[:needed]
@@ -129,7 +129,7 @@ def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, .
         return
     flags = [*(["--section"] if needs_section else []), *map(option_name, missing)]
     words = [word for word in files[1:] if not Path(folder, word).exists()]
-    # Words that are not files are those values, in the order of the options, where there are as many.
+    # Words that are not files are values of these options, in order, if their number matches.
     given = words if len(words) == len(flags) else []
     values = ["HEADING"] if needs_section else []
     values += [options.placeholder(name) for name in missing]

@@ -76,9 +76,9 @@ def _move_section(
 @click.argument("title", required=False)
 @proposal.choice_options
 def rename(session: Session, *, file: str, section: str, title: str | None, **given: Any) -> Exit:  # noqa: ANN401 (as above)
-    """TITLE is the new text of the heading; its level and its ID stay. Links follow.
+    """TITLE is the new text of the heading; its level and ID stay. Links follow.
 
-    Of a folder or a glob as FILE, those without HEADING stay as they are.
+    If FILE is a folder or glob, files without HEADING stay unchanged.
     """
     if title is None:
         meant = Command("mv", file, section)
@@ -95,7 +95,8 @@ def rename(session: Session, *, file: str, section: str, title: str | None, **gi
 def remove(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (as above)
     """FILE HEADING deletes a section with its subsections.
 
-    Links to what goes stay, and each is listed; entries of navigation go. `mdplan undo` brings all back.
+    Links to deleted pages and sections stay, and each is listed; navigation entries are deleted. `mdplan
+    undo` restores everything.
     """
     *names, last = words
     section = None if session.is_glob(last) or os.path.lexists(Path(session.folder(), last)) else last

@@ -23,7 +23,7 @@ _SHORT: Final = 12
 
 
 def _shard_of(context: click.Context, parameter: click.Parameter, given: str) -> "Shard":
-    """The value of `--shard`. Raises `BadParameter`."""
+    """Return the value of `--shard`. Raises `BadParameter`."""
     from mdplan.bot.fleet import Shard
 
     shard = Shard.read(given)

@@ -55,7 +55,7 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
 
 
 def _meant(topic: str, known: list[str]) -> str:
-    """The next step after a `topic` that is none of the `known`."""
+    """Return the next step for a `topic` that is not `known`."""
     from mdplan.requests.spellings import meant_operations
 
     meant = meant_operations(topic, known) or nearest_names(topic, known)
@@ -103,7 +103,7 @@ def _field_text(field: "FieldReference") -> str:
 
 
 def _width() -> int:
-    """Columns of the help: those of the terminal, but lines that are not too long to read."""
+    """Return the columns of the help: the width of the terminal, up to a readable length."""
     return min(get_terminal_size((_WIDEST, 0)).columns, _WIDEST)
 
 
@@ -184,9 +184,8 @@ _NAMES: Final = {
 def doctor(session: Session) -> Exit:
     """Checks whether mdplan can write and lock the folder.
 
-    Checks too whether its store, whose file it names, can be written and is whole. Looks for interrupted
-    transactions and their files, also those of other users, and shows the size of the history. Exits with 6
-    if something needs fixing.
+    Also checks its store, and names the store's file. Looks for interrupted transactions and their files,
+    also of other users, and shows the size of the history. Exits with 6 if something needs fixing.
     """
     from mdplan.engine.root_checks import examine
 
@@ -199,7 +198,7 @@ def doctor(session: Session) -> Exit:
 
 
 def _summary(report: DoctorReport) -> str:
-    """What the checks come to, in one line."""
+    """Return the result of all checks as a line."""
     problems = sum(check.status == "problem" for check in report.checks)
     notes = sum(check.status == "note" for check in report.checks)
     if problems:
@@ -209,7 +208,7 @@ def _summary(report: DoctorReport) -> str:
 
 
 def _line(check: Check, style: Style) -> str:
-    """One check; the hint of a problem follows with the problem itself."""
+    """Return a check as a line; the hint of a problem follows with the problem itself."""
     root = f"{shown(check.root)}: " if check.root else ""
     status = style.paint(f"{check.status:7}", _COLOURS[check.status])
     line = f"{status}  {root}{_NAMES.get(check.check, check.check)}: {shown(check.found)}\n"

@@ -65,12 +65,12 @@ def history(  # noqa: PLR0913 (one parameter for each option)
     older_than: float | None,
     dry_run: bool,
 ) -> Exit:
-    """With FILE, only those are listed that changed it.
+    """With FILE, lists only transactions that changed it.
 
-    Each line begins with the ID of a transaction, which `mdplan undo` and --show take; the beginning of an ID
-    is enough where no other begins so. Times are those of your time zone.
+    Each line begins with the ID of a transaction, for `mdplan undo` and --show; a unique prefix of an ID is
+    enough. Times are in your time zone.
 
-    What is forgotten cannot be undone. The last transaction always stays.
+    A forgotten transaction cannot be undone. The last one always stays.
     """
     if sum((file is not None, transaction is not None, prune)) > 1:
         raise click.UsageError("Give only one of FILE, --show and --prune.")
@@ -101,7 +101,7 @@ def _prune(session: Session, older_than: float | None, *, dry_run: bool) -> Exit
 
 
 def _kept(kept: HistorySize) -> str:
-    """How large the history is, and may be."""
+    """Return the size of the history and its limits."""
     return (
         f"The history has {counted(kept.transactions, 'transaction')}, {size_text(kept.content_bytes)}. "
         f"It keeps {kept.most_transactions}, {size_text(kept.most_bytes)}, {kept.most_days:g} days."
@@ -134,9 +134,9 @@ def _show(session: Session, transaction: str) -> Exit:
 )
 @click.option("--against", metavar="PLAN", help="Show what differs from this other plan.")
 def show(session: Session, *, plan_id: str | None, form: str, against: str | None) -> Exit:
-    """PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits.
+    """PLAN is a plan ID or its first hex digits, at least 4.
 
-    The diff is made again: from the files, or once the plan is applied from the history.
+    The diff is computed from the files, or from the history once the plan is applied.
     """
     engine = session.open_engine()
     plan_id = plan_output.named_plan(session, engine, plan_id, "show")
@@ -212,14 +212,14 @@ def undo(  # noqa: PLR0913 (one parameter for each option)
     on_stale: "OnStale",
     require_approval: bool,
 ) -> Exit:
-    """The diff is shown before it is applied, and mdplan asks.
+    """Shows the diff and asks before it applies it.
 
-    All its files get their old content back, or FILE alone: what it created is removed, what it deleted or
-    renamed comes back. A file that was changed since is refused. An undo is a transaction as well: undo it to
-    redo.
+    All files of the transaction, or only FILE, get their old content back: created files are deleted, deleted
+    and renamed files return. A file that has changed since is refused. An undo is a transaction too: undo it
+    to redo.
 
-    TX is an ID from `mdplan history`, or the beginning of one. Name it to undo what another user or a client
-    of `mdplan serve` committed. NUMBER undoes so many of your last transactions, one after the other.
+    TX is an ID from `mdplan history` or its first digits. Name it to undo a commit of another user or of a
+    client of `mdplan serve`. NUMBER undoes that many of your last transactions, one after another.
     """
     engine = session.open_engine(require_approval=require_approval)
     if transaction is not None and _STEPS.fullmatch(transaction):
@@ -249,7 +249,7 @@ def undo(  # noqa: PLR0913 (one parameter for each option)
 
 
 def _unless_agreed(session: Session, size: str, question: str, *, yes: bool, dry_run: bool) -> Exit | None:
-    """None where the person agrees to what was shown, of that `size`; else the exit code."""
+    """Return None if the user agrees to the change of this `size`, otherwise the exit code."""
     if dry_run:
         session.console.note(f"{size}. Nothing changed: --dry-run.")
         return Exit.DONE
@@ -309,12 +309,12 @@ def _undo_steps(
 )
 @click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
 def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: bool, yes: bool) -> Exit:
-    """Rolls back your own transactions that a crash or a loss of power interrupted.
+    """Rolls back your own transactions that a crash or power loss interrupted.
 
-    The next edit does this too. Nothing is lost: text that a file loses stays in the history.
+    The next edit does this too. Nothing is lost: replaced text stays in the history.
 
-    A commit that another user, container or job began is listed with what --adopt would change; recover asks
-    before it does that.
+    A commit of another user, container or job is listed with the changes that --adopt would make; recover
+    asks before it makes them.
     """
     if keep_current and restore_base:
         raise click.UsageError("--keep-current cannot be combined with --restore-base.")
@@ -346,7 +346,7 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: 
 
 
 def _done(recovered: RecoveredTransactions) -> Iterator[str]:
-    """What a recovery did, in sentences."""
+    """Return what a recovery did, in sentences."""
     if recovered.rolled_back or recovered.files:
         count, files = len(recovered.rolled_back), len(recovered.files)
         what = f"Rolled back {counted(count, 'interrupted transaction')}" if count else "Recovered"
@@ -358,7 +358,7 @@ def _done(recovered: RecoveredTransactions) -> Iterator[str]:
 
 
 def _listed(commit: ForeignTransaction) -> str:
-    """What the recovery of a foreign commit would change, one line for each file."""
+    """Return what the recovery of a foreign commit would change, one line per file."""
     root = f" in {shown(commit.root)}" if commit.root else ""
     lines = [f"  would {file.action} {shown(file.file)}" for file in commit.files or ()]
     lines = lines or ["  would change no file"]
@@ -372,9 +372,9 @@ _FILES_NAMED = 2
 
 
 def history_text(report: HistoryReport, file: str | None, style: Style, *, is_missing: bool = False) -> str:
-    """One line for each transaction of `report`, which are those of `file` alone, if it is given.
+    """Return the transactions of `report` as lines; with `file`, they are those of that file.
 
-    `is_missing`: there is no such file now.
+    `is_missing`: the file does not exist now.
     """
     if not report.transactions:
         if report.kept is None:
@@ -392,7 +392,7 @@ def history_text(report: HistoryReport, file: str | None, style: Style, *, is_mi
 
 
 def transaction_text(entry: TransactionEntry, style: Style) -> str:
-    """One transaction: its ID, when it was, its files, and what became of it."""
+    """Return a transaction as a line: ID, time, files, and whether it was undone."""
     added = sum(file.lines_added for file in entry.files)
     removed = sum(file.lines_removed for file in entry.files)
     names = ", ".join(
@@ -431,7 +431,7 @@ def _remarks(entry: TransactionEntry) -> list[str]:
 
 
 def _time(entry: TransactionEntry) -> str:
-    """When it was, in the time zone of the reader."""
+    """Return a time in the local time zone."""
     if entry.committed_at is None:
         return "at an unknown time"
     return datetime.fromtimestamp(entry.committed_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")

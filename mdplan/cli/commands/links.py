@@ -1,4 +1,4 @@
-"""`mdplan links`: lists links that lead to nothing, and repairs those whose target is known."""
+"""`mdplan links`: lists broken links, and repairs those whose target is known."""
 
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -37,11 +37,11 @@ def links(
     form: str,
     **given: bool | str | None,
 ) -> Exit:
-    """Examines the Markdown files below PATH, or all of them. Exits with 1 if a link leads to nothing.
+    """Examines the Markdown files below PATH, or all of them. Exits with 1 if a link is broken.
 
-    A repair has a proof: the case of a path, a rename or a moved section in the history of git, or that
-    nothing else can be meant. Other links stay, and the list says what they may mean. Addresses of other
-    sites are not fetched.
+    Each repair has evidence: the case of a path, a rename or a moved section in the git history, or a single
+    possible target. Other links stay, and the list shows candidates. Addresses of other sites are not
+    fetched.
     """
     from mdplan.engine.links import examine_links
 

@@ -1,4 +1,4 @@
-"""`mdplan merge`: two versions of a document that come from one, as a command and as git's merge driver."""
+"""`mdplan merge`: merges two versions of a document with a common base; also git's merge driver."""
 
 import json
 import os
@@ -37,7 +37,7 @@ _SETTINGS: Final = {
     "merge.mdplan.driver": _DRIVER,
     "merge.mdplan.recursive": "binary",
 }
-# What the texts of one merge may take to be parsed; git merges those that take longer.
+# Parse time for the texts of one merge; beyond it git merges them.
 _PARSE_SECONDS: Final = 20
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -70,7 +70,7 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
     uninstall: bool,
     is_global: bool,
 ) -> int:
-    """OURS and THEIRS both come from BASE.
+    """OURS and THEIRS are both based on BASE.
 
     Independent changes of list items, table rows, keys of front matter and sections are merged; conflicts are
     marked with the path of their section. YAML, JSON, TOML and INI files are merged by key. git merges files
@@ -107,7 +107,7 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
 
 
 def _planned(files: tuple[str, ...]) -> int:
-    """The merge as a plan that changes OURS, a file below this folder."""
+    """Return the merge as a plan that changes OURS, a file below this folder."""
     from mdplan.engine.engine import Engine
     from mdplan.planning.merging import Sides, merged_request
 
@@ -167,9 +167,9 @@ def merge_files(
     *,
     is_strict: bool = False,
 ) -> "Merge":
-    """The merge of the `data` of base, ours and theirs, which are in `files`; `path` decides the format.
+    """Return the merge of the `data` of base, ours and theirs from `files`; `path` determines the format.
 
-    It is git's where mdplan cannot read one, or has no reason to differ from git.
+    Uses git's merge if mdplan cannot read a side, or has no reason to differ.
     """
     from mdplan.markdown.blocks import ParseTimeout, parse_time
     from mdplan.markdown.format_detection import document_format
@@ -199,7 +199,7 @@ def merge_files(
 
 
 def _merges_alike(data: Sequence[bytes]) -> bool:
-    """Whether git can be asked too: it is installed, and no side has or lacks a byte order mark alone."""
+    """Return True if git can merge them too: it is installed, and all sides or none have a BOM."""
     return shutil.which("git") is not None and len({side.startswith(_BOM) for side in data}) == 1
 
 
@@ -229,7 +229,7 @@ def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _attributes(*, is_global: bool) -> Path:
-    """The attributes of the work tree, which a team can commit, or those of the user."""
+    """Return the attributes file of the work tree, which a team can commit, or of the user."""
     if not is_global:
         top = _git("rev-parse", "--show-toplevel")
         if top.returncode:
@@ -286,7 +286,7 @@ def _uninstall(*, is_global: bool) -> int:
 
 
 def _text_of(attributes: Path, *, is_global: bool) -> str:
-    """The text of `attributes`: a file, or of a user, who may keep it elsewhere, a link to one."""
+    """Return the text of `attributes`, a file, or for a user also a link to one."""
     if not os.path.lexists(attributes):
         return ""
     if not attributes.is_file() or (attributes.is_symlink() and not is_global):

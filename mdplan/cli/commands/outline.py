@@ -22,10 +22,10 @@ _OLD_NAME: Final = "stat"
 @engine_command("outline")
 @click.argument("file", type=click.Path(readable=False), default=".")
 def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], **options: object) -> Exit:
-    """FILE is a file, a folder or a glob, of which each file is one row.
+    """FILE is a file, a folder or a glob; folders and globs give one row per file.
 
-    It is relative to the folder that --root names, else to the current folder; without FILE it is that
-    folder. With several roots NAME:PATH names a file too.
+    It is relative to the folder of --root, or to the current folder; without FILE it is that folder. With
+    several roots NAME:PATH names a file too.
     """
     from mdplan.engine.stat import stat_files
 

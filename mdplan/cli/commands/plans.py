@@ -101,11 +101,11 @@ def apply(
     require_approval: bool,
     **overrides: bool | str,
 ) -> Exit:
-    """PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits.
+    """PLAN is a plan ID or its first hex digits, at least 4.
 
-    It can also be a file that `mdplan plan --output` wrote, or a batch: a JSON or YAML file, or - for
-    standard input, in which a base hash or other evidence guards each edit. Without PLAN it is what is piped
-    in; at a terminal it is the only pending plan, which is shown before you are asked.
+    It can also be a file from `mdplan plan --output`, or a batch: a JSON or YAML file, or - for standard
+    input, in which a base hash or other evidence guards each edit. Without PLAN it is the piped input; at a
+    terminal it is the only pending plan, which is shown before you are asked.
     """
     from mdplan.engine.plans import PlanRef, read_apply_request, with_options
     from mdplan.requests.batch import Batch
@@ -146,7 +146,7 @@ def _finish(session: Session, engine: "Engine", report: ApplyReport, data: objec
 
 
 def _refuse(session: Session, report: PlanReport, data: object) -> Exit:
-    """End with why the plan `data` is not applied; where files have changed, with what applies it."""
+    """End with the reason why the plan `data` is not applied; for changed files, also with a next step."""
     if isinstance(data, str) and report.error is not None and report.error.code is Code.STALE_BASE:
         apply = partial(session.command_line, "apply", plan_output.short_id(data))
         hint = (
@@ -160,7 +160,7 @@ def _refuse(session: Session, report: PlanReport, data: object) -> Exit:
 
 
 def _data(session: Session, engine: "Engine", plan: str | None) -> object:
-    """The batch or plan document to be applied, or the ID of a plan."""
+    """Return the batch or plan document to apply, or the ID of a plan."""
     if plan is None and not batches.stdin_is_unused():
         plan = STANDARD_INPUT
     if plan is not None and (not plan_output.PLAN_ID.fullmatch(plan) or os.path.lexists(plan)):
@@ -196,9 +196,9 @@ def _confirm(session: Session, engine: "Engine", plan_id: str, on_stale: "OnStal
 @click.argument("plan_ids", metavar="[PLAN]...", nargs=-1, shell_complete=open_plans)
 @click.option("--all", "-a", "is_all", is_flag=True, help="Discard all plans that wait, also stale ones.")
 def discard(session: Session, *, plan_ids: tuple[str, ...], is_all: bool) -> Exit:
-    """PLAN is a plan ID, or the beginning of one; without it, the only pending plan.
+    """PLAN is a plan ID or its first digits; without it, the only pending plan.
 
-    No file changes. A discarded plan is listed as such, and `mdplan apply` takes it by its ID alone.
+    No file changes. A discarded plan stays in the list, and `mdplan apply` still accepts its ID.
     """
     from mdplan.engine.reviews import ReviewService
 

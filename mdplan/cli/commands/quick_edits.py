@@ -77,10 +77,10 @@ _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 @click.option("--code", is_flag=True, help="Replace in code, HTML and link targets too.")
 @proposal.choice_options
 def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
-    """Code, link targets, front matter and HTML stay as they are, unless --code is given.
+    """Code, link targets, front matter and HTML stay unchanged, unless --code is given.
 
-    Words that are wrapped over a line end are found too. Files without a match stay as they are; no match in
-    any file is an error.
+    Also finds words wrapped over a line end. Files without a match stay unchanged; no match in any file is an
+    error.
     """
     old, new, *names = _replaced(words, session.folder())
     files = session.files(names)
@@ -127,7 +127,7 @@ def append(
 ) -> Exit:
     """Without TEXT your editor opens; @FILE is the text of a file, - is standard input.
 
-    Of several files, a folder or a glob, those without HEADING stay as they are.
+    With several files, a folder or a glob, files without HEADING stay unchanged.
     """
     file, *others = words
     _check_order("append", file, tuple(others[:2]), session.folder())
@@ -162,9 +162,9 @@ def append(
 def tick(
     session: Session, *, words: tuple[str, ...], off: bool, section: str | None, **choice: bool | str | None
 ) -> Exit:
-    """ITEM is the text of a task, or a part of it that no other task of the file has.
+    """ITEM is the text of a task, or a part that no other task of the file contains.
 
-    Of several files, a folder or a glob, those without ITEM stay as they are.
+    With several files, a folder or a glob, files without ITEM stay unchanged.
     """
     more = takewhile(lambda word: Path(session.folder(), word).is_file(), words[1:])
     names = [words[0], *more]
@@ -194,7 +194,7 @@ def tick(
 
 
 def _with_text(session: Session, files: list[str], edit: Mapping[str, Any]) -> list[str]:
-    """Those of `files` in which `edit` may find something, or that cannot be read; one if there are none.
+    """Return the `files` in which `edit` may match, and unreadable ones; if there are none, one file.
 
     The others are not parsed.
     """
@@ -225,7 +225,7 @@ def _with_text(session: Session, files: list[str], edit: Mapping[str, Any]) -> l
 
 
 def _check_order(command: str, file: str, words: tuple[str, ...], folder: str) -> None:
-    """Raise a usage error where one of the `words` after the missing `file` is a file: that comes first."""
+    """Raise a usage error if one of the `words` after the missing `file` is a file, which must come first."""
     named = [word for word in words if word and Path(folder, word).is_file()]
     if len(named) == 1 and not Path(folder, file).exists():
         others = [word for word in words if word != named[0]]
@@ -253,7 +253,7 @@ def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
 
 
 def _edits_for(session: Session, file: str) -> Callable[[list[str]], list[dict[str, Any]]]:
-    """What makes the edits of `file`, by its name or else by what is in it."""
+    """Return the function that makes the edits of `file`, chosen by its name or content."""
     format_ = document_format(file, "")
     outline = _outline(session, file) if format_ is DocumentFormat.TEXT else None
     return _EDITS.get(outline.format if outline is not None else format_, _front_matter_edits)
@@ -279,7 +279,7 @@ def _front_matter_edits(pairs: list[str]) -> list[dict[str, Any]]:
 
 
 def _dates(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    """The field `dates` for values typed as `texts`: what is in quotes is no date, unlike what is not."""
+    """Return the field `dates` for values typed as `texts`: quoted ones are not dates."""
     from mdplan.cli.typed_values import is_date, is_decimal, is_quoted
 
     dates = [key for key, text in texts.items() if is_date(text) or is_decimal(text)]
@@ -287,7 +287,7 @@ def _dates(texts: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _assigned(pair: str) -> tuple[str, Any, str]:
-    """The key, the value and its text in ``KEY=VALUE``; brackets of the key may have a sign in them."""
+    """Return key, value and its text from ``KEY=VALUE``; brackets of the key may contain an equals sign."""
     key = _KEY.match(pair)
     if key is None or pair[key.end() : key.end() + 1] != "=" or not key[0].strip():
         raise Misuse(f"expected KEY=VALUE, not `{pair}`", "write a bracket in a name as `\\\\[`")
@@ -317,7 +317,7 @@ def _is_name(word: str, folder: str) -> bool:
 
 
 def _set_hint(names: list[str]) -> str:
-    """How `mdplan set` is written, with the words that were given."""
+    """Return the usage of `mdplan set` with the given words."""
     file = names[0] if names else "guide.md"
     key, colon, value = (names[1] if len(names) > 1 else "").partition(":")
     if colon:
@@ -331,7 +331,7 @@ def _set_hint(names: list[str]) -> str:
 
 
 def _outline(session: Session, file: str) -> "Outline | None":
-    """The outline of `file`; None where it cannot be read, which the plan then says."""
+    """Return the outline of `file`; None if it cannot be read, which the plan then reports."""
     files = session.open_files()
     located = files.workspace.locate(session.named(file))
     outline = located if isinstance(located, Diagnostic) else files.open(located, None, None)
@@ -341,9 +341,9 @@ def _outline(session: Session, file: str) -> "Outline | None":
 def _task_text(
     session: Session, outline: "Outline", part: str, file: str, *, is_off: bool
 ) -> str | Diagnostic:
-    """The text of the one task that `part` is or occurs in, in any case of letters.
+    """Return the text of the only task that equals or contains `part`, ignoring case.
 
-    Errors: MATCH_COUNT_MISMATCH where none or several are meant, INVALID_ARGUMENT for an item without a box.
+    Errors: MATCH_COUNT_MISMATCH for no or several tasks, INVALID_ARGUMENT for an item without a box.
     """
     part = _without_box(part)
     items = [item for each in outline.lists.all for item in each.items]
@@ -384,7 +384,7 @@ def _without_box(text: str) -> str:
 
 
 def _tasks_named(outline: "Outline", part: str) -> "list[ListItem]":
-    """The tasks with the text `part`; where none has it, those that contain it, in any case of letters."""
+    """Return the tasks with the text `part`, or else those that contain it, ignoring case."""
     part = _without_box(part)
     tasks = [item for each in outline.lists.all for item in each.items if item.mark is not None]
     exact = [item for item in tasks if item.text == part]

@@ -59,7 +59,7 @@ def read(
 
 
 def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
-    """The place that the `fields` given as options name in `file`. Errors: INVALID_ARGUMENT."""
+    """Return the place in `file` named by the options `fields`. Errors: INVALID_ARGUMENT."""
     names = fields.pop("heading", ())
     if len(names) == 1:
         fields["section_id" if section_id_digits(names[0]) else "heading"] = names[0]

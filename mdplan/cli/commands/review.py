@@ -53,11 +53,11 @@ def review(
     limit: int,
     **page: Any,  # noqa: ANN401 (what click makes of the options)
 ) -> Exit:
-    """The review is a page in a browser, which this command serves until Ctrl-C ends it.
+    """Serves the review page for a browser until Ctrl-C.
 
-    The link that it prints works once. PLAN is a plan ID, or the beginning of one with at least 4 of its hex
-    digits; without it, you choose from the pending plans. `mdplan apply --require-approval` and `mdplan
-    serve --require-approval` apply only what was approved.
+    The printed link works once. PLAN is a plan ID or its first hex digits, at least 4; without it, you choose
+    from the pending plans. `mdplan apply --require-approval` and `mdplan serve --require-approval` apply only
+    approved plans.
     """
     from mdplan.engine.reviews import ReviewService
 
@@ -81,7 +81,7 @@ def review(
 
 
 def _refuse_page_options(instead: str) -> None:
-    """A usage error for an option of the page next to the option `instead`, which needs no page."""
+    """Raise a usage error for an option of the page next to the option `instead`, which needs no page."""
     source_of = click.get_current_context().get_parameter_source
     for name in ("host", "port", "no_browser"):
         if source_of(name) is ParameterSource.COMMANDLINE:
@@ -134,7 +134,7 @@ def _entry_to_json(entry: "ReviewEntry") -> dict[str, object]:
 
 
 def _chosen(session: Session, reviewing: "ReviewService", limit: int) -> str | None:
-    """The plan that the person chooses of those that wait; None when there is none, or they quit."""
+    """Return the pending plan that the user chooses; None if there is none, or they quit."""
     pending = [entry for entry in reviewing.entries(limit) if entry.state == "waiting"]
     if len(pending) < 2:
         if not pending:
@@ -186,7 +186,7 @@ def _decide(
 
 
 def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan":
-    """The plan, or a new one for its files if they changed. Raises `Refused` if there is neither."""
+    """Return the plan, or a new one if its files have changed. Raises `Refused` without either."""
     opened = granted(reviewing.open(plan_id))
     if opened.stale and agrees("The files have changed. Plan the same edits on them as they are now?"):
         report = reviewing.engine.replan(plan_id)

@@ -22,10 +22,10 @@ from mdplan.diagnostics import Exit
 @click.option("--accept-losses", is_flag=True, help="Drop HTML, images and the like that EDITED has not.")
 @proposal.choice_options
 def save(session: Session, *, file: str, edited: str, serialized: str | None, **given: Any) -> Exit:  # noqa: ANN401 (of many types)
-    """EDITED is FILE as it came back, - for standard input. FILE changes where EDITED has another meaning.
+    """EDITED is the rewritten FILE, - for standard input. FILE changes only where EDITED has another meaning.
 
-    Bullets, escapes, wrapping and padding of FILE stay. With --serialized, the changes are those between it
-    and EDITED.
+    Bullets, escapes, wrapping and padding of FILE stay. With --serialized, the changes are the differences
+    between it and EDITED.
     """
     edit: dict[str, Any] = {"op": "save_file", "markdown": _text(session, edited)}
     if serialized is not None:

@@ -1,4 +1,4 @@
-"""`mdplan search`: where a text occurs, by section."""
+"""`mdplan search`: finds text, grouped by section."""
 
 import os
 from typing import Final

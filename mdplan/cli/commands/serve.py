@@ -154,7 +154,7 @@ def serve(
 
 
 def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
-    """The page on which people review the plans of these roots; it commits what was approved alone."""
+    """Return the review page for the plans of these roots; it commits only approved plans."""
     from mdplan.engine.engine import Engine
     from mdplan.engine.history import CallerIdentity, shell_client, user_name
     from mdplan.engine.reviews import ReviewService
@@ -200,7 +200,7 @@ def _check_names(option: str, names: Iterable[str], known: Collection[str]) -> N
 
 
 def _log_to(file: Path | None) -> None:
-    """Send warnings and errors to `file`, or to standard error. What is set here, the SDK leaves alone."""
+    """Send warnings and errors to `file`, or to standard error. The SDK keeps an existing configuration."""
     target: logging.Handler = (
         logging.StreamHandler(sys.stderr)
         if file is None
