@@ -49,6 +49,7 @@ class RunFindings(msgspec.Struct, kw_only=True):
     named: int = 0
     verdicts: dict[FileStatus, int] = field(default_factory=lambda: dict.fromkeys(FileStatus, 0))
     alone: dict[str, PackedPlan] = field(default_factory=dict)
+    ops: set[str] = field(default_factory=set)
     satisfied: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
@@ -58,13 +59,15 @@ class RunFindings(msgspec.Struct, kw_only=True):
 class BotResult(Struct, kw_only=True):
     """The result of a manifest: its `plan`, or None if refused or without changes.
 
-    `problems` are all problems, `findings` the counts; `diff` yields the exact diff.
+    `problems` are all problems, `findings` the counts; `diff` yields the exact diff. `is_partial`: the
+    problems are those of files that stay as they are, and the plan has the others.
     """
 
     plan: Plan | None
     problems: Problems
     findings: RunFindings
     diff: Callable[[], Iterator[bytes]]
+    is_partial: bool = False
 
 
 # --- Reports
@@ -88,13 +91,15 @@ class BotReport(ApplyReport, kw_only=True):
     """The report of `bot plan`, `bot apply` and `bot check`.
 
     The manifest names `files_named` files: `files_left_out` meet no condition, `files_hold` already match,
-    `files_changed` are in the plan, and `files_refused` cannot be planned. With refused files there is no
-    plan, unless the bot keeps going. Files that change only because of their links are in `files` but not
-    counted here. The report contains neither the diff nor the edits.
+    `files_changed` are in the plan, and `files_refused` cannot be edited; with `partial`, only those stay as
+    they are. Files that change only because of their links are in `files` but not counted here.
+    `replacements` counts matches, if all edits replace some. The report has neither the diff nor the edits.
 
-    With `--git`, `base_commit` is the commit of the base; `commit` is the new commit, and `branch` the full
-    name of its branch. There is no receipt then: git keeps the history. `pull_request` is the URL of the pull
-    request that `bot pr` opened, updated or closed; `pull_requests` has one per part of a split manifest.
+    With `--git`, `base_commit` is the commit of the base, `commit` that of the result, and `branch` the full
+    name of its branch; `branch_moved` is false if it was there already. There is no receipt then: git keeps
+    the history. `bot pr` pushed the commit to the remote `pushed_to`, if anything was new. `pull_request` is
+    the URL of the pull request that it opened, updated or closed; `pull_requests` has one per part of a
+    split manifest.
     """
 
     files_named: int = 0
@@ -102,9 +107,13 @@ class BotReport(ApplyReport, kw_only=True):
     files_hold: int = 0
     files_changed: int = 0
     files_refused: int = 0
+    replacements: int | None = None
+    partial: bool | None = None
     base_commit: str | None = None
     commit: str | None = None
     branch: str | None = None
+    branch_moved: bool | None = None
+    pushed_to: str | None = None
     pull_request: str | None = None
     pull_requests: tuple[PullRequestPart, ...] = ()
 
@@ -139,13 +148,13 @@ def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
 class RunOptions(Struct, kw_only=True):
     """How to plan: in up to `jobs` processes, or on the cluster at `executor`.
 
-    `keep_going` skips and reports files that cannot be planned. `on_event` is called for each step. `only`
-    restricts planning to these paths from the root.
+    A file that cannot be edited stays as it is and is reported; with `all_or_nothing` there is no plan then.
+    `on_event` is called for each step. `only` restricts planning to these paths from the root.
     """
 
     jobs: int
     executor: str | None = None
-    keep_going: bool = False
+    all_or_nothing: bool = False
     only: frozenset[str] | None = None
     on_event: EventListener = ignore_events
 
@@ -168,9 +177,9 @@ def propose(
 
 
 def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:
-    """Plan and commit `loaded`: all files or none.
+    """Plan and commit `loaded`: all files that can be edited, or none.
 
-    With `options.keep_going`, all files that can be planned. Raise `StorageRefused` as `Bot.plan`. Errors: as
+    Raise `StorageRefused` as `Bot.plan`. Errors: as
     planning and committing; STALE_BASE for a concurrent change.
     """
     # A half-finished commit must not be the base of a plan.
@@ -187,7 +196,7 @@ def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotRep
     committed = engine.commit(result.plan)
     report = bot_report(result, asdict(committed))
     if not committed.ok:
-        return replace(report, ok=False)
+        return replace(report, ok=False, partial=None)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
     options.on_event("committed", {"transaction": transaction})
     return report
@@ -326,8 +335,9 @@ class Bot(Struct):
         joint = self._plan_group(packed, together, all_open, findings) if together else None
         if joint is not None:
             made.append(joint.spooled(spool))
+        findings.ops.update(*(each.ops for each in made))
         problems = tuple(findings.problems)
-        if problems and not self.options.keep_going:
+        if problems and self.options.all_or_nothing:
             return _refused(problems, findings)
         if too_many := _too_many(self.job, made):
             return _refused((too_many,), findings)
@@ -335,17 +345,19 @@ class Bot(Struct):
         plan = merge_plans(plans, plans.warnings, self._options(), self.job.loaded.intent) if made else None
         if plan is not None and not isinstance(plan, Plan):
             return _refused((*problems, *plan), findings)
-        return BotResult(plan=plan, problems=problems, findings=findings, diff=plans.diffs)
+        return BotResult(
+            plan=plan, problems=problems, findings=findings, diff=plans.diffs, is_partial=bool(problems)
+        )
 
     def _plan_group(
         self, packed: PackedJob, together: list[CandidateFile], all_open: set[str], findings: RunFindings
     ) -> PackedPlan | None:
-        goes_on = self.options.keep_going
-        plan, refused = plan_group(planner_of(packed), together, all_open, keep_going=goes_on)
+        stops = self.options.all_or_nothing
+        plan, refused = plan_group(planner_of(packed), together, all_open, all_or_nothing=stops)
         for path, problems in refused.items():
             self._refuse(path, problems, findings)
         findings.verdicts[FileStatus.REFUSED] += len(refused)
-        if goes_on or plan is not None or not refused:
+        if not stops or plan is not None or not refused:
             changed = sum(each.path in plan.written for each in together) if plan is not None else 0
             findings.verdicts[FileStatus.CHANGES] += changed
             findings.verdicts[FileStatus.SATISFIED] += len(together) - changed - len(refused)
@@ -379,6 +391,8 @@ def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
         files_hold=findings.verdicts[FileStatus.SATISFIED],
         files_changed=findings.verdicts[FileStatus.CHANGES],
         files_refused=findings.verdicts[FileStatus.REFUSED],
+        replacements=known.get("matches_replaced") if findings.ops == {"replace_match"} else None,
+        partial=result.is_partial or None,
     )
 
 
@@ -486,12 +500,16 @@ def find_coupled_files(
 
 
 def plan_group(
-    planner: FilePlanner, together: Sequence[CandidateFile], all_open: Collection[str], *, keep_going: bool
+    planner: FilePlanner,
+    together: Sequence[CandidateFile],
+    all_open: Collection[str],
+    *,
+    all_or_nothing: bool,
 ) -> tuple[PackedPlan | None, Mapping[str, Problems]]:
     """Return the plan of the files `together` (None without changes), and problems by path.
 
-    `keep_going` plans the files without problems; otherwise a problem means no plan. In the files `all_open`
-    no edit is done yet.
+    The plan has the files without problems; with `all_or_nothing`, there is none if any has one. In the
+    files `all_open` no edit is done yet.
     """
     refused: dict[str, Problems] = {}
     selected: dict[str, SelectedEdits] = {}
@@ -511,7 +529,7 @@ def plan_group(
             return None if planned.plan.is_no_op else PackedPlan.of(planned), refused
         by_file = _by_file(planner, planned, selected)
         refused |= by_file
-        if not keep_going:
+        if all_or_nothing:
             break
         for path in by_file:
             del selected[path]

@@ -46,6 +46,9 @@ from mdplan.text.visible import escaped, visible
 from mdplan.values import Struct, replace
 from mdplan.words import Option, say
 
+# The plan in a commit that takes back what the bot wrote, since the base has all of it.
+_NO_PLAN: Final = "none"
+
 # Each attempt was lost to another writer; after this many, a person should look.
 MOST_ATTEMPTS: Final = 20
 
@@ -132,25 +135,27 @@ class _Attempt(Struct):
         with ExitStack() as resources:
             tree = tree_of(self.engine, self.place, base)
             result = Bot.of(self.engine, self.loaded, self.options, tree).plan(resources)
-            if result.plan is None:
-                if foreign is not None and not result.problems:
-                    # There are no changes, but the branch has other commits.
-                    raise foreign
+            if result.plan is None and (foreign is None or result.problems):
                 return replace(bot_report(result, {}), base_commit=base.commit)
-            facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
-            self.options.on_event("committing", facts)
+            if result.plan is not None:
+                facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
+                self.options.on_event("committing", facts)
             if (
                 foreign is None
+                and result.plan is not None
                 and at is not None
                 and at != base.commit
                 and self._is_there(result.plan, base, at, people[1])
             ):
-                return _committed_report(result, base, branch, at)
+                return _committed_report(result, base, branch, at, at)
             commit = self._committed(result.plan, base, branch, at, people, merges=foreign is not None)
             if commit is None:
                 return None
+            if commit == base.commit:
+                # The base has all that people committed to the branch.
+                return replace(bot_report(result, {}), base_commit=base.commit)
             self.options.on_event("committed", {"commit": commit, "branch": branch})
-            return _committed_report(result, base, branch, commit)
+            return _committed_report(result, base, branch, commit, at)
 
     def _foreign(
         self, branch: str, at: str | None, base: repository.BaseCommit, bot: bytes
@@ -185,7 +190,7 @@ class _Attempt(Struct):
 
     def _committed(
         self,
-        plan: Plan,
+        plan: Plan | None,
         base: repository.BaseCommit,
         branch: str,
         at: str | None,
@@ -195,34 +200,39 @@ class _Attempt(Struct):
     ) -> str | None:
         """Return the new commit of `branch`, formerly at `at`; None if it moved meanwhile.
 
-        `merges` makes it a merge of `at` and the plan's commit.
+        `merges` makes it a merge of `at` and the commit of `plan`. Without a `plan`, the files are those of
+        `base`, which is the result if people changed nothing else.
         """
-        text = CommitText(
-            message=commit_message(
-                self.wanted.message, self.loaded.name, plan.plan_id, plan.intent, self.engine.caller.client()
-            ),
-            author=people[0],
-            committer=people[1],
-            now=self.engine.clock(),
+        name = plan.plan_id if plan is not None else _NO_PLAN
+        message = commit_message(
+            self.wanted.message, self.loaded.name, name, self.loaded.intent, self.engine.caller.client()
         )
+        text = CommitText(message=message, author=people[0], committer=people[1], now=self.engine.clock())
+        parents = [base.commit]
+        if merges and at is not None:
+            parents += last_of_the_bot(self.place, at, base.commit, (people[1], self.wanted.forge))
         root = self.engine.workspace.roots[0]
-        clearance = granted(self.engine.gate.check(plan, root))
+        clearance = granted(self.engine.gate.check(plan, root)) if plan is not None else None
         with tree_of(self.engine, self.place, base).open() as workspace:
-            documents = Documents.of(workspace, self.engine.settings)
-            found = granted(documents.read_current(plan))
-            granted(documents.stale(plan, found))
-            bases = bases_of(plan, found)
-            replayed = granted(documents.replay(plan, bases, with_diff=False))
-            files = files_to_stage(plan, documents, bases, replayed)
-            commit = write_commit(self.place, base.commit, files, text)
+            if plan is not None:
+                documents = Documents.of(workspace, self.engine.settings)
+                found = granted(documents.read_current(plan))
+                granted(documents.stale(plan, found))
+                bases = bases_of(plan, found)
+                replayed = granted(documents.replay(plan, bases, with_diff=False))
+                files = files_to_stage(plan, documents, bases, replayed)
+                commit = write_commit(self.place, parents, files, text)
+            else:
+                commit = commit_tree(self.place, f"{base.commit}^{{tree}}", parents, text)
             if merges and at is not None:
-                commit = merged_commit(self.place, at, commit, text)
-                if commit == at:
-                    return at
+                commit = merged_commit(self.place, at, commit, text, may_be_base=plan is None)
+                if commit in {at, base.commit}:
+                    return commit
             # A branch that was checked out during planning must not move.
             must_be_free(self.place, branch)
-            now = self.engine.clock()
-            granted(self.engine.gate.use(clearance, plan.plan_id, root, commit, now))
+            if clearance is not None and plan is not None:
+                now = self.engine.clock()
+                granted(self.engine.gate.use(clearance, plan.plan_id, root, commit, now))
             wait = self.engine.settings.lock_timeout
             return commit if move_branch(self.place, branch, at, commit, text, wait) else None
 
@@ -233,11 +243,18 @@ def tree_of(engine: Engine, place: repository.RepositoryLocation, base: reposito
     return CommitTree(place, base.commit, scope.allow, scope.deny)
 
 
-def _committed_report(result: BotResult, base: repository.BaseCommit, branch: str, commit: str) -> BotReport:
-    assert result.plan is not None
-    report = bot_report(result, report_fields(result.plan, None))
+def _committed_report(
+    result: BotResult, base: repository.BaseCommit, branch: str, commit: str, at: str | None
+) -> BotReport:
+    report = bot_report(result, {} if result.plan is None else report_fields(result.plan, None))
     return replace(
-        report, applied=True, base_commit=base.commit, commit=commit, branch=branch, undoable=False
+        report,
+        applied=True,
+        base_commit=base.commit,
+        commit=commit,
+        branch=branch,
+        branch_moved=commit != at,
+        undoable=False,
     )
 
 
@@ -258,7 +275,7 @@ def must_be_of_the_bot(
     Commits of the bot name their plan; with `bots`, these are the valid committers.
     """
     for commit in repository.Commit.of(place, at, f"^{base}"):
-        if plan_of(commit.message) is None or (bots and commit.committer not in bots):
+        if not _is_of_the_bot(commit, bots):
             who = visible(commit.committer.decode("utf-8", "replace"))
             its_name = repository.BaseCommit(commit.name, None).shown
             message = f"the branch `{_short_name(branch)}` has the commit {its_name} by {who}"
@@ -266,6 +283,25 @@ def must_be_of_the_bot(
                 'merge the branch, name another with {--branch}, or keep its commits: {onStale="merge"}'
             )
             raise repository.repository_error(Code.STALE_BASE, message, hint)
+
+
+def last_of_the_bot(
+    place: repository.RepositoryLocation, at: str, base: str, bots: Collection[bytes | None]
+) -> list[str]:
+    """Return the last commit of a plan from `base` to `at`, no merge of the bot; empty if there is none.
+
+    It becomes a parent of the next plan, and so the base of the merge, in which only people's commits differ.
+    """
+    commits = repository.Commit.of(place, "--date-order", at, f"^{base}")
+    on_branch = {commit.name for commit in commits}
+    plans = (
+        each for each in commits if _is_of_the_bot(each, bots) and on_branch.isdisjoint(each.parents[:1])
+    )
+    return [each.name for each in plans][:1]
+
+
+def _is_of_the_bot(commit: repository.Commit, bots: Collection[bytes | None]) -> bool:
+    return plan_of(commit.message) is not None and (not bots or commit.committer in bots)
 
 
 def _short_name(branch: str) -> str:
@@ -309,9 +345,12 @@ class CommitText(Struct, kw_only=True):
 
 
 def write_commit(
-    place: repository.RepositoryLocation, base: str, files: Sequence[StagedFile], text: CommitText
+    place: repository.RepositoryLocation,
+    parents: Sequence[str],
+    files: Sequence[StagedFile],
+    text: CommitText,
 ) -> str:
-    """Write an unreferenced commit with the parent `base` and the results of `files`.
+    """Write an unreferenced commit with `parents`: the files of the first one, with the results of `files`.
 
     Raise `StorageRefused`: as creating a result, FILE_EXISTS for a folder in place of a file or vice versa,
     IO_ERROR.
@@ -320,7 +359,7 @@ def write_commit(
     folders = {path[:length] for path in paths for length in range(len(path))}
     count = len(folders) + sum(file.result_sha256 is not None for file in files)
     with storage_errors(visible(place.path), "reading objects of"), closing(Objects(place)) as objects:
-        old = objects.tree_of(base)
+        old = objects.tree_of(parents[0])
 
         def write(add: AddObject) -> str:
             changes: dict[tuple[str, ...], TreeEntry | None] = {}
@@ -333,7 +372,7 @@ def write_commit(
             return _write_tree(objects, add, old, changes).name
 
         tree = write_objects(place, count, write)
-    return commit_tree(place, tree, (base,), text)
+    return commit_tree(place, tree, parents, text)
 
 
 def move_branch(
@@ -463,6 +502,8 @@ _SUFFIXES: Final = ("md", "markdown", "mdx", "yaml", "yml", "json", "toml")
 # Exit codes of a merge without and with conflicts.
 _MERGED: Final = (0, 1)
 
+_TAKE_BACK: Final = "people changed this text on the branch: undo that there, or merge the branch as it is"
+
 # The driver's output for each conflict.
 _CONFLICT: Final = "conflict in "
 
@@ -498,32 +539,33 @@ def merge_trees(place: repository.RepositoryLocation, branch: str, base: str) ->
     return MergedTree(tree, tuple(filter(None, names)) if done.returncode else (), tuple(said))
 
 
-def merged_commit(place: repository.RepositoryLocation, branch: str, other: str, text: CommitText) -> str:
+def merged_commit(
+    place: repository.RepositoryLocation, branch: str, other: str, text: CommitText, *, may_be_base: bool
+) -> str:
     """Return a merge commit of `branch` and `other`, or `branch` if that already has everything.
 
-    Raise `StorageRefused`: MERGE_CONFLICT, IO_ERROR.
+    `may_be_base`: return the base of `other` if nothing of `branch` is left. Raise `StorageRefused`:
+    MERGE_CONFLICT, IO_ERROR.
     """
     made = merge_trees(place, branch, other)
     if made.conflicts:
-        raise StorageRefused(tuple(conflicts_of(made)))
+        raise StorageRefused(tuple(conflicts_of(made, _TAKE_BACK)))
     old, new = repository.Commit.of(place, "--no-walk=unsorted", branch, other)
+    if may_be_base and new.tree == made.tree:
+        return new.parents[0]
     if old.tree == made.tree and place.is_ancestor(new.parents[0], branch):
         return branch
     return commit_tree(place, made.tree, (branch, other), text)
 
 
-def conflicts_of(made: MergedTree) -> list[Diagnostic]:
-    """Return MERGE_CONFLICT for each conflicting place or file."""
+def conflicts_of(made: MergedTree, hint: str) -> list[Diagnostic]:
+    """Return MERGE_CONFLICT for each conflicting place or file, with a `hint`."""
     conflicts: list[Diagnostic] = []
     for file in made.conflicts:
         beginning = f"{_CONFLICT}{file}, "
         places = [line.removeprefix(beginning) for line in made.said if line.startswith(beginning)]
         conflicts += [
-            Code.MERGE_CONFLICT.problem(
-                f"`{visible(file)}`, {visible(place)}",
-                "merge the base into the branch, and choose the text that is right",
-                file=file,
-            )
+            Code.MERGE_CONFLICT.problem(f"`{visible(file)}`, {visible(place)}", hint, file=file)
             for place in places or ["git finds a conflict"]
         ]
     return conflicts

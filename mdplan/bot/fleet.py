@@ -150,13 +150,13 @@ class Fleet(Struct, kw_only=True):
     wanted: PullOptions
     github: bool
     split: Split | None = None
-    keep_going: bool = False
+    all_or_nothing: bool = False
     per_hour: float = WRITES_AN_HOUR
 
     @property
     def key(self) -> str:
         """A digest of the manifest, its values, and all options that affect the branches."""
-        more = (self.settings, self.wanted, self.github, self.split, self.keep_going)
+        more = (self.settings, self.wanted, self.github, self.split, self.all_or_nothing)
         facts = [self.loaded.located.data, self.loaded.values.known, *map(repr, more)]
         identity_json = json.dumps(facts, default=str)
         return hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
@@ -380,7 +380,7 @@ def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
             found = forge(member.address).found()
             forge = lambda _address: found  # noqa: E731
         wanted = replace(fleet.wanted, base=member.base, forge=forge)
-        options = RunOptions(jobs=1, keep_going=fleet.keep_going)
+        options = RunOptions(jobs=1, all_or_nothing=fleet.all_or_nothing)
         with Engine.open([clone], settings=fleet.settings) as engine:
             if fleet.split is None:
                 report = run_pull_request(engine, fleet.loaded, options, wanted)

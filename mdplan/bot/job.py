@@ -163,7 +163,7 @@ class PackedPlan(Struct, kw_only=True):
 
     - `pieces`: changed files with requested edits, effects and results, all pickled, and the exact diff; `at`
       are their places in a spool.
-    - `written`: the changed files; `edits`: the number of edits.
+    - `written`: the changed files; `edits`: the number of edits, `ops` the operations that change something.
     - `places`: link targets that may change in other files.
     - `all_open`: none of the manifest's edits is done yet.
     """
@@ -172,6 +172,7 @@ class PackedPlan(Struct, kw_only=True):
     at: tuple[int, ...] = ()
     written: tuple[str, ...]
     edits: int
+    ops: frozenset[str]
     warnings: Problems
     places: ChangedPlaces
     needs_others: bool
@@ -193,6 +194,7 @@ class PackedPlan(Struct, kw_only=True):
             pieces=(*map(_packed, (changes, kept.effects, kept.results)), planned.diff),
             written=tuple(change.path for change in kept.files),
             edits=len(kept.results),
+            ops=frozenset(result.op for result in kept.results if not result.no_op),
             warnings=kept.warnings,
             places=places or NO_PLACES,
             needs_others=needs_others,

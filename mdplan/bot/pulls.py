@@ -102,7 +102,7 @@ def run_pull_request(
             if forge is not None and wanted.signed_by_forge:
                 made = commit_by_forge(remote, forge, wanted.branch, made)
             remote.push(wanted.branch, made, pushed)
-            report = replace(report, commit=made)
+            report = replace(report, commit=made, pushed_to=wanted.remote)
         if forge is None:
             return report
         text = PullText(title=title, body=_body(loaded, report), labels=wanted.labels)
@@ -173,7 +173,7 @@ def run_pull_requests(
         base = find_base(place, tracking(wanted.remote, wanted.base))
         with commits.propose_on_commit(engine, loaded, options, base.commit) as proposal:
             report = proposal.report
-        if not report.ok and (proposal.plan is None or not options.keep_going):
+        if not report.ok and proposal.plan is None:
             return report
         changed = [file.file for file in report.files if file.changed]
         tree = commits.tree_of(engine, place, base)
@@ -286,6 +286,7 @@ def _body(loaded: LoadedManifest, report: BotReport) -> str:
 # --- Merging the base of a pull request into its branch
 
 _MARKER: Final = "<!-- mdplan-merge -->"
+_CHOOSE: Final = "merge the base into the branch, and choose the text that is right"
 _MOST_LISTED: Final = 100
 
 
@@ -321,7 +322,7 @@ def _merged(engine: Engine, remote: Remote, wanted: PullBranch) -> BranchMerged:
     files = _changed_in_both(place, base, branch)
     merged = commits.merge_trees(place, branch, base)
     if merged.conflicts:
-        problems = tuple(commits.conflicts_of(merged))
+        problems = tuple(commits.conflicts_of(merged, _CHOOSE))
         return BranchMerged(replace(report, ok=False, error=problems[0], diagnostics=problems), files)
     author, committer = commits.signatures(place, wanted.author)
     message = f"Merge branch '{wanted.base}' into {wanted.branch}\n".encode("utf-8", "surrogateescape")

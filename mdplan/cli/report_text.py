@@ -31,10 +31,11 @@ def problem_texts(
     edits: EditNumbers | None = None,
     excerpt: str = "",
     words: ShellWords | None = None,
+    outcome: str = "nothing was planned or changed",
 ) -> Iterator[str]:
     """Return each of `problems` once, even if many files share it, up to a readable number.
 
-    If there are more, the last line counts them.
+    If there are more, the last line counts them, and says the `outcome`.
     """
     words = words or ShellWords()
     shared: dict[object, list[Diagnostic]] = {}
@@ -54,7 +55,7 @@ def problem_texts(
     if len(errors) >= _TOTAL_FROM:
         files = [file for file, _ in Counter(problem.file for problem in errors).items() if file]
         in_files = f" in {counted(len(files), 'file')}" if files else ""
-        yield f"{style.bold(counted(len(errors), 'error'), 'red')}{in_files}; nothing was planned or changed."
+        yield f"{style.bold(counted(len(errors), 'error'), 'red')}{in_files}; {outcome}."
 
 
 def problem_text(
@@ -104,7 +105,9 @@ def plan_size(report: PlanReport) -> str:
     changed = [file for file in report.files if file.changed]
     added = sum(file.lines_added for file in changed)
     removed = sum(file.lines_removed for file in changed)
+    replacements: int | None = getattr(report, "replacements", None)
     edits = edits_size(report.edit_results) or counted(report.edits_applied or 0, "edit")
+    edits = counted(replacements, "replacement") if replacements else edits
     return f"{counted(len(changed), 'file')}, {edits}: +{added} -{removed} lines"
 
 

@@ -13,7 +13,7 @@ from mdplan.cli.options import verb_options
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import Console, shown
 from mdplan.cli.usage import Command, command
-from mdplan.diagnostics import Code, Diagnostic, Exit, Problems, Refused
+from mdplan.diagnostics import Code, Diagnostic, Exit, Refused
 from mdplan.documents.workspace import Workspace, find_root, folder_of, found_root, root_name_of
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
@@ -93,7 +93,7 @@ class Session(Struct, kw_only=True):
         if console.as_json:
             console.json(to_wire(self.words().tell_all(report)))
         if report.diagnostics:
-            self._print_problems(report.diagnostics, batch, excerpt)
+            self._print_problems(report, batch, excerpt)
         return exit_of(report)
 
     def named(self, file: str) -> str:
@@ -153,15 +153,18 @@ class Session(Struct, kw_only=True):
             os.path.relpath(f"{workspace.root_of(name).given}/{name.path}", self.folder()) for name in pages
         ]
 
-    def _print_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
+    def _print_problems(self, report: Report, batch: object, excerpt: str) -> None:
         from mdplan.cli.batches import numbers_of
         from mdplan.cli.report_text import problem_texts
 
         root, why = self._root()
         edits = numbers_of(batch) if batch is not None else None
-        for text in problem_texts(problems, self.console.err, edits, excerpt, self.words(root, batch)):
+        is_partial = exit_of(report) is Exit.WOULD_CHANGE
+        outcome = "these files stay as they are" if is_partial else "nothing was planned or changed"
+        words = self.words(root, batch)
+        for text in problem_texts(report.diagnostics, self.console.err, edits, excerpt, words, outcome):
             self.console.problem(text)
-        if root is not None and any(problem.code in _ABOUT_ROOT for problem in problems):
+        if root is not None and any(problem.code in _ABOUT_ROOT for problem in report.diagnostics):
             self.console.problem(f"  {self.console.err.paint('root:', 'cyan')} {shown(root)} ({why})")
 
     def words(self, root: str | None = None, batch: object = None) -> ShellWords:
@@ -188,7 +191,12 @@ class Session(Struct, kw_only=True):
 
 
 def exit_of(report: Report) -> Exit:
-    """Return the exit code that the error of `report` asks for; DONE without one."""
+    """Return the exit code that the error of `report` asks for; DONE without one.
+
+    A report on files of which some could not be edited is `partial`, and asks for WOULD_CHANGE.
+    """
+    if getattr(report, "partial", None):
+        return Exit.WOULD_CHANGE
     return report.error.code.exit if report.error is not None else Exit.DONE
 
 

@@ -89,7 +89,7 @@ def main() -> int:
         # A check saves nothing that could be shown, so both make a plan. Files that cannot be planned do not
         # hide what would become of the others.
         written = ["--output", str(plan_file), "--sarif", str(sarif_file)]
-        run = run_bot(["plan", *words, "--keep-going", *written], manifest)
+        run = run_bot(["plan", *words, *written], manifest)
         if command == "check" and run.code == Exit.DONE and run.changes:
             run = replace(run, code=Exit.WOULD_CHANGE)
     log(run.err)

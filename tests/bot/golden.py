@@ -16,6 +16,7 @@ from tests.support.golden_cases import CASES as GOLDEN_CASES
 from tests.support.golden_cases import Case, Tree
 
 HERE = RunOptions(jobs=1)
+WHOLE = RunOptions(jobs=1, all_or_nothing=True)
 
 
 @dataclass(frozen=True)

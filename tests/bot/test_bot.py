@@ -21,7 +21,7 @@ from mdplan.requests.batch import Batch
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
 from mdplan.text.lines import Position
 from tests.bot.big_tree import digests, make_tree
-from tests.bot.golden import HERE, applied, load, open_engine, planned
+from tests.bot.golden import HERE, WHOLE, applied, load, open_engine, planned
 from tests.support.case_tables import CaseTables
 
 CASE_TABLES = CaseTables(__file__)
@@ -216,17 +216,18 @@ def test_file_that_changes_while_others_are_planned_is_stale(
     }
 
 
-def test_keep_going_plans_the_files_without_problems(engine: Engine, root: Path, tmp_path: Path) -> None:
+def test_file_that_cannot_be_edited_fails_alone(engine: Engine, root: Path, tmp_path: Path) -> None:
     broken = root / "docs" / "000" / "page-00003.md"
     broken.write_bytes(b"\x00\x01 no text")
     manifest = tmp_path / "other.yml"
     manifest.write_text("files: [{glob: docs/**/*.md, edits: [{op: set_front_matter, key: x, value: 1}]}]")
 
-    refused = applied(engine, str(manifest))
-    kept = applied(engine, str(manifest), RunOptions(jobs=1, keep_going=True))
+    refused = applied(engine, str(manifest), WHOLE)
+    kept = applied(engine, str(manifest))
 
     assert (refused.ok, refused.applied, refused.plan_id) == (False, False, None)
-    assert (kept.ok, kept.applied, kept.files_refused, kept.files_changed) == (False, True, 1, COUNT - 1)
+    assert (kept.ok, kept.applied, kept.partial) == (False, True, True)
+    assert (kept.files_refused, kept.files_changed) == (1, COUNT - 1)
     assert [problem.code for problem in kept.diagnostics] == [Code.NOT_A_TEXT_FILE]
     assert broken.read_bytes() == b"\x00\x01 no text"
 

@@ -16,7 +16,7 @@ from mdplan.engine.engine import Engine
 from mdplan.git.repository import RepositoryLocation, find_base
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.values import replace
-from tests.bot.golden import CASES, HERE, BotCase, applied, load
+from tests.bot.golden import CASES, HERE, WHOLE, BotCase, applied, load
 from tests.bot.repository import MANIFEST, Repository, codes
 from tests.support.case_tables import CaseTables
 from tests.support.golden_cases import read_tree
@@ -199,7 +199,7 @@ def test_commit_has_the_files_of_the_golden_case(golden: BotCase, tmp_path: Path
         pytest.skip("refused before any file is looked at")
     with propose_on_commit(made.engine(), loaded, HERE, "bot") as proposal:
         diff = b"".join(proposal.diff())
-    report = apply_to_branch(made.engine(), loaded, HERE, "bot", GitCommit())
+    report = apply_to_branch(made.engine(), loaded, WHOLE, "bot", GitCommit())
 
     if golden.after is None:
         assert codes(report) == [problem["code"] for problem in golden.expected_problems()]
@@ -368,14 +368,13 @@ def test_folder_without_a_repository_is_refused(tmp_path: Path, manifest: Path) 
     assert codes(Repository(tmp_path / "plain").applied(manifest, "main")) == ["INVALID_ARGUMENT"]
 
 
-def test_keep_going_commits_the_files_without_problems(bare: Repository, tmp_path: Path) -> None:
+def test_file_that_cannot_be_edited_is_not_in_the_commit_of_others(bare: Repository, tmp_path: Path) -> None:
     manifest = write(
         tmp_path,
         MANIFEST
         + "  - file: src/nightly.md\n    edits: [{op: replace_section, heading: Missing, markdown: x}]\n",
     )
-    how = replace(HERE, keep_going=True)
-    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit())
+    report = bare.applied(manifest, "main")
 
     assert (report.ok, report.applied, codes(report)) == (False, True, ["SECTION_NOT_FOUND"])
     assert bare.at("main") == report.commit

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.bot import propose
-from tests.bot.golden import CASES, HERE, BotCase, applied, load, open_engine, planned, problems_of
+from tests.bot.golden import CASES, HERE, WHOLE, BotCase, applied, load, open_engine, planned, problems_of
 from tests.support.golden_cases import read_tree
 from tests.support.patches import git_apply
 
@@ -37,7 +37,7 @@ def test_case(case: BotCase, tmp_path: Path) -> None:
     before = read_tree(root)
     engine = open_engine(root)
     if case.after is None:
-        report = applied(engine, manifest)
+        report = applied(engine, manifest, WHOLE)
         assert problems_of(report, folder) == case.expected_problems()
         assert (report.ok, report.applied, read_tree(root)) == (False, False, before)
         return

@@ -52,15 +52,15 @@ def test_apply_makes_the_next_check_pass() -> None:
 
     assert [run.code for run in runs] == [1, 0, 0, 0]
     assert [run.out for run in runs] == [b""] * 4
-    assert "Would change 1 file, 1 edit: +1 -1 lines." in runs[0].err
-    assert "Applied: 1 file, 1 edit: +1 -1 lines." in runs[1].err
+    assert "Would change 1 file, 1 replacement: +1 -1 lines." in runs[0].err
+    assert "Applied: 1 file, 1 replacement: +1 -1 lines." in runs[1].err
     assert "All files match the manifest." in runs[2].err
     assert Path("a.md").read_text() == "# A\n\nRelease 2.0\n"
 
 
 @CASE_TABLES.parametrize("verb", "options", "code", tuples=True)
 def test_last_event_has_the_exit_code(project: Path, verb: str, options: tuple[str, ...], code: int) -> None:
-    if code == 3:
+    if "--all-or-nothing" in options:
         (project / "c.md").write_bytes(b"\x00 1.0")
     run = mdplan("bot", verb, "bot.yml", "--progress", "jsonl", *options)
 
@@ -78,7 +78,7 @@ def test_problem_of_many_files_is_reported_once(project: Path) -> None:
 
     run = mdplan("bot", "check", "bot.yml")
 
-    assert run.code == 3
+    assert run.code == 1
     assert run.err.count("SECTION_NOT_FOUND") == 1
     assert "  at: page-00.md\n      page-01.md\n" in run.err
     assert "      page-20.md\n      and 9 more\n" in run.err
@@ -173,13 +173,13 @@ def test_manifest_problem_has_its_position() -> None:
 
 
 @pytest.mark.parametrize(("verb", "applied"), [("check", "1.0"), ("plan", "1.0"), ("apply", "2.0")])
-def test_keep_going_applies_the_rest_and_reports_failures(project: Path, verb: str, applied: str) -> None:
+def test_file_that_cannot_be_edited_fails_alone(project: Path, verb: str, applied: str) -> None:
     (project / "c.md").write_text("1.0 1.0\n")
 
-    assert mdplan("bot", verb, "bot.yml").code == 3
+    assert mdplan("bot", verb, "bot.yml", "--all-or-nothing").code == 3
     assert (project / "a.md").read_text() == "# A\n\nRelease 1.0\n"
-    run = mdplan("bot", verb, "bot.yml", "--keep-going")
-    assert run.code == 3
+    run = mdplan("bot", verb, "bot.yml")
+    assert run.code == 1
     assert "MATCH_COUNT_MISMATCH" in run.err
     assert (project / "a.md").read_text() == f"# A\n\nRelease {applied}\n"
     assert (project / "c.md").read_text() == "1.0 1.0\n"

@@ -36,7 +36,7 @@ def test_apply_makes_the_next_check_pass(bare: Repository) -> None:
 
     assert [run.code for run in runs] == [1, 0, 0, 0]
     assert [run.out for run in runs] == [b""] * 4
-    assert runs[1].err.endswith(f"Commit {bare.at('main')[:12]} on main.\n1 file matched: 1 to change.\n")
+    assert runs[1].err.endswith(f"Commit {bare.at('main')[:12]} on main.\n1 file matched: 1 changed.\n")
     assert "Nothing to change" in runs[3].err
     assert bare.files("main") == {"docs/a.md": b"stable\n"}
 
@@ -114,7 +114,7 @@ def test_pull_request_branch_is_pushed_and_then_deleted(bare: Repository) -> Non
     last = mdplan(*pr)
 
     assert (first.code, last.code) == (0, 0)
-    assert f"Commit {pushed[:12]} on mdplan/bot.\n" in first.err
+    assert f"Pushed {pushed[:12]} to mdplan/bot on origin.\n" in first.err
     assert "Nothing to change" in last.err
     assert bare.git("branch", "--list", "mdplan/bot") == ""
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _SHORT: Final = 12
+_BRANCHES: Final = "refs/heads/"
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:
@@ -63,8 +64,8 @@ manifest_options: Final = all_options(
     ),
 )
 
-keep_going_option: Final = click.option(
-    "--keep-going", is_flag=True, help="Skip files that cannot be planned; it still fails."
+whole_option: Final = click.option(
+    "--all-or-nothing", is_flag=True, help="Change no file if one of them cannot be edited."
 )
 
 progress_option: Final = click.option(
@@ -77,7 +78,7 @@ progress_option: Final = click.option(
 
 _options: Final = all_options(
     manifest_options,
-    keep_going_option,
+    whole_option,
     click.option(
         "--jobs",
         type=click.IntRange(min=1),
@@ -148,7 +149,7 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
         if output is not None:
             problems = plan_output.write_file("the plan", proposal.document(), output, "--output")
         problems = problems or _write_proposal_sarif(proposal, given["manifest"], sarif)
-        code = problems[0].code.exit if problems else _exit(proposal.report)
+        code = problems[0].code.exit if problems else exit_of(proposal.report)
         options.on_event("ended", {"exit": int(code)})
         if problems:
             return session.refuse(*problems)
@@ -158,7 +159,7 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
             for part in proposal.diff():
                 session.console.data(part)
         session.finish(proposal.report)
-        if proposal.report.ok or proposal.plan is not None:
+        if proposal.report.ok or proposal.report.partial:
             if given["ref"] is None:
                 plan_output.print_summary(session, proposal.report, output)
             else:
@@ -177,12 +178,12 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
         report = proposal.report
         problems = _write_proposal_sarif(proposal, given["manifest"], sarif)
         would_change = report.ok and not report.no_op
-        code = problems[0].code.exit if problems else Exit.WOULD_CHANGE if would_change else _exit(report)
+        code = problems[0].code.exit if problems else Exit.WOULD_CHANGE if would_change else exit_of(report)
         options.on_event("ended", {"exit": int(code)})
         if problems:
             return session.refuse(*problems)
         session.finish(report)
-        if report.ok or proposal.plan is not None:
+        if report.ok or report.partial:
             _print_checked(session, report)
         return code
 
@@ -216,14 +217,17 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
     loaded, options = _loaded(session, given), run_options(session, given)
     report = _applied(session, loaded, options, given, wanted)
-    code = _exit(report) if report.applied else exit_of(report)
+    code = exit_of(report)
     options.on_event("ended", {"exit": int(code)})
     plan_output.print_recovered(session, report)
     session.finish(report)
-    if report.ok or report.applied:
-        plan_output.print_applied(session, report)
-        _print_commit(session, report)
-        _print_counts(session, report)
+    if report.ok or report.partial:
+        _print_done(session, report)
+        if report.commit is not None:
+            branch, commit = _short_branch(report), report.commit[:_SHORT]
+            moved = f"Commit {commit} on {branch}." if report.branch_moved else f"{branch} stays at {commit}."
+            session.console.note(moved)
+        _print_counts(session, report, "changed")
     return code
 
 
@@ -309,13 +313,10 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     session.finish(report)
     if given["split"] is not None:
         _print_parts(session, report)
-    elif report.ok:
-        plan_output.print_applied(session, report)
-        _print_commit(session, report)
-        if report.pull_request is not None:
-            what = "Pull request" if report.commit is not None else "Closed pull request"
-            session.console.note(f"{what}: {shown(report.pull_request)}")
-        _print_counts(session, report)
+    elif report.ok or report.partial:
+        _print_done(session, report)
+        _print_pushed(session, report, wanted)
+        _print_counts(session, report, "changed")
     return code
 
 
@@ -389,14 +390,9 @@ def run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
     return RunOptions(
         jobs=given["jobs"] or default_jobs(),
         executor=given["executor"],
-        keep_going=given["keep_going"],
+        all_or_nothing=given["all_or_nothing"],
         on_event=session.console.listener(given["progress"]),
     )
-
-
-def _exit(report: "BotReport") -> Exit:
-    """Return REFUSED for a partial plan with problems, otherwise the exit code of `report`."""
-    return Exit.REFUSED if not report.ok and report.plan_id is not None else exit_of(report)
 
 
 def _forge(name: str) -> "Callable[[str], GitHub] | None":
@@ -404,9 +400,6 @@ def _forge(name: str) -> "Callable[[str], GitHub] | None":
     from mdplan.bot.forge import GitHub
 
     return GitHub.of_environment if name == "github" else None
-
-
-_BRANCHES: Final = "refs/heads/"
 
 
 def _print_planned_on_commit(
@@ -428,11 +421,34 @@ def _print_planned_on_commit(
     console.note(f"To commit: {session.command_line('bot', 'apply', manifest, '--git', ref)}")
 
 
-def _print_commit(session: Session, report: "BotReport") -> None:
-    """Say which commit was made, on which branch."""
-    if report.commit is not None:
-        branch = shown((report.branch or "").removeprefix(_BRANCHES))
-        session.console.note(f"Commit {report.commit[:_SHORT]} on {branch}.")
+def _print_done(session: Session, report: "BotReport") -> None:
+    """Say what was changed; a branch without a plan has other people's commits alone."""
+    if report.plan_id is not None or report.commit is None:
+        plan_output.print_applied(session, report)
+
+
+def _print_pushed(session: Session, report: "BotReport", wanted: "PullOptions") -> None:
+    """Say what `bot pr` pushed where, and what happens next."""
+    note, branch, remote = session.console.note, shown(wanted.branch), shown(wanted.remote)
+    link = f": {shown(report.pull_request)}" if report.pull_request is not None else ""
+    if report.commit is None:
+        if report.pull_request is not None:
+            note(f"Closed pull request{link}")
+        return
+    commit = report.commit[:_SHORT]
+    if report.pushed_to is not None:
+        note(f"Pushed {commit} to {branch} on {remote}.")
+    else:
+        note(f"Nothing to push: {branch} on {remote} is at {commit}, which has all of it.")
+    note(
+        f"Pull request{link}" if link else f"Next: open a pull request of {branch} into {shown(wanted.base)}."
+    )
+    if link:
+        note(f"Next: merge it. Until then, each run brings {branch} up to date with {shown(wanted.base)}.")
+
+
+def _short_branch(report: "BotReport") -> str:
+    return shown((report.branch or "").removeprefix(_BRANCHES))
 
 
 def _print_parts(session: Session, report: "BotReport") -> None:
@@ -456,7 +472,7 @@ def _print_checked(session: Session, report: "BotReport") -> None:
     console = session.console
     plan_output.print_warnings(session, report)
     if report.no_op:
-        console.note("All files match the manifest.")
+        console.note(f"{'The other' if report.partial else 'All'} files match the manifest.")
     else:
         console.note(
             file_list(report.files, console.err)
@@ -466,13 +482,12 @@ def _print_checked(session: Session, report: "BotReport") -> None:
     _print_counts(session, report)
 
 
-def _print_counts(session: Session, report: "BotReport") -> None:
+def _print_counts(session: Session, report: "BotReport", changed: str = "to change") -> None:
     """Say how many files the manifest names, and what becomes of them."""
     counts = [
-        (report.files_changed, "to change"),
-        (report.files_hold, "unchanged"),
-        (report.files_left_out, "skipped"),
-        (report.files_refused, "rejected"),
+        (report.files_changed, changed),
+        (report.files_hold + report.files_left_out, "need no change"),
+        (report.files_refused, "refused"),
     ]
     parts = ", ".join(f"{number} {what}" for number, what in counts if number)
     if parts:

@@ -45,7 +45,7 @@ _options: Final = all_options(
     bot.split_option,
     bot.title_option,
     bot.label_option,
-    bot.keep_going_option,
+    bot.whole_option,
     bot.forge_option,
     bot.commits_option,
     bot.pull_stale_option,
@@ -143,7 +143,7 @@ def _visited(session: Session, given: dict[str, Any], verb: str) -> Exit:
         wanted=wanted,
         github=given["forge"] == "github",
         split=given["split"],
-        keep_going=given["keep_going"],
+        all_or_nothing=given["all_or_nothing"],
         per_hour=given["per_hour"] or WRITES_AN_HOUR / shard.count,
     )
     suffix = f".{shard.number}-{shard.count}" if shard.count > 1 else ""
