@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.report_text import diff_for_people, edits_size, file_list, plan_size, problem_texts
+from mdplan.cli.report_text import diff_for_people, file_list, plan_size, problem_texts, size_of
 from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Code, Diagnostic, Problems, Refused
@@ -258,7 +258,7 @@ def plan_row(entry: "ReviewEntry", style: Style) -> str:
     state = _STATES.get(entry.state, entry.state)
     painted = style.paint(f"{state:8}", _STATE_COLOURS.get(entry.state, "bright_black"))
     reason = f"  ({entry.reason})" if entry.reason else ""
-    edits = edits_size([edit.result for edit in review.edits]) or "0 edits"
+    edits = size_of(len(review.changed_files), [edit.result for edit in review.edits])
     size = f"{edits}, +{review.lines_added} -{review.lines_removed}"
     title = f"  {style.bold(shown(review.intent.title))}" if review.intent.title else ""
     by = f"  ({shown(str(entry.client))})" if entry.client is not None and not entry.client.is_mdplan else ""

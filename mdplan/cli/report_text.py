@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
-from mdplan.plan import EditNumbers
+from mdplan.plan import UNDO, EditNumbers
 from mdplan.reports.plan import FileReport, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted, escaped
@@ -105,18 +105,40 @@ def plan_size(report: PlanReport) -> str:
     changed = [file for file in report.files if file.changed]
     added = sum(file.lines_added for file in changed)
     removed = sum(file.lines_removed for file in changed)
+    size = size_of(len(changed), report.edit_results, report.edits_applied or 0)
     replacements: int | None = getattr(report, "replacements", None)
-    edits = edits_size(report.edit_results) or counted(report.edits_applied or 0, "edit")
-    edits = counted(replacements, "replacement") if replacements else edits
-    return f"{counted(len(changed), 'file')}, {edits}: +{added} -{removed} lines"
+    if replacements:
+        size = f"{counted(len(changed), 'file')}, {counted(replacements, 'replacement')}"
+    return f"{size}: +{added} -{removed} lines"
 
 
-def edits_size(results: "Sequence[EditResult]") -> str:
-    """Return the number of effective edits, counted as replacements if all are replacements."""
+# What people count in place of edits, by the last word of the name of an operation. Edits of whole files are
+# counted as files.
+_NOUNS: Final = {
+    "level": "heading",
+    "match": "replacement",
+    "value": "key",
+    "file": "",
+    "page": "",
+    UNDO: "",
+    **{word: word for word in ("block", "column", "heading", "item", "key", "row", "section", "task")},
+}
+
+
+def size_of(files: int, results: "Sequence[EditResult]", edits: int = 0) -> str:
+    """Return the numbers of files and edits as people count these: ``2 files, 3 keys``.
+
+    `edits` is the number of edits without `results`.
+    """
     effective = [result for result in results if not result.no_op]
-    if effective and all(result.op == "replace_match" for result in effective):
-        return counted(sum(result.matches_replaced or 0 for result in effective), "replacement")
-    return counted(len(effective), "edit") if effective else ""
+    nouns = {_NOUNS.get(result.op.rpartition("_")[2], "edit") for result in effective}
+    noun = nouns.pop() if len(nouns) == 1 else "edit"
+    numbers = {
+        "replacement": sum(result.matches_replaced or 0 for result in effective),
+        "key": sum(max(len(result.ranges), 1) for result in effective),
+    }
+    number = numbers.get(noun, len(effective)) or edits
+    return counted(files, "file") + (f", {counted(number, noun)}" if noun else "")
 
 
 def file_list(files: Sequence[FileReport], style: Style) -> str:

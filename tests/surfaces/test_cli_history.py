@@ -33,7 +33,7 @@ def test_undo_prints_its_diff_and_how_to_redo(project: Path) -> None:
 
     assert (run.code, run.out.decode()) == (0, BACK)
     assert re.fullmatch(
-        r"Undone: 1 file, 1 edit: \+1 -3 lines\.\n"
+        r"Undone: 1 file: \+1 -3 lines\.\n"
         rf"That was the transaction {transaction} by user \S+\.\nTo redo: mdplan undo [0-9a-f]{{16}}\n",
         run.err,
     )
@@ -49,7 +49,7 @@ def test_dry_run_shows_the_undo_alone(project: Path) -> None:
     run = mdplan("undo", "--dry-run")
 
     assert (run.code, run.out.decode()) == (0, BACK)
-    assert run.err == "1 file, 1 edit: +1 -3 lines. Nothing changed: --dry-run.\n"
+    assert run.err == "1 file: +1 -3 lines. Nothing changed: --dry-run.\n"
     assert (project / "guide.md").read_text() == RESULT
 
 
@@ -57,7 +57,7 @@ def test_terminal_asks_before_it_undoes(project: Path) -> None:
     commit()
     for answer, after in (("n", RESULT), ("y", GUIDE)):
         dialog = Dialog("undo")
-        dialog.expect("1 file, 1 edit: +1 -3 lines. Undo this? [y/N]")
+        dialog.expect("1 file: +1 -3 lines. Undo this? [y/N]")
         dialog.type(answer)
         dialog.end()
         assert (project / "guide.md").read_text() == after
