@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.diagnostics import Exit
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import to_wire
 from mdplan.requests.queries import StatRequest
@@ -52,6 +53,17 @@ def test_json_is_the_report(deep: Path) -> None:
     assert run.json == to_wire(Engine.open([deep.parent]).stat(StatRequest(file=str(deep / "own.md"))))
     assert run.json["file"] == "docs/own.md"
     assert run.err == ""
+
+
+def test_several_files_are_shown_in_turn_and_the_worst_exit_code_counts(deep: Path) -> None:
+    run = mdplan("outline", "../guide.md", "own.md", "gone.md")
+
+    assert [line for line in run.out.decode().split("\n") if line.endswith(".md")] == [
+        "guide.md",
+        "docs/own.md",
+    ]
+    assert run.code == Exit.REFUSED.value
+    assert "no file `docs/gone.md`" in run.err
 
 
 def test_folder_gives_a_row_for_each_file(deep: Path) -> None:

@@ -1,7 +1,7 @@
 """`mdplan outline`: the structure of a file, or one row for each file of a folder."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -20,33 +20,37 @@ _OLD_NAME: Final = "stat"
 
 
 @engine_command("outline")
-@click.argument("file", type=click.Path(readable=False), default=".")
-def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], **options: object) -> Exit:
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(readable=False))
+def stat(session: Session, *, files: tuple[str, ...], is_long: bool, **options: Any) -> Exit:  # noqa: ANN401 (click's)
     """FILE is a file, a folder or a glob; folders and globs give one row per file.
 
     It is relative to the folder of --root, or to the current folder; without FILE it is that folder. With
     several roots NAME:PATH names a file too.
     """
+    is_long = is_long or click.get_current_context().info_name == _OLD_NAME
+    reports = [_report(session, file, **options) for file in files or (".",)]
+    texts = [stat_text(report) if is_long else outline_text(report) for report in reports if report.ok]
+    session.console.paged(escaped("\n".join(texts)))
+    return max((session.finish(report) for report in reports), key=lambda code: code.value)
+
+
+def _report(session: Session, file: str, *, under: tuple[str, ...], **options: Any) -> StatReport:  # noqa: ANN401
     from mdplan.engine.stat import stat_files
 
     given = given_fields({**options, "under": under[0] if len(under) == 1 else under})
-    files, request = session.open_files(), StatRequest(file=session.named(file), **given)
-    report = stat_files(files, request)
+    opened, request = session.open_files(), StatRequest(file=session.named(file), **given)
+    report = stat_files(opened, request)
     if report.diagnostics and len(under) == 1:
         path = heading_path(under[0])
-        by_path = stat_files(files, replace(request, under=tuple(path))) if len(path) > 1 else report
+        by_path = stat_files(opened, replace(request, under=tuple(path))) if len(path) > 1 else report
         if by_path.ok:
-            report = by_path
-        else:
-            from mdplan.cli.edit_options import words_of_section
+            return by_path
+        from mdplan.cli.edit_options import words_of_section
 
-            report = words_of_section("--under", under[0]).tell_all(report)
-    if report.ok:
+        report = words_of_section("--under", under[0]).tell_all(report)
+    elif report.ok:
         report = session.words().tell_all(report)
-        is_long = is_long or click.get_current_context().info_name == _OLD_NAME
-        text = stat_text(report) if is_long else outline_text(report)
-        session.console.paged(escaped(text))
-    return session.finish(report)
+    return report
 
 
 # --- The outline of a file for people: lines and headings without IDs and hashes
