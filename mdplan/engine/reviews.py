@@ -4,8 +4,9 @@ The terminal, the page and comments on pull requests only show this.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from itertools import islice
 from typing import Final, TypeAlias, TypeVar
 
@@ -34,7 +35,7 @@ from mdplan.plan import Plan
 from mdplan.planning.plan_document import untitled_id
 from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
 from mdplan.reports.plan import ReviewReport
-from mdplan.review import plan_review
+from mdplan.review import plan_review, shapes
 from mdplan.review.lines import FileSides
 from mdplan.storage import plans
 from mdplan.storage.filesystem import StorageRefused, granted
@@ -106,7 +107,7 @@ class ReviewEntry(Struct, kw_only=True):
 _Part = TypeVar("_Part")
 
 
-class OpenPlan(Struct, kw_only=True):
+class OpenPlan(Struct, kw_only=True, dict=True):
     """A plan that is examined. `review` is it in short; `file` and `section` give the rest, piece by piece.
 
     `decision` is the one in force, which can be on a plan that this one was derived from. `stale` lists what
@@ -139,6 +140,18 @@ class OpenPlan(Struct, kw_only=True):
         Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; those of `without_text`.
         """
         return self._with_timeout(index, lambda sides: plan_review.review_file(self.plan, self.review, sides))
+
+    @cached_property
+    def classes(self) -> tuple[shapes.ChangeClass, ...]:
+        """The classes of its places; files whose text is not known have none."""
+        return shapes.classes_of(self.plan, self._shapes())
+
+    def _shapes(self) -> Iterator[shapes.PlacedShape]:
+        of_plan = shapes.PlanShapes(self.plan)
+        for index, change in enumerate(self.plan.files):
+            if not change.is_no_op:
+                found = self._with_timeout(index, of_plan.of_file)
+                yield from found if isinstance(found, list) else ()
 
     def texts(self, index: int) -> tuple[list[str], list[str]] | None:
         """The lines of the file at `index` before and after the plan; None where its text is not known."""

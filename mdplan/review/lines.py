@@ -92,12 +92,12 @@ class FileSides(Struct, dict=True):
     @cached_property
     def view(self) -> Source:
         """The base as UTF-8: hunks split at LF bytes, which other encodings have inside characters."""
-        return _as_utf8(self.base.text)
+        return as_utf8(self.base.text)
 
     @cached_property
     def result_view(self) -> Source:
         """The result as UTF-8."""
-        return _as_utf8(self.result_text)
+        return as_utf8(self.result_text)
 
     @cached_property
     def byte_edits(self) -> tuple[ByteEdit, ...]:
@@ -478,7 +478,7 @@ def _joined(line: Sequence[tuple[str, bool]]) -> Pieces:
     return tuple(MarkedText("".join(text for text, _ in run), changed) for changed, run in runs)
 
 
-def _as_utf8(text: str) -> Source:
+def as_utf8(text: str) -> Source:
     """Return `text` as a UTF-8 source without BOM."""
     data = text.encode("utf-8", "surrogateescape")
     return Source(data=data, text=text, encoding="utf-8", bom=b"", sha256=sha256_hex(data), invalid_bytes=0)

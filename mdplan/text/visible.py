@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import islice
+from pkgutil import get_data
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -84,6 +85,24 @@ def _escape(character: str) -> str:
 def _json_escape(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+# --- Texts that look the same
+
+
+def skeleton(text: str) -> str:
+    """Return a text that is equal for texts that look alike (Unicode Technical Standard 39)."""
+    folded = unicodedata.normalize(
+        "NFKC", "".join(each for each in text if each == "\n" or not is_hidden(each))
+    )
+    return " ".join(folded.translate(_lookalikes()).split())
+
+
+@cache
+def _lookalikes() -> Mapping[int, str]:
+    rows = (get_data("mdplan.text", "lookalikes.txt") or b"").decode("utf-8").split("\n")
+    pairs = (row.split("\t") for row in rows if "\t" in row)
+    return {ord(each): text for text, characters in pairs for each in characters}
 
 
 # --- Width in columns of a terminal or editor
