@@ -1,4 +1,4 @@
-"""What every test has: a corpus where there is one, a state folder of its own, and Hypothesis profiles."""
+"""Shared by all tests: the corpus if present, a separate state folder per test, and Hypothesis profiles."""
 
 import gc
 import itertools
@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 from tests.crash.tally import crash_summary
 from tests.hostile.tally import hostile_summary
 
-# A shell starts what is put into the background with SIGINT ignored, and children inherit that: those that a
-# test interrupts could not be.
+# A shell starts background processes with SIGINT ignored, and children inherit that; tests could not
+# interrupt theirs.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -37,7 +37,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tables of what was tried. The process that prints them reads no conftest.py of a folder below."""
+    """Print tables of what was tried. The printing process does not read a conftest.py in a subfolder."""
     crash_summary(terminalreporter)
     hostile_summary(terminalreporter)
 
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def update_cases(request: pytest.FixtureRequest) -> bool:
-    """Whether golden cases are to be written instead of compared."""
+    """Return True if golden cases are to be written instead of compared."""
     return bool(request.config.getoption("--update-cases"))
 
 

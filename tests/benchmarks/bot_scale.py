@@ -1,9 +1,9 @@
-"""What the bot costs on thousands of real pages: `python -m tests.benchmarks.bot_scale [CORPUS] [FILES…]`.
+"""Measure the bot on thousands of real pages: `python -m tests.benchmarks.bot_scale [CORPUS] [FILES…]`.
 
-Copies of the corpus make trees of so many FILES. All costs are CPU seconds of whole processes, with all that
-they start, because a busy machine stretches the clock; what several processes would take on cores of their
-own is computed from these. The literal replacement changes 16 of 100 files, the appended line all of them,
-which are short pages here: what is kept of a plan does not depend on their size.
+The trees are copies of the corpus with FILES pages. All costs are CPU seconds of whole processes and their
+children, because a busy machine distorts wall time; the times of several processes on separate cores are
+computed. The literal replacement changes 16 of 100 files. The appended line changes all files, here short
+pages, because the stored part of a plan does not depend on their size.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ files:
 IMPORTS = "import distributed, mdplan.bot.bot, mdplan.bot.file_planner"
 WORKERS = (1, 2, 4, 16)
 CHUNK = 32
-# What several processes gain does not depend on the number of files.
+# The gain of several processes does not depend on the number of files.
 MOST_FOR_SEVERAL = 10_000
 
 
@@ -80,7 +80,7 @@ def bot(root: Path, verb: str, manifest: str, *more: str) -> Cost:
 
 
 def here(task: str, root: Path) -> Cost:
-    """What a task of this file costs, as a process of its own."""
+    """Return the cost of a task of this file in a separate process."""
     return cost_of([sys.executable, __file__, task, str(root)])
 
 
@@ -112,7 +112,7 @@ def pages(root: Path) -> Iterator[Path]:
 
 
 def make_copies(corpus: Path, root: Path, count: int) -> None:
-    """Write `count` pages below `root`: copies of all pages of `corpus`, each copy in a folder of its own."""
+    """Write `count` pages below `root`: copies of all pages of `corpus`, each copy in another folder."""
     sources = sorted(corpus.rglob("*.md"))
     for number in range(count):
         copy, index = divmod(number, len(sources))
@@ -247,7 +247,7 @@ def dask_rows(root: Path, alone: Cost) -> None:
 
 
 def main(words: Sequence[str]) -> None:
-    """Run a task, or measure trees of so many pages."""
+    """Run a task, or measure trees of the given sizes."""
     if words and words[0] in TASKS:
         TASKS[words[0]](Path(words[1]))
         return

@@ -24,7 +24,7 @@ Edit = dict[str, Any]
 
 
 def corpus() -> Path | None:
-    """Folder of real documents, where there is one."""
+    """Return the folder of real documents, or None."""
     beside = Path(__file__).resolve().parents[3] / "shared" / "corpus"
     folder = Path(os.environ.get("MDPLAN_CORPUS") or beside)
     return folder if folder.is_dir() else None

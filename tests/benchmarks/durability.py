@@ -1,17 +1,16 @@
-"""What it costs that a commit is whole: against the same files written one by one, each by a renaming.
+"""Measure atomic commits against the same files written one at a time with a rename.
 
-The clock is that of the wall, since waiting for the disk is most of the cost. Files differ from each other,
-as documents do, and what is to be written is made before the clock runs.
+Times are wall times, since most of the cost is waiting for the disk. Files differ, like real documents, and
+their contents are prepared before the clock starts.
 
-What a new file costs depends on where its folder lies. An ext4 without a journal, which many virtual machines
-have, gives a file an inode near its folder, and passes over every one there that was given back in the last
-minutes: to create a file is ten times dearer where many were deleted, by whomever, and each replacement
-deletes one. So all candidates run in turns, on files of their own in folders that are made side by side, in
-another order each time; after a few rounds they get fresh folders, and none is deleted before the end. The
-ratio of each round is taken, then the median of the rounds in the same folders, then that of the folders.
+The cost of a new file depends on its folder. ext4 without a journal, common on virtual machines, allocates an
+inode near the folder and skips inodes freed in the last minutes: creating a file costs ten times as much
+after many deletions, and each replacement deletes one. So all candidates run in turns, in another order each
+time, on separate files in folders created side by side; after a few rounds they get new folders, and nothing
+is deleted before the end. The result is the median over folders of the medians of the ratios of each round.
 
-A renaming over a file makes ext4 write the new one at once, which waits while others keep the disk busy; an
-exchange does not. So a busy disk flatters the commits: the numbers are those of an idle one.
+After a rename over a file, ext4 writes the new file at once, which waits if others use the disk; an exchange
+does not. A busy disk therefore favours commits: measure on an idle one.
 """
 
 import hashlib
@@ -147,7 +146,7 @@ def candidates(
 
 
 def plainly(folder: Path, contents: Mapping[str, bytes], durability: Durability) -> None:
-    """What programs do that care about one file at a time."""
+    """Write files as a program does that protects one file at a time."""
     for name, data in contents.items():
         temporary = folder / f"{name}.tmp"
         with temporary.open("wb") as file:
@@ -159,7 +158,7 @@ def plainly(folder: Path, contents: Mapping[str, bytes], durability: Durability)
 
 
 def commit(root: Root, files: Sequence[StagedFile], version: int, durability: Durability) -> None:
-    """What the engine does with the results of a plan."""
+    """Commit the results of a plan as the engine does."""
     with locked(root) as lock:
         recover(lock)
         staged = stage(
@@ -207,7 +206,7 @@ def applied(engine: Engine, data: object) -> None:
 def ratios_in_turns(
     actions: Mapping[str, Callable[[int], Callable[[], object]]], rounds: int
 ) -> dict[str, float]:
-    """Median of what each action costs against the plain one in the same round, by the clock on the wall."""
+    """Return the median ratio of each action to the plain one of the same round, in wall time."""
     found: dict[str, list[float]] = {name: [] for name in actions}
     for version in range(1, rounds + 1):
         taken: dict[str, float] = {}

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 ROUNDS = 7
 # Of processes that are measured: what is installed has its bytecode beside it, and so has this package then.
 ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-# Gives the seconds that one run took. Where the work is done by another process, that one looks at its clock.
+# Returns the seconds of one run. If another process does the work, it measures them.
 Timed = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One row of the table: a ratio, and what it may be at most; without a bar it is told for comparison.
+    """A row of the table: a ratio and its maximum; a row without a bar is for comparison.
 
     `missing` says why it could not be measured.
     """
@@ -53,7 +53,7 @@ def cpu(action: Callable[[], object]) -> Timed:
 
 
 def wall(action: Callable[[], object]) -> Timed:
-    """Time of `action` by the clock, for what waits on others."""
+    """Measure `action` in wall time, for work that waits."""
 
     def timed() -> float:
         start = time.perf_counter()

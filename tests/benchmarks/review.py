@@ -1,6 +1,6 @@
-"""What the review page costs: a large plan against a plan of one file, in time and in bytes.
+"""Measure the review page: a large plan against a plan of one file, in time and bytes.
 
-Both are asked of one running server, by their whole way: proven, files read, diffs made, rendered, sent.
+One running server does all the work for both: verify, read files, make diffs, render, send.
 """
 
 import http.client
@@ -40,7 +40,7 @@ def measures() -> Iterator[Measure]:
         small = planned(engine, root, 1)
         with page_server(root) as server:
             n_bytes = len(server.get(f"{server.base}plan/{large}"))
-            # People come from the list.
+            # People open it from the list.
             server.get(server.base)
             costs = against("small", {"large": showing(server, large), "small": showing(server, small)})
     yield Measure(what="first page, against a plan of one file", ratio=costs["large"], bar=MOST_TIMES)

@@ -1,7 +1,7 @@
-"""Programs that mdplan is measured against, in environments of their own below `tests/benchmarks/.rivals`.
+"""Programs to compare with mdplan, in separate environments below `tests/benchmarks/.rivals`.
 
-They are installed by the first run that finds them missing, and never into the project's environment. What
-cannot be installed here is told in the table, with the reason.
+The first run that misses one installs it, never into the project's environment. For a program that cannot be
+installed, the table gives the reason.
 """
 
 import json
@@ -87,7 +87,7 @@ def text_editor() -> Rival | Missing:
 
 
 class Worker:
-    """A rival parser in a process of its own, which says how much processor time a run took."""
+    """A rival parser in a separate process, which reports the CPU time of a run."""
 
     def __init__(self, python: Sequence[str], document: Path) -> None:
         program = Path(__file__).with_name("rival_parsers.py")
@@ -112,7 +112,7 @@ class Worker:
 
 
 def _environment(name: str, base: str, packages: Sequence[str]) -> Path | Missing:
-    """Interpreter of the environment `name`, made from the interpreter `base` when it is not there."""
+    """Return the interpreter of the environment `name`, creating it with the interpreter `base` if needed."""
     folder = FOLDER / name
     python = folder / "bin" / "python"
     filled = folder / ".filled"
@@ -131,7 +131,7 @@ def _environment(name: str, base: str, packages: Sequence[str]) -> Path | Missin
 
 
 def _python_from(version: tuple[int, int]) -> str | None:
-    """An interpreter that is `version` or newer: this one, or one that is on the path or was named."""
+    """Return an interpreter of `version` or newer: this one, one on the path, or a configured one."""
     if sys.version_info >= version:
         return sys.executable
     names = [os.environ.get("RIVALS_PYTHON", ""), *(f"python3.{minor}" for minor in range(version[1], 20))]

@@ -124,7 +124,7 @@ def notes(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def machine() -> str:
-    """The processor by its name, where the system tells it."""
+    """Return the name of the processor, if the system reports it."""
     try:
         facts = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

@@ -1,7 +1,7 @@
-"""The same small edits given to mdplan and to other servers: what becomes of the bytes, as a table.
+"""Make the same small edits with mdplan and other servers, and compare the bytes in a table.
 
 `python tests/benchmarks/same_edits.py` prints it; `docs/explanation/comparison.md` shows it. Each server is
-asked as its description says: it is read from first, and gets back what it gave to pin the edit.
+called as its description says: read first, then edit with the returned guard.
 """
 
 import json
@@ -24,12 +24,11 @@ TWICE = b"# Guide\n\nRun it.\n\n## Use\n\nRun it.\n"
 
 @dataclass(frozen=True)
 class Trial:
-    """One edit: replace `old` by `new`; or, with `heading`, put `new` below that heading.
+    """An edit: replace `old` with `new`; or with `heading`, put `new` below that heading.
 
-    `line` (1-based) is where it belongs, and what a caller says who works by lines. `expected` is the file
-    after it, None where it should be refused; `by_line` is that for those who named the line, where it
-    differs. `meanwhile` is what somebody else writes between the look and the edit. `second` is one more
-    edit of the same call.
+    `line` (1-based) is its place, for callers that work by line. `expected` is the result, or None if it
+    should be refused; `by_line` replaces it for callers that named the line. `meanwhile` is written by
+    somebody else between read and edit. `second` is another edit in the same call.
     """
 
     name: str
@@ -45,7 +44,7 @@ class Trial:
 
 
 def a_word(what: str, before: bytes) -> Trial:
-    """One word of `before`, which is `GUIDE` but for bytes that are to stay."""
+    """Return a trial that replaces a word of `before`, a variant of `GUIDE` with bytes that must stay."""
     return Trial(what, before, before.replace(b"nightly", b"stable"), "nightly", "stable", 3)
 
 
@@ -111,7 +110,7 @@ TRIALS = (
 
 
 def outcome(trial: Trial, after: bytes, *, refused: bool, by_line: bool) -> str:
-    """What became of the file, in words; whoever works by line (`by_line`) has said which one is meant."""
+    """Describe the result; callers that work by line (`by_line`) have named the line."""
     before = trial.before if trial.meanwhile is None else trial.meanwhile
     if after == before:
         return "refused, nothing written" if refused else "**nothing written, and no error**"

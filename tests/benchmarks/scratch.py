@@ -31,7 +31,7 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def file_system() -> str:
-    """The kind of file system that the numbers are about, where the system tells it."""
+    """Return the kind of file system of the benchmark, if the system reports it."""
     try:
         mounts = Path("/proc/mounts").read_text(encoding="utf-8")
     except OSError:

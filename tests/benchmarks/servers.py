@@ -119,7 +119,7 @@ def edit_measures() -> Iterator[Measure]:
 
 
 def edit_costs(root: Path, size: int, rivals: dict[str, Rival | Missing]) -> dict[str, float]:
-    """What one edit costs in units of server-filesystem; nothing where that is missing."""
+    """Return the cost of an edit in units of server-filesystem; nothing if that is missing."""
     filesystem, editor = rivals["filesystem"], rivals["editor"]
     if isinstance(filesystem, Missing):
         return {}
@@ -156,7 +156,7 @@ def editing(client: "Client", name: str, path: Path, line: int) -> Timed:
 
 
 def call_of(name: str, path: Path, line: int, old: str, new: str) -> tuple[str, dict[str, Any]]:
-    """Tool and arguments that replace the text `old` of `line`; hashes are of what was read before."""
+    """Return tool and arguments that replace the text `old` of `line`; hashes come from the read before."""
     match name:
         case "filesystem":
             return "edit_file", {"path": str(path), "edits": [{"oldText": old, "newText": new}]}

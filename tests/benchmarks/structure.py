@@ -111,7 +111,7 @@ def length(text: str) -> Measure:
 
 
 def hostile() -> Iterator[Measure]:
-    """Shapes of which two lengths are measured; those that cost more than twice as much come first."""
+    """Return shapes to measure at two lengths; those that cost more than twice as much are listed first."""
     found: list[Measure] = []
     for name, (start, line) in SHAPES.items():
         texts = [start + line * (size // len(line)) + "\n" for size in (MEGABYTE // 10, MEGABYTE // 5)]
@@ -130,7 +130,7 @@ def structure(text: str) -> object:
 
 
 def outline(data: bytes) -> list[Section]:
-    """All sections, which are made when they are looked at."""
+    """Return all sections, which are computed on access."""
     return list(parsed(data).in_order)
 
 
@@ -142,7 +142,7 @@ def parsed(data: bytes) -> Outline:
 
 
 def changelog(size: int) -> str:
-    """Versions with a list of changes each, some of them of several lines or with lists of their own."""
+    """Return versions with lists of changes, some with several lines or nested lists."""
     dice, vocabulary = random.Random(SEED), WORDS.split()
 
     def words(count: int) -> str:

@@ -164,7 +164,7 @@ def plan(workspace: Workspace, data: bytes, batch: list[Edit]) -> Timed:
 
 
 def fresh(workspace: Workspace, action: Callable[[Engine], object]) -> Timed:
-    """What `action` costs an engine that has seen nothing."""
+    """Measure `action` on an engine with empty caches."""
 
     def timed() -> float:
         engine = Engine(workspace)

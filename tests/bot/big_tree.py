@@ -15,7 +15,7 @@ files:
 
 
 def page(number: int) -> str:
-    """A page of about 3 KB, which is like no other."""
+    """Return a unique page of about 3 KB."""
     digest = hashlib.sha256(str(number).encode()).hexdigest()
     start = int(digest[:4], 16) % len(WORDS)
     text = " ".join((WORDS[start:] + WORDS[:start]) * 3)

@@ -51,7 +51,7 @@ def forge(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
 
 @pytest.fixture
 def ssh_signing(tmp_path: Path) -> str:
-    """What git is configured with to sign with a new SSH key."""
+    """Configure git to sign with a new SSH key."""
     if shutil.which("ssh-keygen") is None:
         pytest.skip("ssh-keygen is not installed")
     key, signers = tmp_path / "key", tmp_path / "signers"
@@ -65,7 +65,7 @@ def ssh_signing(tmp_path: Path) -> str:
 
 @pytest.fixture
 def gpg_signing() -> Iterator[str]:
-    """What git is configured with to sign with a new GPG key."""
+    """Configure git to sign with a new GPG key."""
     if shutil.which("gpg") is None:
         pytest.skip("gpg is not installed")
     # The socket of the agent needs a short path.

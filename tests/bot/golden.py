@@ -30,7 +30,7 @@ class BotCase:
 
     @property
     def after(self) -> Tree | None:
-        """The files after; None where the manifest is refused."""
+        """The files after the run; None if the manifest is refused."""
         return self.case.after if self.case.is_accepted else None
 
     def write_manifest(self, folder: Path) -> str:
@@ -70,7 +70,7 @@ def load(manifest: str, given: ManifestInputs | None = None) -> LoadedManifest:
 
 
 def applied(engine: Engine, manifest: str, how: RunOptions = HERE) -> BotReport:
-    """The report on `bot apply`, whatever it says."""
+    """Return the report of `bot apply`, including refusals."""
     loaded = load_manifest(manifest, ManifestInputs())
     return (
         apply_manifest(engine, loaded, how)

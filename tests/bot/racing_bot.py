@@ -1,7 +1,7 @@
-"""A bot that commits again and again: `racing_bot.py REPOSITORY NAME COUNT`, a line of JSON for each plan.
+"""A bot that commits repeatedly: `racing_bot.py REPOSITORY NAME COUNT` prints a line of JSON for each plan.
 
-Each plan appends a line to a page that all bots write, and makes a page of its own. When it is made, it is
-told, and committed when a line comes in: so several are made on one commit.
+Each plan appends a line to a shared page and creates another page. The bot announces each plan, and commits
+it when it reads a line: so several plans have the same base commit.
 """
 
 import json

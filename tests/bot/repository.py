@@ -150,10 +150,10 @@ class Repository:
             return proposal.report, b"".join(proposal.diff())
 
     def applied(self, manifest: Path, ref: str, wanted: GitCommit | None = None) -> BotReport:
-        """The report on a commit of what `manifest` asks of `ref`."""
+        """Return the report of a commit of `manifest` on `ref`."""
         return apply_to_branch(self.engine(), load(str(manifest)), HERE, ref, wanted or GitCommit())
 
 
 def codes(report: BotReport) -> list[str]:
-    """The codes of what is wrong."""
+    """Return the problem codes."""
     return [problem.code.value for problem in report.diagnostics]

@@ -137,7 +137,7 @@ def test_object_without_executor_methods_is_rejected(engine: Engine, manifest: s
 
 @dataclass(frozen=True)
 class Opened:
-    """A tree of this process alone."""
+    """A tree for this process only."""
 
     workspace: Workspace
 

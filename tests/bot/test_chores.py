@@ -85,7 +85,7 @@ def check_date(before: Texts, after: Texts) -> None:
 
 
 def check_front_matter(before: Texts, after: Texts) -> None:
-    """Final proposals of the core have the key; no other file differs."""
+    """Check that final core proposals have the key, and that all other files are unchanged."""
     marked = 0
     for name, text in before.items():
         head, body = _parts(text)
@@ -113,7 +113,7 @@ def check_admonition(before: Texts, after: Texts) -> None:
 
 
 def check_order(before: Texts, after: Texts) -> None:
-    """All sections are there, with NOTES before INPUTS before OUTPUTS."""
+    """Check that all sections exist, with NOTES before INPUTS before OUTPUTS."""
     moved = 0
     for name, text in before.items():
         (intro, old), (new_intro, new) = _sections(text), _sections(after[name])

@@ -178,7 +178,7 @@ def test_documented_list_of_repositories_is_read(tmp_path: Path) -> None:
 
 
 def kill_after(command: list[str], visits: int, seconds: float) -> None:
-    """Kill a run `seconds` after it has visited so many repositories."""
+    """Kill a run `seconds` after it has visited this many repositories."""
     process = subprocess.Popen(
         [*command, "--progress", "jsonl"],
         start_new_session=True,

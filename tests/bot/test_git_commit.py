@@ -168,7 +168,7 @@ files:
         "A\tdocs/new/page.md",
     ]
     assert bare.modes("main")["bin/run.sh"].startswith("100755")
-    # No tree is left empty.
+    # No tree stays empty.
     assert [
         name for name in bare.git("ls-tree", "-r", "-d", "--name-only", "main").split("\n") if "deep" in name
     ] == []

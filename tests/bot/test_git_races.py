@@ -93,7 +93,7 @@ def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
 
     assert [bot.returncode for bot in started] == [0, 0]
     assert all(applied for _, applied, _, _, _ in told)
-    # Of each round one at least: a bot that meets the lock of `pack-refs` may plan again, too.
+    # At least one plan per round lands; a bot that meets the lock of `pack-refs` may also plan again.
     assert sum(rebased for *_, rebased in told) >= PLANS
     log = bare.git(
         "log", "--reverse", "--format=%H %s %(trailers:key=Mdplan-Plan,valueonly,separator=)", "main"
@@ -238,7 +238,7 @@ def test_killed_bot_leaves_the_branch_old_or_new(bare: Repository, manifest: Pat
         is_old = copy.at("main") == before
         old += [step] if is_old else []
         assert copy.files("main")["docs/a.md"] == (b"nightly\n" if is_old else b"stable\n")
-        # What the next one is told of is the lock that git would leave as well.
+        # The next run reports git's own stale lock in the same way.
         again = copy.applied(manifest, "main")
         if codes(again) == ["LOCK_TIMEOUT"]:
             (copy.path / "refs/heads/main.lock").unlink()

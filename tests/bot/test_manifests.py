@@ -39,7 +39,7 @@ PAGE = CASE_TABLES.value("PAGE")
 
 
 def answer(condition: dict[str, Any], text: str | bytes) -> bool | ManifestProblem:
-    """What `condition` says of a file; its quick look must not deny what holds."""
+    """Evaluate `condition` for a file; its prefilter must never exclude a match."""
     data = text if isinstance(text, bytes) else text.encode()
     source = Source.decode(data)
     assert isinstance(source, Source)

@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def mdplan(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Run `mdplan` in a process of its own."""
+    """Run `mdplan` in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "mdplan", *arguments, "--root", str(root), "--json"],
         capture_output=True,

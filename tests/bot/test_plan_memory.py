@@ -1,4 +1,4 @@
-"""The plan of a manifest is on the disk: memory does not grow with what it changes."""
+"""The plan of a manifest is on disk: memory does not grow with the changes."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ files:
   - glob: "*.md"
     edits: [{op: replace_match, pattern: old, replacement: new, matchSelection: all}]
 """
-# More than the bot keeps of a file, and a third of what the plan of such a file takes.
+# More than the bot keeps per file, and a third of the plan of such a file.
 MOST_BYTES_EACH = 12_000
 
 

@@ -50,7 +50,7 @@ class Bot:
         return run_pull_request(self.clone(name).engine(), load(str(self.manifest)), HERE, wanted)
 
     def split(self, name: str, by: str) -> BotReport:
-        """One run for a pull request of each part of what all pages need."""
+        """Run once for each part of a change to all pages, with a pull request for each."""
         manifest = self.manifest.parent / "split.yaml"
         manifest.write_text(MANIFEST.replace("docs/**", "**/*.md"), "utf-8")
         split = Split.read(by)

@@ -1,4 +1,4 @@
-"""A real browser: the Chromium of the machine, driven by Playwright, which brings none of its own."""
+"""A real browser: the Chromium of the machine, driven by Playwright."""
 
 import shutil
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 
 
-# For one module: while its driver runs, no other test of the process can have an event loop of its own.
+# Scope: module, because no other test of the process can have an event loop while the driver runs.
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
     """The browser, started once for each module."""

@@ -1,4 +1,4 @@
-"""A plan as large as one that a team gets from an agent: 200 files in folders, 5,000 changed lines."""
+"""A plan as large as agents produce: 200 files in folders, 5,000 changed lines."""
 
 from pathlib import Path
 from typing import Any

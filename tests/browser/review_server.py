@@ -68,7 +68,7 @@ def plan(engine: Engine, batch: object) -> str:
 
 
 def plans_in_every_state(root: Path) -> dict[str, str]:
-    """Plan IDs by what they show: every state, several files, a warning, long lines, hidden text."""
+    """Return plan IDs by what they show: every state, several files, a warning, long lines, hidden text."""
     (root / "other.md").write_bytes(b"# Other\r\n\r\nword  \r\nnext \x1b[31m\xe2\x80\xae<script>\r\n")
     (root / "long.md").write_text("# Long\n\n" + "prose that goes on " * 60 + "\n\n" + "x" * 900 + " y\n")
     (root / "stale.md").write_text("# Stale\n\nold\n")

@@ -33,9 +33,9 @@ class Place:
     context: "BrowserContext"
 
     def plan(self, batch: dict[str, object]) -> str:
-        """ID of a plan that no other test has: the title is part of it."""
+        """Return the ID of a plan for this test only: the title is part of the ID."""
         with pytest.MonkeyPatch.context() as patch:
-            # Each test has a state directory of its own; the server has this one.
+            # Each test has its own state directory, but the server has this one.
             patch.setenv("MDPLAN_STATE_DIR", str(self.state))
             return plan(Engine.open([self.root]), {**batch, "title": f"Plan {next(TITLES)}"})
 
@@ -149,7 +149,7 @@ def test_memory_stays_flat_while_scrolling(large: "Page") -> None:
                 break
             large.wait_for_timeout(100)
         seen.append(nodes())
-    # All files together have more than six times as much as the most that was there at once.
+    # All files together are more than six times the largest part loaded at once.
     assert max(seen[8:]) < max(seen[:8]) * 1.5
     assert loaded(large) < FILES / 4
 
@@ -418,7 +418,7 @@ def test_comment_range_can_be_typed(demo: "Page") -> None:
 
 
 def test_request_changes_is_next_to_approve_and_reject(place: Place) -> None:
-    # Of other edits than those of the other tests: it counts for the same edits under any title.
+    # The edits differ from those of other tests, because equal edits share decisions under any title.
     page = place.page(place.plan({"files": demo_batch()["files"][:2]}))
     page.keyboard.press("d")
     buttons = page.locator("#decide .buttons button").all_inner_texts()

@@ -24,7 +24,7 @@ Every = tuple[ReviewServer, dict[str, str]]
 
 @pytest.fixture(scope="module")
 def state(browser: "Browser", every_state: Every) -> "StorageState":
-    """What the browser keeps of a visit, so that each test can be one."""
+    """Return the stored browser state of a visit, so that each test can be a first visit."""
     context = browser.new_context()
     page = context.new_page()
     page.goto(every_state[0].link)
@@ -74,7 +74,7 @@ def test_axe_finds_no_accessibility_violations(
     browser: "Browser", state: "StorageState", every_state: Every, axe: str, name: str
 ) -> None:
     server, plans = every_state
-    # axe is not part of the page, so its policy is put aside here, and here alone.
+    # axe is not part of the page, so only this test bypasses the page's policy.
     for scheme in SCHEMES:
         with page_of(browser, state, bypass_csp=True, color_scheme=scheme) as page:
             page.set_viewport_size({"width": 1280, "height": 800})

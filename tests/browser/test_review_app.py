@@ -58,7 +58,8 @@ def test_decision_tool_rejects_calls_of_the_model(browser: "Browser", root: Path
     with host(browser, root, *IN_CHAT) as shown:
         result = shown.call("md_validate", BATCH)
         facts = result["_meta"]["mdplan/review"]
-        # What a model can read has no nonce: text and data of results, the App, and what tools are for.
+        # Anything a model can read is free of nonces: text and data of results, the App, and tool
+        # descriptions.
         readable = [
             json.dumps({name: result[name] for name in ("content", "structuredContent")}),
             shown.model.read("ui://mdplan/review").text,

@@ -122,7 +122,7 @@ def plan(calls: Calls) -> str:
 
 
 def opened(browser: "Browser", server: ReviewServer, plan_id: str, script: str = "") -> "Page":
-    """The page of a plan, in a browser of its own that runs `script` before the page's own."""
+    """Open the page of a plan in a new browser that runs `script` before the page's own."""
     page = browser.new_context().new_page()
     page.add_init_script(script)
     page.goto(server.link)
@@ -171,7 +171,7 @@ def test_approval_is_refused_if_the_page_showed_other_decisions(browser: "Browse
         page = opened(browser, server, plan_id)
         other = page.context.new_page()
         other.goto(server.url(f"plan/{plan_id}"))
-        # The first window gets no news, and shows what was there before.
+        # The first window gets no update and keeps its content.
         page.route("**/news", lambda route: route.abort())
         page.route("**/state", lambda route: route.abort())
         other.locator("[data-edit='1']").get_by_role("button", name="Reject").click()

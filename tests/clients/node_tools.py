@@ -1,6 +1,6 @@
-"""Programs of others for Node: fetched once by their names, and kept outside of the repository.
+"""Other people's programs for Node, fetched once by name and kept outside the repository.
 
-Node itself comes from the path if it is new enough, else from a wheel, in an environment of its own.
+Node itself comes from the path if it is new enough, otherwise from a wheel in a separate environment.
 """
 
 import json
@@ -60,7 +60,7 @@ class NodeTools:
         """Run a program of a package, which its `package.json` names."""
         folder = self.folder / "node_modules" / package
         programs = json.loads((folder / "package.json").read_bytes())["bin"]
-        # A package with one program may name its script alone.
+        # A package with one program may have only a script.
         script = folder / (programs if isinstance(programs, str) else programs[program])
         return self.run_script(script, arguments, cwd=cwd, environment=environment)
 

@@ -1,6 +1,6 @@
-"""What a client by the Python SDK 1.x gets of a server: one JSON object on standard output.
+"""Print what a client with the Python SDK 1.x gets from a server, as one JSON object.
 
-It runs in an environment that has that SDK and not ours. Its argument is that of `typescript_client.mjs`.
+It runs in an environment with that SDK and without ours. Its argument is that of `typescript_client.mjs`.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Python packages of others, each fetched once into an environment of its own outside of the repository."""
+"""Other people's Python packages, each fetched once into a separate environment outside the repository."""
 
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ _SECONDS: Final = 300
 
 
 def environment_of(package: str) -> Path:
-    """The `bin` of an environment that has `package`; where it cannot be had, the test is skipped."""
+    """Return the `bin` folder of an environment with `package`; skip the test if it cannot be installed."""
     if not FULL:
         pytest.skip(f"it fetches {package}: only with MDPLAN_FULL=1")
     folder = user_cache_path("mdplan-tests") / "python" / f"{package}-{PACKAGES[package]}"

@@ -20,7 +20,7 @@ from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, Calls, calls_to, p
 
 HERE = Path(__file__).parent
 EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
-# To plan these is the call whose progress is told.
+# Planning these takes long enough to report progress.
 MANY = 50
 PAGE = "# Page\n\nold\n"
 TELLING = "tests.clients.eager_progress_mdplan"
@@ -41,14 +41,14 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["stdio", "http"])
 def server(request: pytest.FixtureRequest, root: Path) -> Iterator[HttpServer | None]:
-    """A server over HTTP; None where the client starts its own."""
+    """Start a server over HTTP; None if the client starts one."""
     with ExitStack() as stack:
         is_http = request.param == "http"
         yield stack.enter_context(http_server("--root", str(root), program=TELLING)) if is_http else None
 
 
 def target(root: Path, server: HttpServer | None) -> str:
-    """Where the server is, for a client that is a script."""
+    """Return the address of the server for a client script."""
     if server is not None:
         return json.dumps({"url": server.url, "token": server.token, "many": MANY})
     args = ["-m", TELLING, "serve", "--root", str(root)]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 START = "# Log\n\nEND\n"
-# For a busy machine; nothing is measured.
+# Generous, for a busy machine.
 PATIENCE = 300.0
 Apply = Callable[[dict[str, Any]], str | None]
 
@@ -35,10 +35,10 @@ def lines_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One call of `apply`. `edges` are the contents of the files, by digest, before and after it.
+    """A call of `apply`. `edges` are the contents of the files, by digest, before and after it.
 
-    `began` and `ended` are moments that all processes agree on the order of. `code` is None where it was
-    applied, and what refused it elsewhere. `ended` is 0 where nobody knows the end: its process was killed.
+    All processes agree on the order of the moments `began` and `ended`. `code` is None if it was applied,
+    otherwise the refusal. `ended` is 0 if the process was killed, so that its end is unknown.
     """
 
     worker: int
@@ -57,9 +57,9 @@ class Attempt:
 
 
 class Moments:
-    """Numbers that grow from call to call, over all processes that share the file.
+    """Numbers that grow with each call, across all processes that share the file.
 
-    What is appended to a file comes one after the other, so the size of the file is a clock without time.
+    Appends to a file are ordered, so the size of the file is a clock without time.
     """
 
     def __init__(self, file: Path) -> None:

@@ -69,7 +69,7 @@ class Crowd:
         self._check_history(chains)
 
     def _check_history(self, chains: dict[str, list[Attempt]]) -> None:
-        """The history has the ends of the same chains, as far as it goes back."""
+        """Check that the history has the ends of the same chains, as far as it goes back."""
         edges: dict[str, list[tuple[str, str]]] = {name: [] for name in self.names}
         for found in Store(os.path.realpath(self.folder)).transactions():
             for file in found.record.entries if found.state == "committed" else ():
@@ -87,7 +87,7 @@ def started(job: Job | SectionJob, failpoint: str = "") -> subprocess.Popen[byte
 
 
 def in_processes(jobs: Sequence[Job | SectionJob]) -> None:
-    """Do all jobs at once, each in a process of its own."""
+    """Run all jobs at once, each in a separate process."""
     with ExitStack() as stack:
         processes = [stack.enter_context(started(job)) for job in jobs]
     assert [process.returncode for process in processes] == [0] * len(jobs)

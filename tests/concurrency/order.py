@@ -10,9 +10,9 @@ Chain = list[Attempt]
 
 
 def chain_of(name: str, first: str, last: str, attempts: Iterable[Attempt]) -> Chain:
-    """The attempts that led the file from the content `first` to `last`, which have to be one path.
+    """Return the attempts that led the file from the content `first` to `last`, which must form one path.
 
-    All that were applied are in it; one whose end nobody knows can be.
+    It contains all applied attempts, and possibly some with unknown ends.
     """
     steps: dict[str, list[Attempt]] = {}
     for attempt in attempts:
@@ -55,13 +55,13 @@ def disorder(name: str, first: str, chain: Chain, attempts: Sequence[Attempt]) -
 
 
 def _replaced_for_a_moment(name: str, base: str, other: Attempt, refused: Attempt) -> bool:
-    """Whether a killed process may have replaced the content until it was recovered."""
+    """Return True if a killed process may have replaced the content until recovery."""
     is_of_base = name in other.edges and other.edges[name][0] == base
     return other.is_unknown and is_of_base and other.began < refused.ended
 
 
 def contradictions(chains: Mapping[str, Chain]) -> Iterator[str]:
-    """Where the chains of several files allow no one order of all attempts."""
+    """Return conflicts between the chains of several files, which allow no common order of all attempts."""
     sorter: TopologicalSorter[int] = TopologicalSorter()
     for chain in chains.values():
         for before, after in pairwise(chain):

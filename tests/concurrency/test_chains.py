@@ -1,4 +1,4 @@
-"""Edits that are pinned to what their authors saw, by many writers at once: none of them is lost."""
+"""Many writers at once make edits pinned to what they saw: no edit is lost."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -45,7 +45,7 @@ def test_batches_over_random_files_have_one_order(crowd: Crowd, workers: int, ed
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize(("threads", "edits"), [(4, 8), pytest.param(8, 25, marks=SLOW)])
 def test_edits_of_many_threads_form_one_chain(crowd: Crowd, threads: int, edits: int, shared: bool) -> None:
-    """With one engine, and with one for each thread."""
+    """Test with a shared engine, and with one engine per thread."""
     jobs = [crowd.job(number, edits, at_once=2) for number in range(threads)]
     with ExitStack() as stack:
         engines = [open_engine(str(crowd.folder)) for _ in range(1 if shared else threads)]

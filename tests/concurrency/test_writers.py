@@ -83,7 +83,7 @@ def problems(folder: Path, shared: Shared, applied: list[int]) -> Iterator[str]:
     yield from unclean(folder)
 
 
-# At most so many attempts, and no more when so many late writes were met and so many commits went well.
+# At most this many attempts; stops earlier after enough late writes and successful commits.
 @pytest.mark.parametrize(
     ("most", "late", "done"),
     [(150, 3, 3), pytest.param(2000, 50, 50, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
@@ -168,7 +168,7 @@ def check(crowd: Crowd, ends: list[int], tally: Tally) -> None:
 def test_workers_that_are_killed_at_failpoints_lose_nothing(
     crowd: Crowd, rounds: int, workers: int, tally: Tally
 ) -> None:
-    """In every round one worker is left in peace."""
+    """In every round one worker survives."""
     draw = random.Random(rounds)
     ends: list[int] = []
     for _ in range(rounds):
@@ -183,7 +183,7 @@ def test_workers_that_are_killed_at_failpoints_lose_nothing(
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_workers_that_are_killed_from_outside_lose_nothing(crowd: Crowd, tally: Tally) -> None:
-    """Each at a moment after so many of its attempts as chance will have it."""
+    """Each worker dies at a random moment after a number of attempts."""
     draw = random.Random(1)
     ends: list[int] = []
     for _ in range(12):
@@ -226,7 +226,7 @@ def test_readers_see_only_committed_contents(workers: int, edits: int) -> None:
         for name in crowd.names:
             committed = {digest(START)} | {attempt.edges[name][1] for attempt in applied}
             assert [set(each[name]) - committed for each in seen] == [set(), set()]
-            # The last content at least, which was there when they were told to end.
+            # At least the last content, which existed when the workers were told to end.
             assert all(each[name] for each in seen)
 
 
@@ -272,7 +272,7 @@ def change(number: int) -> dict[str, Any]:
     ("workers", "edits"), [(3, 4), pytest.param(8, 40, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
 )
 def test_concurrent_counters_in_separate_sections_lose_no_increment(workers: int, edits: int) -> None:
-    """None of them is refused, not even once."""
+    """No increment is refused, even once."""
     with in_memory() as folder:
         (folder / NAME).write_text(document(workers, 0))
         in_processes(

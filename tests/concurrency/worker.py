@@ -1,4 +1,4 @@
-"""A process that edits files through an engine of its own: `python -m tests.concurrency.worker KIND JSON`."""
+"""Edit files in a separate process and engine: `python -m tests.concurrency.worker KIND JSON`."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from tests.concurrency.attempts import PATIENCE, Apply, Log, Moments, Worker
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What one worker does: its lines `first` to `last`, each into `at_once` of the files `names`."""
+    """The job of a worker: its lines `first` to `last`, each written into `at_once` of the files `names`."""
 
     number: int
     folder: str
@@ -44,7 +44,7 @@ class Job:
 
 
 def count(section: int, value: int) -> dict[str, Any]:
-    """An edit that counts on in that section, and is pinned by what it finds there."""
+    """Return an edit that increments the counter of a section, pinned by its current value."""
     return {
         "op": "replace_match",
         "headingPath": [f"Section {section}"],
@@ -56,7 +56,7 @@ def count(section: int, value: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionJob:
-    """What a worker does that counts in a section of its own, and looks at nothing else of the file."""
+    """The job of a worker that counts in its own section, and ignores the rest of the file."""
 
     number: int
     folder: str
@@ -83,7 +83,7 @@ def through(engine: Engine) -> Apply:
 
 
 def in_threads(jobs: list[Job], applies: list[Apply]) -> None:
-    """Do all jobs at once, and fail when one of them does."""
+    """Run all jobs at once, and fail if one of them fails."""
     failures: list[BaseException] = []
 
     def run(job: Job, apply: Apply) -> None:

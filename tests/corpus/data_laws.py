@@ -1,10 +1,10 @@
-"""What must be true of edits of any file of keys and values; run as a program, it checks all files given.
+"""Laws of edits of any data file; run as a program, it checks all given files.
 
     find / -name '*.yml' | .venv/bin/python -m tests.corpus.data_laws
 
-Each key that is drawn gets its own value, which changes nothing; another value, which changes only its text,
-or is refused; and is deleted. Another reader than that of the edits compares what the file says: PyYAML's
-in Python, `json`, tomlkit, `configparser`.
+Each random key gets its old value, which changes nothing; another value, which changes only its text or is
+refused; and is deleted. An independent reader compares the contents: PyYAML's in Python, `json`, tomlkit,
+`configparser`.
 """
 
 import configparser
@@ -48,9 +48,10 @@ LANGUAGES = {
 NEW: tuple[Any, ...] = ("new: value # 1", "yes", 12, True, ["a", "b"], {"k": "v"}, "two\nlines\n")
 NEW_TEXT = ("new: value = 1", "yes", "12", "%(a)s")
 LONGEST = 200_000
-# Longer texts of YAML are seen by the parser in C, which the edits use too: the one in Python is too slow.
+# Longer YAML texts are read by the parser in C, which the edits use too, because the one in Python is too
+# slow.
 _SHORT = 5_000
-# Keys are tried in a random order, and no further one after so many seconds of processor time.
+# Keys are tried in random order, until this CPU time is spent.
 MOST_KEYS = 10_000
 MOST_SECONDS = 5.0
 
@@ -105,7 +106,7 @@ def _is_document(content: DataContent, path: Path) -> bool:
 
 
 def _has_unnamed(value: Any) -> bool:
-    """Whether `value` contains a map with keys that no path can name."""
+    """Return True if `value` contains a map with keys that no path can name."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     has_own = isinstance(value, dict) and any(isinstance(name, Unnamed) for name in value)
     return has_own or any(map(_has_unnamed, inner))
@@ -120,7 +121,7 @@ def _edits(content: DataContent, changes: list[Change]) -> EditList:
 
 
 def _tried(content: DataContent, change: Change, what: str, path: Path | None, before: Any) -> Counter[str]:
-    """The outcome of one change; `path` is that of a scalar, outside of whose text nothing may change."""
+    """Return the outcome of a change; `path` is that of a scalar, outside of whose text nothing may change."""
     try:
         edits = _edits(content, [change])
         verify_edits(content, edits, [change])
@@ -136,7 +137,7 @@ def _tried(content: DataContent, change: Change, what: str, path: Path | None, b
     if path is not None:
         span = content.places[path]
         for each in edits:
-            # What continues an INI value goes with its line end; a map comes behind the comment of its key.
+            # A continuation of an INI value includes its line end; a map follows the comment of its key.
             behind = content.text[max(each.span.start, span.end) : each.span.end]
             assert span.start <= each.span.start, (what, change)
             assert not behind.strip(), (what, change)
@@ -144,7 +145,7 @@ def _tried(content: DataContent, change: Change, what: str, path: Path | None, b
 
 
 def _seen(language: Language, text: str) -> Any:
-    """What a reader of another make sees; None where it does not take the text."""
+    """Return what an independent reader sees; None if it rejects the text."""
     try:
         match language:
             case Language.YAML:
@@ -178,7 +179,7 @@ def _ini_seen(text: str) -> dict[str, dict[str, str | None]]:
 
 
 def _with_text_keys(value: Any) -> Any:
-    """`value`, where all keys are text; None for the whole where YAML reads a key as something else."""
+    """Return `value` with only text keys; None if YAML reads a key as another type."""
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise ValueError("a key is no text")

@@ -1,8 +1,8 @@
-"""Changes that people committed to real documents, as batches: which of them are refused, and why.
+"""Replay changes that people committed to real documents as batches, and count refusals by reason.
 
-Run it for the numbers: `python -m tests.corpus.replayed_commits [FOLDER]`. A change of a Markdown file is
-made of `replace_lines`, `insert_lines` and `delete_lines`, one for each run of changed lines, and once more
-of `replace_section` for each section of which the body alone differs.
+For the numbers, run `python -m tests.corpus.replayed_commits [FOLDER]`. A change of a Markdown file becomes
+`replace_lines`, `insert_lines` and `delete_lines`, one per run of changed lines, and another batch of
+`replace_section` for each section in which only the body differs.
 """
 
 import subprocess
@@ -35,7 +35,7 @@ class Change:
 
 @dataclass
 class Outcome:
-    """What came of some changes. `refused` has each refused change with its problems."""
+    """The outcome of some changes. `refused` has each refused change with its problems."""
 
     changes: int = 0
     codes: Counter[Code] = field(default_factory=Counter)

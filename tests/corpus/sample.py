@@ -1,8 +1,8 @@
-"""Which documents of the corpus a test takes, in which variants, and how much of each.
+"""The documents of the corpus that a test takes, their variants, and the part of each.
 
-`make test` takes one file of so many and little of each. MDPLAN_FULL=1 takes all files. A test that makes a
-plan for each section or block takes each file in one variant, the variants in turn, and of a large file fewer
-pieces: a plan costs what its file is long.
+`make test` samples the files and takes a small part of each. MDPLAN_FULL=1 takes all files. A test that plans
+for each section or block takes each file in one variant, in turn, and fewer pieces of a large file: the cost
+of a plan grows with the length of its file.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ VARIANTS: Sequence[Variant] = (as_it_is, with_crlf, with_bom, without_final_newl
 
 
 def files_of(corpus: Path, first: int, step: int) -> list[Path]:
-    """All files, the largest first, so that shards share them; in a short run one of `step`, by `first`."""
+    """Return all files, largest first to balance shards; in a short run every `step`-th one, from `first`."""
     files = sorted(corpus.rglob("*.md"), key=lambda path: (-path.stat().st_size, path))
     return files if FULL else files[first::step]
 
@@ -55,7 +55,7 @@ def in_all(corpus: Path, files: Sequence[Path], variants: Sequence[Variant] = VA
 def in_turn(
     corpus: Path, files: Sequence[Path], variants: Sequence[Variant] = VARIANTS
 ) -> Iterator[Document]:
-    """Each of `files` in one of the `variants`; all of them in a short run, whose files are few."""
+    """Return each of `files` in one of the `variants`; in a short run, with few files, in all of them."""
     if not FULL:
         yield from in_all(corpus, files, variants)
         return

@@ -1,4 +1,4 @@
-"""Blocks of real documents come, go and move: markdown-it sees that change and no other.
+"""Insert, delete and move blocks of real documents: markdown-it sees that change and no other.
 
 `make test` takes a sample of files, MDPLAN_FULL=1 all of them.
 """
@@ -20,7 +20,7 @@ from tests.support.block_tokens import facts_of, is_base_with, is_base_with_othe
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 
-# Without MDPLAN_FULL=1: one file of so many, and of each so many blocks.
+# Without MDPLAN_FULL=1: every n-th file, and this many blocks of each.
 FILES = 1 if FULL else 12
 BLOCKS = 8 if FULL else 3
 LARGEST = 60_000
@@ -35,7 +35,7 @@ NAMED = {
     BlockKind.INDENTED_CODE: "code",
 }
 NEW = ("New text.", "- new\n- list", "```sh\nnew code\n```", "> new quote", "| a |\n|---|\n| b |", "1. n")
-# A block can deserve these: its text is there twice, or its change would change another one.
+# Legitimate refusals: the text of the block is not unique, or the change would affect another block.
 EXCUSED = {Code.MATCH_COUNT_MISMATCH, Code.OUTLINE_CHANGED, Code.INVALID_ARGUMENT, Code.DUPLICATE_HEADING}
 
 

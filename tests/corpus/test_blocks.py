@@ -1,4 +1,4 @@
-"""Blocks are those of cmark-gfm and markdown-it-py, on real documents and on what becomes of them."""
+"""Blocks match cmark-gfm and markdown-it-py, on real documents and after edits."""
 
 import html
 import json
@@ -54,7 +54,7 @@ def test_examples_of_the_specification_have_the_same_blocks(corpus: Path, wrappi
     examples = examples_in(corpus)
 
     assert len(examples) == 652
-    # In a short run one of three examples, others in each wrapping.
+    # In a short run one of three examples, different ones in each wrapping.
     first = list(WRAPPINGS).index(wrapping)
     taken = examples if FULL else examples[first % 3 :: 3]
     assert [text for text in map(WRAPPINGS[wrapping], taken) if differs(text)] == []
@@ -80,7 +80,7 @@ def test_two_hundred_thousand_mutated_pieces_have_the_same_blocks(corpus: Path, 
 
 # --- Inline nodes of real documents agree with the parser, and hardly any is undecided.
 
-# Every so many files, so that the sample has all kinds of documents and takes seconds.
+# Every n-th file, so that the sample has all kinds of documents and takes seconds.
 STEP = 1 if FULL else 12
 MAX_UNDECIDED = 1 / 1000
 
@@ -108,7 +108,7 @@ def test_nodes_of_real_documents_agree_with_the_parser(
     assert n_undecided <= n_nodes * MAX_UNDECIDED
 
 
-# --- After edits of real documents the outline is that of the result, though little of it is scanned.
+# --- After edits of real documents the outline equals that of the result, though little of it is scanned.
 
 ROUNDS = 10 if FULL else 1
 LONGEST = 20_000
@@ -153,7 +153,7 @@ _ANCHOR_OR_HEADING = re.compile(
 
 
 def headings_by_anchor(text: str) -> dict[str, str]:
-    """By each explicit anchor of the rendered page the heading right behind it, without text between."""
+    """Return, by explicit anchor of the rendered page, the heading that directly follows."""
     page = cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
     named: dict[str, str] = {}
     open_anchors: list[str] = []
@@ -190,7 +190,7 @@ def edits_of(document: Document, section: Section) -> Iterator[dict[str, object]
 
 
 def wrong_anchors(document: Document, most: int | None) -> list[str]:
-    """What is wrong after each edit of the sections with an anchor line, `most` of them if that is given."""
+    """Return the faults after an edit of each section with an anchor line, at most `most` of them."""
     problems: list[str] = []
     before = headings_by_anchor(document.outline.source.text)
     sections = sections_with_anchor_line(document)
@@ -232,7 +232,7 @@ def test_anchors_of_node_documents_name_their_headings_after_each_edit(corpus: P
     assert problems == []
 
 
-# --- Slugs of headings are those of github-slugger.
+# --- Slugs of headings match github-slugger.
 
 SCRIPT = Path(__file__).parent / "slugs.mjs"
 

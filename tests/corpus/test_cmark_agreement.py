@@ -1,7 +1,7 @@
-"""Our headings and fenced blocks are those of cmark-gfm, on real documents and on the CommonMark examples.
+"""Headings and fenced blocks match cmark-gfm, on real documents and on the CommonMark examples.
 
-What differs is listed here, each with its reason, and told in docs/explanation/commonmark-notes.md; a
-difference that is not listed fails. Positions of cmark-gfm come from its `data-sourcepos`.
+Differences are listed here with reasons, and explained in docs/explanation/commonmark-notes.md; an unlisted
+difference fails. Positions of cmark-gfm come from its `data-sourcepos`.
 """
 
 import html
@@ -26,7 +26,7 @@ EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
 SOURCEPOS = cmark.Options.CMARK_OPT_SOURCEPOS
 FOOTNOTES = cmark.Options.CMARK_OPT_FOOTNOTES
 
-# Raw HTML is left out of the output, so that every one of these comes from a block.
+# The output omits raw HTML, so all of these come from blocks.
 OPENING = re.compile(
     r'<(?:h(?P<level>[1-6])|pre) data-sourcepos="(?P<line>\d+):(?P<column>\d+)-(?P<last>\d+):\d+">'
     r"(?:<code[^>]*>(?P<code>[^\n]*))?"
@@ -67,7 +67,7 @@ def cmark_structure(text: str) -> Structure:
         if match["level"]:
             headings.append((int(match["level"]), line))
             continue
-        # Columns count bytes. Indented code can begin with what looks like a fence: then the code has it too.
+        # Columns count bytes. Indented code can begin with text like a fence, which is then part of the code.
         opener = lines[line - 1].encode()[int(match["column"]) - 1 :].decode()
         if opener.startswith(("```", "~~~")) and html.unescape(match["code"]) != opener:
             fences.append((line, int(match["last"])))
@@ -85,7 +85,7 @@ def difference(source: Source) -> Difference | None:
 
 
 def documents(corpus: Path) -> Iterator[tuple[str, Source]]:
-    """All documents; without MDPLAN_FULL=1 one of three."""
+    """Return all documents; without MDPLAN_FULL=1 one of three."""
     for path in sorted(corpus.rglob("*.md"))[:: 1 if FULL else 3]:
         source = Source.decode(path.read_bytes())
         assert isinstance(source, Source), path

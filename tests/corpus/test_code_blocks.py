@@ -19,7 +19,7 @@ from tests.conftest import FULL
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 
-# Without MDPLAN_FULL=1: one file of so many, and of each so many blocks of every depth.
+# Without MDPLAN_FULL=1: every n-th file, and this many blocks of each at every depth.
 FILES = 6
 BLOCKS = 2
 LARGEST = 200_000

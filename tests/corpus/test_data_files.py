@@ -1,4 +1,4 @@
-"""Edits of real files of keys and values: those that come with installed packages and the system."""
+"""Edit real data files: those of installed packages and the system."""
 
 import random
 import sys
@@ -11,7 +11,7 @@ import pytest
 from mdplan.text.source import Source
 from tests.corpus.data_laws import LANGUAGES, LONGEST, check_text
 
-# How many files of each language; the slow test takes up to so many of a system.
+# The number of files per language; the slow test takes more from the whole system.
 _FEW = 12
 _MANY = 2_000
 _OF_THE_SYSTEM = ("/usr/lib", "/usr/share", "/etc")

@@ -35,7 +35,7 @@ from tests.support.strict_patch import refused_by_git
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 SHARDS = 16 if FULL else 2
-# Of each file so many sections: each is a plan of the whole file.
+# The number of sections per file, since each needs a plan of the whole file.
 SECTIONS = 100 if FULL else 4
 
 

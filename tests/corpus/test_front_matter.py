@@ -1,4 +1,4 @@
-"""Every key of the front matter of real documents is set and deleted, and nothing else about it changes.
+"""Set and delete every key of the front matter of real documents; nothing else about it changes.
 
 `make test` takes a sample of files, each in one of the variants; MDPLAN_FULL=1 all of them in all variants.
 """
@@ -16,7 +16,7 @@ from tests.support.front_matter_trials import Tally, try_every_key
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 SHARDS = 16 if FULL else 2
-# Without MDPLAN_FULL=1: one file of so many.
+# Without MDPLAN_FULL=1: every n-th file.
 FILES = 20
 
 

@@ -1,7 +1,7 @@
-"""Sections of real documents that move to another file: both pages are the same but for the section.
+"""Move sections of real documents to another file: except for the section, both pages stay the same.
 
-The judge is cmark-gfm, and paths of links are followed by the standard library. Every second time the files
-that links name are there; else the links lead to nothing, and must stay as they are written.
+The judge is cmark-gfm, and the standard library follows the paths of links. In every second trial the files
+that links name exist; otherwise the links are broken and must stay as written.
 """
 
 import html
@@ -37,7 +37,7 @@ def shown(data: bytes) -> str:
 
 
 def named_files(name: str, data: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield links of the file: as written, the path from the root, and that with query and fragment."""
+    """Yield links of the file: as written, as a path from the root, and that with query and fragment."""
     for written in map(html.unescape, _ADDRESS.findall(Page.of(data).body)):
         path = re.split(r"[?#]", written, maxsplit=1)[0]
         if path and not _OTHER_SITE.match(path) and not path.startswith("/"):
@@ -46,7 +46,7 @@ def named_files(name: str, data: bytes) -> Iterator[tuple[str, str, str]]:
 
 
 def other_files(root: Path, name: str, data: bytes) -> Counter[str]:
-    """Where links of the file lead, but for those to the two files; links to nothing as they are written."""
+    """Return the targets of links of the file, except the two files; broken links as written."""
     return Counter(
         place if path.startswith("..") or (root / path).exists() else written
         for written, path, place in named_files(name, data)
@@ -86,7 +86,7 @@ def test_section_is_the_same_in_the_other_file(corpus: Path, tmp_path: Path, fol
             engine.apply({"planId": plan.plan_id})
         now_here, now_there = (root / HERE).read_bytes(), (root / THERE).read_bytes()
         less, more = middle(shown(now_here), shown(here)), middle(shown(there), shown(now_there))
-        # Where both ends of the piece look alike, it may begin later: its characters are the same.
+        # If both ends of the piece look alike, it may begin later: its characters are the same.
         if less is None or more is None or Counter(less) != Counter(more):
             problems.append(f"{where}: another page")
         before = other_files(root, HERE, here) + other_files(root, THERE, there)

@@ -1,4 +1,4 @@
-"""Every operation on real documents: the result is the base, but for what was asked.
+"""Run every operation on real documents: the result is the base except for the requested change.
 
 The judges are cmark-gfm, which renders pages, and plain Python, which replaces text. `make test` takes a
 sample of files, `make corpus` all of them.
@@ -29,7 +29,7 @@ CASE_TABLES = CaseTables(__file__)
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 TESTS = REPOSITORY / "tests"
 
-# Of each document so many sections, lists, tables and so on: all of them cost hours.
+# The number of sections, lists, tables and so on per document: all of them take hours.
 MOST = 6 if FULL else 2
 
 # Where operations are tried on real documents, or random ones, that are not tried here, by which judge.
@@ -55,7 +55,7 @@ class Trial:
 
 
 def middle(short: str, long: str) -> str | None:
-    """What `long` has more than `short` at one place; None where they differ in more than that."""
+    """Return the text that `long` has in addition to `short` at one place; None if they differ otherwise."""
     start = shared_start(short, long)
     end = shared_start(short[start:][::-1], long[start:][::-1])
     return long[start : len(long) - end] if start + end == len(short) else None
@@ -93,12 +93,12 @@ def removes(tag: str) -> Check:
 
 
 def leaves_one_item(old: str, new: str) -> bool:
-    """The same for one of two items: the other one may become tight, for no blank line is left."""
+    """Check the same for one of two items: the other may become tight, since no blank line remains."""
     return removes("li")(tight(old), tight(new))
 
 
 def without_body(page: str) -> str:
-    """`page` without the tags around the rows of a table, which come with its first row."""
+    """Return `page` without the tags around the rows of a table, which appear with its first row."""
     return re.sub(r"</?tbody>\n?", "", page)
 
 
@@ -146,7 +146,7 @@ def checks_a_box(old: str, new: str) -> bool:
 
 
 def sorts(old: str, new: str) -> bool:
-    """The page has the same lines, and those that changed their place are in one list."""
+    """Check that the page has the same lines, and that all moved lines are in one list."""
     start = shared_start(old, new)
     before = old[:start]
     return Counter(old.split("\n")) == Counter(new.split("\n")) and (
@@ -313,7 +313,7 @@ KINDS = (sections_of, siblings_of, files_and_lines_of, tables_of, lists_of, code
 
 @dataclass
 class Outcomes:
-    """What came of all trials: how many plans of each operation, why others were refused, what is wrong."""
+    """The outcome of all trials: plans per operation, reasons of refusals, and faults."""
 
     planned: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)

@@ -13,7 +13,7 @@ from tests.support.parser_comparison import NOT_COMPARED, classes, count_classes
 CASE_TABLES = CaseTables(__file__)
 
 
-# Every so many files, so that the sample has all kinds of documents and takes seconds.
+# Every n-th file, so that the sample has all kinds of documents and takes seconds.
 STEP = 1 if FULL else 24
 # cmark-gfm gives a heading behind a definition the line of the definition (example 215); markdown-it-py reads
 # no bare URL behind `<`; and a mail address behind a backslash is undecided.

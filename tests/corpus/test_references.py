@@ -1,6 +1,6 @@
-"""Headings and files of a real book change, and every link of it goes on naming what it named.
+"""Change headings and files of a real book: every link keeps its target.
 
-Judged by a link check of its own: `tests/support/link_check.py`.
+An independent link check judges: `tests/support/link_check.py`.
 """
 
 import shutil
@@ -44,7 +44,7 @@ def applied(book: Path, batch: dict[str, object]) -> PlanReport:
 
 
 def linking(site: Site, targets: Iterable[Target]) -> set[str]:
-    """Files that link to one of `targets`."""
+    """Return the files that link to one of `targets`."""
     wanted = set(targets)
     return {
         name for name in site.pages if any(site.target(name, href) in wanted for href in site.links(name))
@@ -138,7 +138,7 @@ def test_file_that_moves_to_another_folder_takes_its_links_along(
 
 @pytest.mark.requirement("references-2")
 def test_section_that_moves_to_another_file_is_named_there(book: Path, tmp_path: Path) -> None:
-    """Headings change their numbers, so only that every link names something is asked."""
+    """Headings are renumbered, so the test only checks that every link resolves."""
     shutil.copytree(book, tmp_path / "before")
     before = Site(tmp_path / "before")
     target = most_linked_heading(before)

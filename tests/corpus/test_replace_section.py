@@ -26,7 +26,7 @@ from tests.support.edit_trials import Document
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 SHARDS = 16 if FULL else 2
-# Of each document so many sections without MDPLAN_FULL=1.
+# The number of sections per document without MDPLAN_FULL=1.
 SECTIONS = 12
 WORD = re.compile(r"\b[A-Za-z]{4,}\b")
 NEW_WORD = "Changed"
@@ -49,7 +49,7 @@ def replaced(outline: Outline, section: Section, markdown: str) -> Resolution | 
 
 
 def may_be_refused(markdown: str, code: str) -> bool:
-    """Whether the text itself is the reason: it is blank, or leaves a fence or comment open."""
+    """Return True if the text explains a refusal: it is blank, or leaves a fence or comment open."""
     payload = read_payload(markdown)
     return (code == Code.EMPTY_CONTENT and payload.is_blank) or (
         code == Code.OUTLINE_CHANGED and payload.left_open is not None

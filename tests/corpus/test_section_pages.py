@@ -1,7 +1,7 @@
-"""An edit of a section changes the page of that section alone.
+"""An edit of a section changes only the page of that section.
 
-The judge is cmark-gfm, and cutting of lines: what it renders of the result is what it renders of the document
-with the lines of the section taken, written or moved by hand, between blank lines.
+The judges are cmark-gfm and cutting of lines: the rendered result equals the rendered document with the lines
+of the section removed, written or moved by hand, between blank lines.
 """
 
 import re
@@ -31,7 +31,7 @@ _OPENING, _CLOSING = (
     re.compile(r"^(?::{3,}[ {\w]|<div)", re.MULTILINE),
     re.compile(r"^(?::{3,}$|</div>)", re.MULTILINE),
 )
-# It separates what is above from what is below.
+# Separates the parts above and below.
 _RULE = re.compile(r"(?:[ \t]*\n)*[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
 NEW = "## New section\n\nNew text.\n"
 
@@ -73,14 +73,14 @@ class Lines:
         return first
 
     def stop(self, number: int) -> int:
-        """Where the section ends: at the next heading of its level or a higher one."""
+        """Return the end of the section: the next heading of its level or above."""
         later = range(number + 1, len(self.starts))
         return next(
             (self.starts[each] for each in later if self.levels[each] <= self.levels[number]), self.end
         )
 
     def crosses_container(self, number: int) -> bool:
-        """Whether the section holds only one half of a container, which an edit keeps whole."""
+        """Return True if the section contains only one half of a container, which an edit keeps whole."""
         text = "".join(self.lines[self.starts[number] : self.stop(number)])
         return len(_OPENING.findall(text)) != len(_CLOSING.findall(text))
 
@@ -106,7 +106,7 @@ def inserted_after(cut: Lines, number: int) -> str:
 
 
 def moved_up(cut: Lines, number: int) -> str | None:
-    """Before the sibling above; None where there is none."""
+    """Move a section before the sibling above; return None if it is the first."""
     for other in range(number - 1, -1, -1):
         if cut.levels[other] < cut.levels[number]:
             return None

@@ -1,4 +1,4 @@
-"""Anchors of real headings are those that the site generators make."""
+"""Anchors of real headings match those of the site generators."""
 
 import html
 import json
@@ -28,7 +28,7 @@ PYTHON_MARKDOWN: Final = CASE_TABLES.value("PYTHON_MARKDOWN")
 
 
 def documents(corpus: Path) -> list[str]:
-    """Of each document of the corpus its headings, which fit on a line, as a document of their own."""
+    """Return the single-line headings of each document of the corpus as a document."""
     found = []
     for path in sorted(corpus.rglob("*.md")):
         source = Source.decode(path.read_bytes())

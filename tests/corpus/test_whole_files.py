@@ -99,7 +99,7 @@ def test_links_of_a_folder_to_a_deleted_file_are_reported(folder: Path) -> None:
 
         reported = {each.file for each in plan.warnings if each.code is Code.BROKEN_LINK}
         deleted, *listing = (file.file for file in plan.files)
-        # The entry of a table of contents goes with its page.
+        # The entry of a table of contents is deleted with its page.
         assert {Path(each).name for each in listing} <= {"SUMMARY.md"}
         assert reported | set(listing) >= linking
         assert deleted == name

@@ -54,7 +54,7 @@ def _of_lines(text: str, block: Block) -> Iterator[TextTrial]:
     first, last = block.first_line, block.last_line
     end = "\r\n" if lines[0].endswith("\r\n") else "\n"
     before, behind = lines[: first - 1], lines[last:]
-    # What follows would belong to the new paragraph, or be underlined by it.
+    # The next line would continue the new paragraph or underline it.
     if (behind and behind[0].strip()) or not lines[last - 1].endswith("\n"):
         return
     place = {"start": first, "end": last}
@@ -174,7 +174,7 @@ def _of_values(text: str, edit: dict[str, object], wanted: object) -> TextTrial:
 
 
 def _front_matter(text: str) -> dict[object, object] | None:
-    """What PyYAML reads in the front matter of `text`; None where there is none that is a map."""
+    """Return the front matter of `text` as PyYAML reads it; None unless it is a map."""
     try:
         values = (
             yaml.safe_load(text[3 : _body_start(text)].removesuffix("---\n")) if _body_start(text) else None

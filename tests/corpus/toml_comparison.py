@@ -1,9 +1,8 @@
-"""How many bytes tomlkit changes that nobody asked for, and how many this package does; run as a program.
+"""Count the bytes that tomlkit and mdplan change in addition to the requested value; run as a program.
 
     find / -name '*.toml' | .venv/bin/python -m tests.corpus.toml_comparison
 
-Of each file so many scalars, drawn at random, get another value, one at a time. What changes outside of the
-lines of the value was not asked for.
+Random scalars of each file get another value, one at a time. Changes outside the lines of the value count.
 """
 
 import random
@@ -80,7 +79,7 @@ def compare(text: str) -> Counter[str]:
 
 
 def _deleted_lines(content: DataContent, path: Path) -> list[str]:
-    """How each of the two deletes the key at `path`: its lines alone, or more."""
+    """Return how each of the two deletes the key at `path`: only its lines, or more."""
     text, lines, span = content.text, content.lines, content.places[path]
     start = lines.start(lines.line_at(span.start))
     if text[start : span.start].strip():

@@ -36,7 +36,7 @@ ELSEWHERE = {
 
 @contextmanager
 def in_memory() -> Iterator[Path]:
-    """A folder in memory, where there can be one: kills are the same there, and syncs do not wait."""
+    """Return a folder in memory if possible: kills work the same there, and syncs do not wait."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         yield Path(folder)
@@ -132,18 +132,18 @@ def _copy(folder: Path, to: Path) -> None:
 
 
 def outcome(found: Tree, old: Tree, new: Tree) -> str:
-    """Whether all is old, all is new, or neither; what lies beside the files does not count."""
+    """Return whether all files are old, all are new, or neither; ignores files beside them."""
     seen = {path: file for path, file in found.items() if not is_temporary(path)}
     return OLD if seen == old else NEW if seen == new else MIXED
 
 
 def is_temporary(path: str) -> bool:
-    """Whether it is a file of a commit."""
+    """Return True for a file of a commit."""
     return is_temporary_name(path.rpartition("/")[2])
 
 
 def torn(folder: Path, old: Tree, new: Tree) -> Iterator[str]:
-    """What no reader may see, not even before recovery: a file that is neither old nor new, or is missing."""
+    """Return what no reader may see, even before recovery: files neither old nor new, or missing."""
     found = tree(folder)
     for path in old.keys() | new.keys() | found.keys():
         if not is_temporary(path) and found.get(path) not in (old.get(path), new.get(path)):
@@ -167,7 +167,7 @@ def committed(folder: Path) -> int:
 
 
 def history_problems(folder: Path, committed: Mapping[str, int]) -> Iterator[str]:
-    """What is wrong with the history, in which paths were committed so often as `committed` says."""
+    """Return faults of a history in which each path was committed as often as `committed` says."""
     counts = dict.fromkeys(committed, 0)
     store = Store(os.path.realpath(folder))
     for found in store.transactions():

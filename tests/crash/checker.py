@@ -59,7 +59,7 @@ class State:
 
 @dataclass(slots=True)
 class Found:
-    """What a check tried, and what was wrong."""
+    """The trials of a check, and the faults."""
 
     points: int = 0
     states: int = 0
@@ -128,7 +128,7 @@ class Checker:
             return publish(staged)
 
     def run(self, disk: ModelDisk | None = None) -> ModelDisk:
-        """The disk (one that behaves, if none is given) after the scenario's commit, not crashed."""
+        """Return the disk (by default a faultless one) after the scenario's commit, without a crash."""
         disk = disk or self.disk(self.start)
         facts = self.commit(disk, self.scenario.changes, TRANSACTION)
         assert facts.durable is (self.scenario.durability is Durability.FULL)
@@ -184,7 +184,7 @@ class Checker:
     def pending_transactions(
         self, volume: Volume, may_be: frozenset[str], crashes: tuple[Crash, ...], event: Event | None = None
     ) -> Iterator[State]:
-        """The states that a crash now can leave; with `event`, only those that it has made possible."""
+        """Return the states that a crash can leave now; with `event`, only those that it added."""
         *before, now = crashes
         yield State(volume, may_be, (*before, Crash(now.disk, now.at, KILLED)))
         if self.scenario.durability is Durability.PROCESS:
@@ -217,7 +217,7 @@ class Checker:
         return []
 
     def _expected(self) -> Tree:
-        """What the commit makes of the documents: bytes by the scenario, all else as it was."""
+        """Return the documents after the commit: bytes from the scenario, everything else unchanged."""
         new = dict(self.old)
         for change in self.scenario.changes:
             path = change.path
@@ -266,7 +266,7 @@ class Checker:
             problems.append(f"all files are {outcome}")
         else:
             problems += self._judge(image, outcome)
-            # Where a file can have one name only, and none can change places, its plan in the record is left.
+            # If files have only one name and cannot be exchanged, the plan in the record is dropped.
             if outcome == OLD and (self.scenario.exchange or self.scenario.links):
                 problems += self._thrown_away(documents(state.volume.image()), image)
         return outcome, problems
@@ -280,7 +280,7 @@ class Checker:
                 again = recover(lock, settles=True)
             if disk.events or again != RecoveryResult((), (), (), ()):
                 problems.append(f"a second recovery finds something to do: {again}, {disk.events}")
-            # A file system that loses files when it moves them loses old versions, and no more than that.
+            # A file system that loses files in a rename may lose old versions, but nothing else.
             if not self.scenario.torn_moves:
                 committed = {*self.earlier} | ({TRANSACTION} if outcome == NEW else set())
                 problems += history_problems(ModelStore(disk), committed)
@@ -288,7 +288,7 @@ class Checker:
         return self._judged[image, outcome]
 
     def _thrown_away(self, before: Tree, image: Image) -> Iterator[str]:
-        """What was visible before the recovery, and is neither in place nor in the history after it."""
+        """Return what was visible before the recovery, and is neither in place nor in the history afterwards."""
         disk = self.disk(Volume(image))
         store = ModelStore(disk)
         for change in self.scenario.changes:
@@ -303,7 +303,7 @@ class Checker:
 
 
 def told(disk: ModelDisk, event: Event | None) -> str:
-    """The event, with the paths of what it is about."""
+    """Return the event with its paths."""
     paths = {number: path for path, number in numbers_of(disk.volume).items()}
     match event:
         case None:

@@ -1,7 +1,7 @@
-"""A program that imports mdplan once and runs each command in a process of its own, to be killed at will.
+"""Import mdplan once and run each command in a forked process, which tests can kill.
 
-Each line of its input is a request, each line of its output says how that ended. A command runs in a forked
-child as `python -m mdplan` would run it; to start Python anew for each of thousands of kills takes an hour.
+Each input line is a request, each output line says how it ended. A child runs a command as `python -m mdplan`
+does; starting Python for each of thousands of kills would take an hour.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from mdplan.cli.program import build_program
 from mdplan.storage.filesystem import FileSystem, Step
 
-# What a child ends with that could not even begin.
+# Exit code of a child that could not start.
 BROKEN = 99
 
 
@@ -30,7 +30,7 @@ def main() -> None:
         log = Path(request["work"], "log")
         steps, modules = json.loads(log.read_text()) if log.exists() else ([], [])
         for module in modules:
-            # Only so that the next child need not: one that is broken fails there, and tells.
+            # Imported only to save the children time; a broken module fails there, with a message.
             with suppress(Exception):
                 importlib.import_module(module)
         killed = os.WIFSIGNALED(status)
@@ -50,8 +50,8 @@ def run(request: dict[str, Any], work: Path) -> NoReturn:
             os.dup2(os.open(work / name, os.O_RDWR | os.O_CREAT, 0o600), number)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         if request["waits"]:
-            # For whoever looks over its shoulder; what it did until here does not count. Once it is seen,
-            # even the opening of what it waits with may be made to fail.
+            # For a watching process; calls until here do not count. From now on,
+            # even opening the file it waits on may be made to fail.
             go = os.open(work / "go", os.O_RDONLY)
             (work / "pid").write_text(str(os.getpid()))
             os.read(go, 1)

@@ -38,7 +38,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Commands:
-    """Runs commands. `environment` is added to that of this process."""
+    """Runs commands. `environment` extends that of this process."""
 
     server: subprocess.Popen[str]
     work: Path

@@ -1,4 +1,4 @@
-"""The command that crash tests run, and what they count of what they tried."""
+"""The command of crash tests, and counts of their trials."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +17,6 @@ def tally(record_property: Callable[[str, Any], None]) -> Tally:
 
 @pytest.fixture(scope="module")
 def mdplan() -> Iterator[Commands]:
-    """Runs commands in processes of their own."""
+    """Run commands in separate processes."""
     with commands() as served:
         yield served

@@ -17,7 +17,7 @@ def documents(image: Image) -> Tree:
 
 
 def strays(image: Image, store: Store) -> Iterator[str]:
-    """What a recovery should have taken away."""
+    """Return files that a recovery should have removed."""
     yield from (f"{path} stayed" for path in tree_of(image) if is_temporary_name(path.rpartition("/")[2]))
     if store.interrupted() or store.uncleaned():
         yield f"the store has {store.interrupted()}, {store.uncleaned()}"
@@ -37,7 +37,7 @@ def history_problems(store: Store, committed: set[str]) -> Iterator[str]:
 
 
 def mixture(found: Tree, old: Tree, new: Tree) -> str:
-    """Which paths are old, new or neither, of those that differ."""
+    """Return the differing paths with their state: old, new or neither."""
     told = []
     for path in sorted(found.keys() | old.keys() | new.keys()):
         same = [which for which, tree in (("old", old), ("new", new)) if tree.get(path) == found.get(path)]

@@ -1,7 +1,7 @@
-"""A disk in memory that remembers what was not synced, behind the same seam as the real one.
+"""A disk in memory that tracks unsynced data, behind the same interface as the real one.
 
-It does what `FileSystem` does on Linux, without links and without other users: the tests of this file compare
-both. What it adds: every event is recorded, and for each moment it tells how the disk may look after a crash.
+It behaves like `FileSystem` on Linux, without links and other users: tests in this file compare both. It also
+records every event, and lists the possible states of the disk after a crash at each moment.
 """
 
 import errno
@@ -31,7 +31,7 @@ from tests.crash.volume import (
 )
 
 DEVICE = 77
-# Beyond those that the system gives.
+# In addition to those of the system.
 FIRST_DESCRIPTOR = 1 << 20
 FOLDER = stat.S_IFDIR | 0o755
 FILE = stat.S_IFREG | 0o644
@@ -110,11 +110,11 @@ class ModelStore(Store):
 
 
 class ModelDisk(FileSystem):
-    """A disk that holds `volume`, mounted at that path. `events` are what happened to it since.
+    """A disk that holds `volume`, mounted at that path. `events` are the changes since then.
 
-    Without `exchange` it is a file system that knows no flags of rename, without `links` one on which a file
-    has one name only. Where a sync failed the system has forgotten what was not written: a later sync of that
-    file succeeds, and keeps nothing.
+    Without `exchange` the file system has no flags of rename, without `links` files have only one name. After
+    a failed sync the system has forgotten the unwritten data: a later sync of that file succeeds but writes
+    nothing.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class ModelDisk(FileSystem):
         self.volume.apply(event)
 
     def moments(self) -> Iterator[tuple[Volume, Event | None]]:
-        """The disk before the first event and after each, with the event. Good until the next is taken."""
+        """Yield the disk before the first event and after each, with the event. Each is valid until the next."""
         volume = self.start.copy()
         yield volume, None
         for event in self.events:

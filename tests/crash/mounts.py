@@ -21,7 +21,7 @@ def memory(where: Path, options: str) -> AbstractContextManager[Path]:
 
 
 def image(kind: str, file: Path) -> None:
-    """Make a disk of that kind of file system, in a file."""
+    """Make a disk with this kind of file system, in a file."""
     megabytes, *command = {"ext4": (32, "mkfs.ext4", "-q"), "xfs": (320, "mkfs.xfs", "-q")}[kind]
     if shutil.which(command[0]) is None:
         pytest.skip(f"needs {command[0]}")
@@ -42,7 +42,7 @@ def bound(file: Path, where: Path | None = None) -> AbstractContextManager[Path]
 
 
 def immutable(path: Path) -> AbstractContextManager[Path]:
-    """Nobody may change what is there, nor the names in a folder."""
+    """Forbid changes of the files and of the names in a folder."""
     return _while(["chattr", "+i"], ["chattr", "-i"], path)
 
 

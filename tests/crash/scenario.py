@@ -1,4 +1,4 @@
-"""Commits to be crashed: what is there before, what changes, and on which kind of disk."""
+"""Commits to crash: files before, changes, and the kind of disk."""
 
 import hashlib
 import stat
@@ -16,7 +16,7 @@ PRIVATE = stat.S_IFREG | 0o640
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happens to one file: no `old`, it is created; no `new`, it is deleted."""
+    """The change of a file: without `old`, it is created; without `new`, it is deleted."""
 
     path: str
     old: bytes | None
@@ -37,13 +37,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One commit of `changes`, and `earlier` ones before it. `others` is there before and after.
+    """A commit of `changes` after `earlier` ones. `others` exist before and after.
 
     `removed_folders` are empty after the commit, which removes them.
 
-    Without `synced_bases` whoever wrote the files has not synced them; without `synced_earlier` a loss of
-    power can still take what the earlier commits left to chance. With `tries_exchange` each process begins by
-    trying whether the disk can exchange files.
+    Without `synced_bases` the author of the files has not synced them; without `synced_earlier` a power loss
+    can still revert unsynced parts of the earlier commits. With `tries_exchange` each process begins by
+    testing whether the disk can exchange files.
     """
 
     name: str
@@ -60,9 +60,10 @@ class Scenario:
     durability: Durability = Durability.FULL
 
     def files(self) -> dict[str, bytes | Content]:
-        """All that is there before the first commit. What is going to change has a mode of its own.
+        """Return everything before the first commit. Files to be changed have an unusual mode.
 
-        It has attributes too, where files can have several names: no file system has the first and not both.
+        They also have attributes on disks where files can have several names: real file systems have both or
+        neither.
         """
         attributes = (("user.note", b"kept"),) if self.links else ()
         files: dict[str, bytes | Content] = dict(self.others)
@@ -87,7 +88,7 @@ class Scenario:
 
 
 def digest(data: bytes | None) -> str | None:
-    """The SHA-256 of what is there."""
+    """Return the SHA-256 of the content."""
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 

@@ -59,7 +59,7 @@ class Count:
 
 
 def needs_strace() -> None:
-    """Skip, aloud, where there is none or it may not look at another process."""
+    """Skip, with the reason, if strace is missing or must not trace another process."""
     if shutil.which("strace") is None:
         pytest.skip("needs strace (on Debian: apt-get install strace)")
     with subprocess.Popen(["sleep", "60"]) as sleeping:
@@ -73,7 +73,7 @@ def needs_strace() -> None:
 
 
 def _traced_calls(names: tuple[str, ...]) -> str:
-    """What to trace; to interfere with a call one has to trace it."""
+    """Return the calls to trace, which include those to tamper with."""
     return f"trace={','.join((*names, 'renameat2'))}"
 
 

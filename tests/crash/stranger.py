@@ -23,7 +23,7 @@ class SharedDisk(ModelDisk):
     path = ""
     nth = 0
     reached = 0
-    # What that program replaced, if it has run and there was something.
+    # What that program replaced, if anything.
     replaced: bytes | None = None
     # After how many events it had run.
     ran_at = -1
@@ -90,7 +90,7 @@ def _refused(checker: Checker, disk: SharedDisk) -> Problems:
 
 
 def _recovered(checker: Checker, disk: SharedDisk, volume: Volume) -> Iterator[str]:
-    """What is wrong after `mdplan recover`, and after the person has decided to keep what is there."""
+    """Return faults after `mdplan recover`, and after the person has kept the current content."""
     after = checker.disk(volume)
     with checker.lock(after) as lock:
         problems = recover(lock, settles=True).problems
@@ -102,7 +102,7 @@ def _recovered(checker: Checker, disk: SharedDisk, volume: Volume) -> Iterator[s
 
 
 def _judge(checker: Checker, disk: SharedDisk, volume: Volume, problems: Problems) -> Iterator[str]:
-    """What of the other program's file, its last version or the rest of the batch was lost."""
+    """Return what was lost: the other program's file, its last version, or the rest of the batch."""
     image = volume.image()
     left = documents(image)
     if disk.path not in left or left[disk.path].data != WRITTEN:

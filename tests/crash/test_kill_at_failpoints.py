@@ -59,7 +59,7 @@ def by_a_person(trial: Trial) -> Iterator[str]:
 
 
 def by_the_same_commit(trial: Trial) -> Iterator[str]:
-    """The next commit is that of the same batch."""
+    """Recover by committing the same batch."""
     yield from trial.apply(trial.promised())
 
 
@@ -103,7 +103,7 @@ def test_killed_commit_is_all_old_or_all_new_after_recovery(trial: Trial, part: 
 def test_commit_killed_before_any_operation_is_all_old_or_all_new(
     trial: Trial, way: Way, part: int, tally: Tally
 ) -> None:
-    """Before each operation at all; where nothing changes between two of them, in one way of recovery."""
+    """Kills before each operation; if nothing changes between two of them, with only one way of recovery."""
     changes = set(changing(trial.steps))
     every = range(1, len(trial.steps) + 1)
     kills = [point for point in every if point in changes or WAYS[point % len(WAYS)] is way]
@@ -154,7 +154,7 @@ def test_recovery_killed_before_any_change_runs_again(trial: Trial, part: int, t
 
 
 def by_another_user(trial: Trial) -> Iterator[str]:
-    """Nothing is met in silence, and nothing undone unasked; what is asked for is done."""
+    """Check that another user is told everything, and that recovery happens only on request."""
     killed = tree(trial.folder)
     is_visible = (trial.folder / NOTE).exists()
     ended = trial.mdplan.run(trial.folder, *APPLY, stdin=batch())

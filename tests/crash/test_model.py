@@ -43,7 +43,7 @@ SMALL = (
     Scenario("delete", deleted("d/gone.md"), BEFORE),
     Scenario("rename", renamed("d/from.md", "to.md"), BEFORE),
     Scenario("swap", swapped("a.md", "d/b.md"), BEFORE),
-    # What is staged is in the history already, as what the commit before has displaced.
+    # Staged contents are already in the history, as the files displaced by the previous commit.
     Scenario("back", (Change("a.md", SECOND, FIRST),), ((Change("a.md", FIRST, SECOND),),)),
     Scenario("replace-by-link", replaced("a.md"), BEFORE, exchange=False),
     UNDONE,
@@ -81,12 +81,12 @@ CLUTTERED = (
     ),
 )
 
-# What a fault is tried on at each of its operations.
+# Each operation gets a fault on these.
 FAULTY = Scenario("some", (*replaced("a.md"), *created("x/new.md"), *deleted("d/gone.md")), BEFORE)
 
 
 def scenarios(*chosen: Scenario, slow: tuple[Scenario, ...] = ()) -> pytest.MarkDecorator:
-    """The test runs once with each of them, with those that are `slow` in the long run only."""
+    """Run the test once per scenario; `slow` ones only in the long run."""
     quick = [pytest.param(each, id=each.name) for each in chosen]
     return pytest.mark.parametrize(
         "scenario", quick + [pytest.param(each, id=each.name, marks=pytest.mark.slow) for each in slow]
@@ -554,7 +554,7 @@ class BothDisks(RuleBasedStateMachine):
 
 
 def can_exchange(folder: Path) -> bool:
-    """Whether the real disk can exchange two names there."""
+    """Return True if the real disk can exchange two names."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         FileSystem().exchange(opened, "d", "e")

@@ -23,7 +23,7 @@ from tests.support.files import tree
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 KINDS = ("ext4", "xfs")
 PARTS = 4
-# What was made durable by a sync is seen by a cut before the operation after it.
+# A cut before the next operation shows what the sync made durable.
 SYNCS = frozenset({Step.SYNC, Step.SYNC_DIRECTORY})
 
 

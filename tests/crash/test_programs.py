@@ -117,7 +117,7 @@ def test_commit_of_a_stopped_server_is_all_old_or_all_new(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to look at another process")
 def test_watched_command_opens_its_files_before_it_waits(mdplan: Commands, tmp_path: Path) -> None:
-    """Else its opening would count as one of the command's, and could be made to fail."""
+    """Otherwise its opening would count as one of the command's, and could be made to fail."""
     seen: list[set[str]] = []
 
     @contextmanager

@@ -44,8 +44,8 @@ RECOVERED = Scenario(
 )
 
 
-# By path and how often that was synced before: what is put back, what is taken away then, what goes into the
-# history, and the commit point that a process was killed behind.
+# By path and number of earlier syncs: restored files, then removed ones, the history, and the commit point
+# behind which a process was killed.
 NEEDED_BY_RECOVERY = (("the root", 0), ("d/", 0), ("the root", 1), (f".mdplan-{TRANSACTION}-0.tmp", 0))
 
 
@@ -126,7 +126,7 @@ def test_removing_any_sync_of_recovery_can_lose_data(tmp_path: Path, tally: Tall
 
 
 def can_lose(checker: Checker, state: State, ignored: int) -> bool:
-    """Whether a recovery from that state that ignores one sync, or a crash of it, ends in a violation."""
+    """Return True if a recovery from that state without one sync, or a crash of it, ends in a violation."""
     disk = forgetful(checker, state.volume, ignored)
     outcome, problems = checker.recovered(disk, state)
     if problems or outcome is None:

@@ -1,4 +1,4 @@
-"""Disks that are full or will not, as the system makes them: all old or all new, and the reason is told."""
+"""Full and failing disks of the real system: all files are old or all are new, and the reason is reported."""
 
 import os
 import resource
@@ -46,12 +46,12 @@ def room(folder: Path) -> tuple[int, int]:
 
 
 def fill_blocks(disk: Path, left: int) -> None:
-    """Leave so many free blocks."""
+    """Leave this number of free blocks."""
     (disk / "filler").write_bytes(b"\0" * BLOCK * (room(disk)[0] - left))
 
 
 def fill_names(disk: Path, left: int) -> None:
-    """Leave room for so many files."""
+    """Leave room for this number of files."""
     (disk / "filler").mkdir()
     for number in range(room(disk)[1] - left):
         (disk / "filler" / str(number)).touch()
@@ -104,7 +104,7 @@ MORE = {"op": "append_to_section", "headingPath": ["Long"], "markdown": LINE * 1
 
 @contextmanager
 def limited(process: int, most: int) -> Iterator[None]:
-    """No file that the process writes may grow beyond so many bytes."""
+    """Limit each file that the process writes to this number of bytes."""
     resource.prlimit(process, resource.RLIMIT_FSIZE, (most, most))
     yield
 
@@ -131,7 +131,7 @@ def test_file_size_limit_fails_the_whole_commit(mdplan: Commands, tmp_path: Path
 
 @contextmanager
 def with_descriptors(process: int, most: int) -> Iterator[None]:
-    """The process may have no more than so many files open."""
+    """Limit the open files of the process."""
     resource.prlimit(process, resource.RLIMIT_NOFILE, (most, most))
     yield
 
@@ -191,7 +191,7 @@ def check_refused(mdplan: Commands, folder: Path, request: object, code: Code) -
 
 @pytest.mark.parametrize("name", ["folder-2/file.md", "folder-2"])
 def test_immutable_file_or_folder_fails_the_batch(mdplan: Commands, tmp_path: Path, name: str) -> None:
-    """The third of five files; where it is the file, that is found when the first two are in place."""
+    """The third of five files is immutable; for a file, this is found after the first two are in place."""
     request = five(tmp_path)
     with immutable(tmp_path / name):
         check_refused(mdplan, tmp_path, request, Code.PERMISSION_DENIED)
@@ -213,7 +213,7 @@ def test_read_only_disk_fails_the_batch(mdplan: Commands, tmp_path: Path) -> Non
         old = tree(disk)
         ended = mdplan.run(disk, *APPLY, stdin=request)
 
-        # To its user such a disk looks like one that belongs to somebody else.
+        # To its user such a disk looks like another user's.
         assert codes(ended) <= {Code.READ_ONLY, Code.PERMISSION_DENIED}
         assert tree(disk) == old
 
@@ -237,7 +237,7 @@ def test_folder_of_another_user_fails_the_batch() -> None:
 
 
 def test_batch_over_two_file_systems_is_one_transaction(mdplan: Commands, tmp_path: Path) -> None:
-    """Before-images are copied from one to the other. Where one of them is full, both stay as they are."""
+    """Before-images are copied from one to the other. If one of them is full, both stay unchanged."""
     make(tmp_path)
     (tmp_path / "docs").rename(tmp_path / "moved")
     with memory(tmp_path / "docs", "size=64k,mode=755") as disk:

@@ -19,7 +19,7 @@ def trial(mdplan: Commands) -> Iterator[Trial]:
 
 
 def after_interrupt(trial: Trial, point: int) -> Iterator[str]:
-    """What is wrong after a Ctrl-C before that operation; nothing has to be recovered."""
+    """Return faults after a Ctrl-C before that operation; recovery must not be needed."""
     ended = trial.run(signals={point: SIGINT})
     promised = trial.promised()
     if ended.code not in {Exit.INTERRUPTED, Exit.DONE} or (ended.code == Exit.DONE and promised == OLD):

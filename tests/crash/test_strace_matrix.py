@@ -1,4 +1,4 @@
-"""Each system call of a commit is the last one of its process, or fails: no mixture, and no false success."""
+"""End the process at each system call of a commit, or make the call fail: no mixture, and no false success."""
 
 import os
 from collections.abc import Iterator

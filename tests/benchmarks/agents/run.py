@@ -33,7 +33,7 @@ TABLE_START, TABLE_END = "<!-- The table of make bench-agents -->\n", "<!-- End 
 
 
 def corpus() -> Path | None:
-    """The folder of real documents; None where there is none."""
+    """Return the folder of real documents, or None."""
     folder = Path(os.environ.get("MDPLAN_CORPUS") or REPOSITORY.parent / "shared" / "corpus")
     return folder if folder.is_dir() else None
 
@@ -97,7 +97,7 @@ def run_mdplan(files: Tree, tasks: tuple[Task, ...]) -> tuple[Cost, list[Tree]]:
             for name, arguments in filled(task, now).calls:
                 result = calls.call(name, arguments)
                 assert not result.is_error, f"{task.name}: {result.text}"
-                # A client shows its model one of the two forms: here the longer one.
+                # Clients show a model one of the two forms; count the longer one.
                 cost.count(name, arguments, max(result.text, compact(result.data), key=len))
             cost.close(task.name, start)
             now = tree(root)
@@ -106,7 +106,7 @@ def run_mdplan(files: Tree, tasks: tuple[Task, ...]) -> tuple[Cost, list[Tree]]:
 
 
 def server_filesystem() -> list[str] | None:
-    """The command of the real server; None where it is not installed and cannot be fetched."""
+    """Return the command of the real server; None if it is not installed and cannot be fetched."""
     named = os.environ.get("MDPLAN_SERVER_FILESYSTEM")
     if named:
         return [named]
@@ -119,7 +119,7 @@ def server_filesystem() -> list[str] | None:
 
 @contextmanager
 def filesystem(root: Path) -> Iterator[ServerFilesystem | None]:
-    """The real server over `root`; None where it does not start."""
+    """Start the real server on `root`; return None if it does not start."""
     command = server_filesystem()
     if command is None:
         yield None
@@ -147,7 +147,7 @@ def filesystem(root: Path) -> Iterator[ServerFilesystem | None]:
 def run_rival(
     rival: BuiltIn | ServerFilesystem, root: Path, files: Tree, tasks: tuple[Task, ...], trees: list[Tree]
 ) -> Cost:
-    """What `tasks` cost with `rival`, which has to make the same documents."""
+    """Return the cost of `tasks` with `rival`, which must produce the same documents."""
     before: Tree = dict(files)
     for task, after in zip(tasks, trees, strict=True):
         rival.run(task, before, after)

@@ -52,7 +52,7 @@ def _section(name: str, file: str, heading: str, old: str, new: str) -> Task:
 
 
 def _everywhere(name: str, folder: str, old: str, new: str, *, once: bool = False, **options: object) -> Task:
-    """A term that has to be another one in all files of a folder; `once` in each it is evidence by itself."""
+    """Replace a term in all files of a folder; if it occurs `once` in each, the edit is evidence."""
     edit = _swap(old, new, **options) if once else _swap(old, new, matchSelection="all", **options)
     look = {"filesOnly": True} if once else {"limit": 200}
     calls = (

@@ -1,13 +1,13 @@
 """The tools of the rivals, and the shortest calls that make a known change with them.
 
-The stand-in for what a coding agent has built in behaves as such tools describe themselves. Read gives lines
-with their numbers: a file of up to 2,000 lines whole, unless the call names a range. Edit requires that the
-file was read, and replaces text that the file has once, or each time. Grep gives lines by file and number.
-How much an agent reads before it edits, no tool prescribes: it is a parameter, `Reading`.
+The stand-in for built-in tools of coding agents follows their descriptions. Read returns numbered lines: a
+file of up to 2,000 lines as a whole, unless the call names a range. Edit requires an earlier Read, and
+replaces text that is unique, or all occurrences. Grep returns lines by file and number. The amount that an
+agent reads before an edit is not prescribed, so it is a parameter, `Reading`.
 
-The other choices favour the rivals: they know where to look, read no line twice within a task, and send the
-shortest text that is unique, and Edit answers in one line. The real server-filesystem has no search
-in content and reads a file from its start.
+All other choices favour the rivals: they know where to look, read each line once per task, send the shortest
+unique text, and Edit answers in one line. The real server-filesystem cannot search content, and reads a file
+from its start.
 """
 
 import difflib
@@ -21,7 +21,7 @@ from typing import Any, Final
 from tests.benchmarks.agents.tasks import Task
 
 Tree = Mapping[str, str]
-# A longer file is not read whole, and a call of Read gives no more.
+# Read returns at most this many lines per call.
 MOST_LINES: Final = 2_000
 # What `head` of server-filesystem gives behind the last change.
 BEHIND: Final = 10
@@ -29,10 +29,10 @@ BEHIND: Final = 10
 
 @dataclass(frozen=True)
 class Reading:
-    """How an agent reads what it is about to edit: whole files, or so many lines `around` each change.
+    """The part of a file that an agent reads before an edit: everything, or some lines `around` each change.
 
-    It `is_seen` where the description of Read asks for it, or where a call gives about as much as agents that
-    were watched received: 909 characters.
+    `is_seen`: the description of Read requires it, or a call returns about as much as observed agents
+    received (909 characters).
     """
 
     name: str
@@ -76,7 +76,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Edit:
-    """Text that a file has once, or `every` time, and what takes its place; `lines` are those of the base."""
+    """A replacement of text that is unique, or of `every` occurrence; `lines` are lines of the base."""
 
     old: str
     new: str
@@ -103,7 +103,7 @@ def edits_of(before: str, after: str) -> list[Edit]:
 
 
 def _one_for_all(before: str, after: str) -> Edit | None:
-    """One word or phrase that is another one wherever it is, where that is all that changes."""
+    """Return the word or phrase whose replacement everywhere is the whole change, if there is one."""
     old, new = before.splitlines(), after.splitlines()
     if len(old) != len(new):
         return None
@@ -153,7 +153,7 @@ def _unique(text: str, lines: Sequence[str], place: tuple[int, int], new: str) -
 
 
 class BuiltIn:
-    """The stand-in. Its tool list is as long as that of real tools: Read, Edit, MultiEdit, Grep, Glob."""
+    """The stand-in, with a tool list as long as that of real tools: Read, Edit, MultiEdit, Grep, Glob."""
 
     LIST: Final = 8_042
 
@@ -165,7 +165,7 @@ class BuiltIn:
         self.cost = Cost(received=self.LIST)
 
     def run(self, task: Task, before: Tree, after: Tree) -> None:
-        """Make the files of `before` those of `after`."""
+        """Turn the files `before` into `after`."""
         start = self.cost.sums
         for look in task.looks:
             self._grep(look.pattern, look.path, names_only=look.names_only)
@@ -231,13 +231,13 @@ class ServerFilesystem:
     """The real server, through `call`, which gives the text of an answer."""
 
     def __init__(self, root: Path, call: Callable[[str, dict[str, Any]], str], tool_list: int) -> None:
-        """Work in `root`; the tool list takes so many characters."""
+        """Work in `root`, with a tool list of this many characters."""
         self._root = root
         self._call = call
         self.cost = Cost(received=tool_list)
 
     def run(self, task: Task, before: Tree, after: Tree) -> None:
-        """Make the files of `before` those of `after`."""
+        """Turn the files `before` into `after`."""
         start = self.cost.sums
         folders = [look.path for look in task.looks if (self._root / look.path).is_dir()]
         for folder in folders:
@@ -262,7 +262,7 @@ class ServerFilesystem:
         pairs = [{"oldText": edit.old, "newText": edit.new} for edit in edits]
         self._use("edit_file", {"path": file, "edits": pairs})
         if (self._root / file).read_text() != wanted:
-            # It keeps the indentation of the text that was there: then the whole file is sent.
+            # The tool keeps the old indentation, so send the whole file.
             self._use("write_file", {"path": file, "content": wanted})
 
     def _use(self, name: str, arguments: dict[str, Any]) -> None:
@@ -270,7 +270,7 @@ class ServerFilesystem:
 
 
 def _one_by_one(before: str, after: str) -> list[Edit]:
-    """Edits of one place each, for a tool that replaces the first match alone."""
+    """Return one edit per place, for a tool that replaces only the first match."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     edits: list[Edit] = []
     text = before

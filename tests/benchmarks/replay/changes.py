@@ -11,10 +11,10 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Change:
-    """One file in one commit, as blob names.
+    """A file in a commit, as blob names.
 
-    `later` are its versions 1, 5 and 20 changes after that. Where the commit was merged, `beside` names its
-    version on the branch that it was merged into, before and after the merge.
+    `later` are its versions 1, 5 and 20 changes afterwards. If the commit was merged, `beside` names the
+    versions on the target branch before and after the merge.
     """
 
     repository: str
@@ -57,7 +57,7 @@ class Repository:
         return found
 
     def blob_or_none(self, name: str) -> bytes | None:
-        """The blob that `name` names, as in ``COMMIT:PATH``; None where there is none."""
+        """Return the blob of `name`, as in ``COMMIT:PATH``, or None."""
         self._asked.write(name.encode() + b"\n")
         self._asked.flush()
         answer = self._answers.readline()
@@ -90,7 +90,7 @@ class Repository:
         return found[:most]
 
     def _merges(self) -> dict[str, tuple[str, str]]:
-        """For each commit that was a whole branch, the merge that brought it in, and what into."""
+        """Return, for each commit that was a whole branch, its merge and the target."""
         log = run("git", "-C", str(self._folder), "log", "--merges", "--format=%H %P", "HEAD").decode()
         parents = (line.split() for line in log.splitlines())
         return {other: (merge, into) for merge, into, other, *more in parents if not more}

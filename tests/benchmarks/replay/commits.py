@@ -19,7 +19,7 @@ Files = Mapping[str, str]
 
 
 def commit_row(changes: list[Change], repository: Repository, tools: Sequence[Tool]) -> dict[str, Any]:
-    """What one call for all files of a commit does: as the files are, and with one that has moved on."""
+    """Apply one call to all files of a commit: on the original files, and after one of them has changed."""
     names = {tool.name for tool in tools}
     row: dict[str, Any] = {"change": changes[0].commit, "files": len(changes)}
     try:

@@ -84,7 +84,7 @@ def derive_batch(old: Outline, new: Outline, requested: RequestedFile) -> Deriva
 
 
 def joined(batches: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Join `batches` of one file each; an override of one of them becomes an override of all."""
+    """Join `batches` of one file each; an override of one becomes an override of all."""
     entries = []
     overrides: dict[str, Any] = {}
     for batch in batches:
@@ -198,7 +198,7 @@ class _Search:
         return is_guarded and trial.result is not None and trial.result.source.text == wanted
 
     def _proven(self, chosen: Chosen) -> Derivation | None:
-        """Return the batch of what is `chosen`, with the overrides it needs, if it makes the change."""
+        """Return the batch of the `chosen` edits with the overrides it needs, if it makes the change."""
         in_order = sorted(chosen.items(), key=lambda item: item[0].index)
         edits = tuple(chain.from_iterable(candidate.edits for _, candidate in in_order))
         refusals: frozenset[Code] = frozenset()

@@ -1,6 +1,6 @@
-"""Edits that may make one changed part of a document: of its text, its lines, its sections and its tasks.
+"""Candidate edits for a changed part of a document: its text, lines, sections or tasks.
 
-Nothing here is proven: `derive.py` plans the candidates and keeps those that make the change.
+Nothing is verified here: `derive.py` plans the candidates and keeps those that make the change.
 """
 
 import re
@@ -33,7 +33,7 @@ _WORD_COMPARISONS: Final = 100_000
 # A shorter text, or pattern, might be found in other words of another version.
 _FEWEST_CHARACTERS: Final = 20
 _FEWEST_OF_ROW: Final = 40
-# Digits of the hash of a single line: so many that a line which is written later hardly ever has the same.
+# Digits of a line hash: enough that lines written later rarely have the same.
 _DIGITS: Final = 5
 _MOST_WIDENED: Final = 3
 _MOST_SHOWN: Final = 12
@@ -47,7 +47,7 @@ _LARGEST_GAP: Final = 90
 _MOST_SEGMENTS: Final = 10
 _MOST_CHARACTERS: Final = 600
 _MOST_WORDS: Final = 40
-# Whether context is taken before and after the change.
+# (context before, context after) the change.
 _WAYS: Final = ((True, True), (True, False), (False, True))
 
 
@@ -63,7 +63,7 @@ class CandidateEdits:
 
     @classmethod
     def of(cls, op: str, **fields: object) -> Self:
-        """Return one edit, with those of `fields` that are not None."""
+        """Return an edit with all `fields` that are not None."""
         return cls(({"op": op, **{name: value for name, value in fields.items() if value is not None}},))
 
     @property
@@ -106,7 +106,7 @@ class ChangedRun:
         return self.old_start == self.old_end
 
     def grown(self, before: int, after: int) -> "ChangedRun":
-        """Return the hunk with so many unchanged lines before and after it."""
+        """Return the hunk with this many unchanged lines before and after it."""
         return replace(
             self,
             old_start=self.old_start - before,
@@ -302,10 +302,10 @@ def line_candidates(change: DocumentChange, hunk: ChangedRun) -> Iterator[Candid
 
 
 def diff_candidate(change: DocumentChange, hunk: ChangedRun) -> CandidateEdits:
-    """Return the hunk as a unified diff, which can write anything, with lines until one of them is unique."""
+    """Return the hunk as a unified diff, the most general form, with lines until one of them is unique."""
     start, end = hunk.old_start, hunk.old_end
     if start == end:
-        # What is on one side of an insertion does not prove that the other side is unchanged.
+        # Text on one side of an insertion does not prove that the other side is unchanged.
         start, end = max(start - 1, hunk.floor), min(end + 1, hunk.ceiling)
         while start > hunk.floor and not change.old_lines[start].strip():
             start -= 1
@@ -334,7 +334,7 @@ def diff_candidate(change: DocumentChange, hunk: ChangedRun) -> CandidateEdits:
 
 
 def _has_unique(change: DocumentChange, first: int, end: int) -> bool:
-    """Return True if one of the lines ``[first, end)`` occurs once, or all of them with enough text."""
+    """Return True if one of the lines ``[first, end)`` is unique, or all are with enough text."""
     if any(_is_unique(change, line) for line in range(first, end)):
         return True
     text = change.old_text(first, end)
@@ -356,7 +356,7 @@ def _hashed(change: DocumentChange, hunk: ChangedRun) -> Iterator[CandidateEdits
 
 
 def _insertion(change: DocumentChange, hunk: ChangedRun) -> Iterator[CandidateEdits]:
-    """Insert between two lines by the hashes of both, or at an end of the file by that of the line there."""
+    """Insert between two lines by the hashes of both, or at the start or end of the file by one."""
     at, count = hunk.old_start, len(change.old_lines)
     markdown = _payload(change, hunk)
     if 0 < at < count:
@@ -365,12 +365,12 @@ def _insertion(change: DocumentChange, hunk: ChangedRun) -> Iterator[CandidateEd
             yield _between(change, at, *edge, markdown)
             return
         start, end = at - 1, at + 1
-        # A blank line says nothing of what is on its other side.
+        # A blank line does not identify its neighbours.
         while end < hunk.ceiling and not change.old_lines[end - 1].strip() and end - at < _MOST_WIDENED:
             end += 1
         while start > hunk.floor and not change.old_lines[start].strip() and at - start < _MOST_WIDENED:
             start -= 1
-        # Of several lines the place is after the first, or before the last.
+        # With several lines, the place is after the first or before the last.
         if at in (start + 1, end - 1) and _has_unique(change, start, end):
             yield _between(change, at, start, end, markdown)
     elif at == count > 0 and change.old_lines[-1].strip():
@@ -383,12 +383,12 @@ def _insertion(change: DocumentChange, hunk: ChangedRun) -> Iterator[CandidateEd
 
 
 def _edge_of_block(change: DocumentChange, hunk: ChangedRun) -> tuple[int, int] | None:
-    """Return the lines that prove lines added to a block, at its end or start, with the blank line there.
+    """Return the lines that prove lines added at the end or start of a block, with the blank line.
 
-    How many blank lines there are, and which block is after them, changes more often than the block. But a
-    block of its own is between two others, so that both have to be there: somebody may have written it too.
-    Items, rows and definitions move from section to section one by one, so that the line before has to be
-    there as well: that of the heading if there is only one.
+    The number of blank lines and the next block change more often than the block. But a separate block lies
+    between two others, and both must be present: somebody may have written it too. Items, rows and
+    definitions move between sections one by one, so the line before must be present too, or the heading if
+    there is only one line.
     """
     at, lines = hunk.old_start, change.old_lines
     if change.has_heading(hunk):
@@ -468,7 +468,7 @@ def _addresses(change: DocumentChange, hunk: ChangedRun) -> str:
 
 
 def _hashes(change: DocumentChange, first: int, end: int) -> str:
-    """Return a hash of each line; an empty line needs none, and makes those of others no stronger."""
+    """Return a hash of each line; an empty line needs none, and adds no certainty."""
     contents = [change.old_lines[line].rstrip("\r\n") for line in range(first, end)]
     digits = LEAST_DIGITS if sum(map(bool, contents)) > 1 else _DIGITS
     return ",".join(
@@ -577,7 +577,7 @@ class MatchCandidates:
         return best[-1][1] if best[-1] is not None else None
 
     def _joined(self, segments: Sequence[Segment]) -> Segment:
-        """Return `segments`, which follow each other, as one with the text between them."""
+        """Return consecutive `segments` as one, including the text between them."""
         parts = [segments[0].new]
         for before, after in pairwise(segments):
             parts += [self._text[before.span.end : after.span.start], after.new]
@@ -662,7 +662,7 @@ class MatchCandidates:
 
     def _edit(self, segment: Segment) -> dict[str, object] | None:
         """Replace the shortest pattern around `segment` that occurs once."""
-        # What is on one side of an insertion does not prove that the other side is unchanged.
+        # Text on one side of an insertion does not prove that the other side is unchanged.
         is_one_sided = not (segment.opens or segment.closes) or segment.span == self._end
         ways = _WAYS if is_one_sided else _WAYS[:1]
         inside = self._in_line(segment)
@@ -691,7 +691,7 @@ class MatchCandidates:
         return self._text.startswith("|", self._text.rfind("\n", 0, segment.span.start) + 1)
 
     def _in_line(self, segment: Segment) -> Segment:
-        """Return `segment` with no more context than its own lines."""
+        """Return `segment` with context only from its own lines."""
         start, end = segment.span.start, segment.span.end
         floor = max(self._text.rfind("\n", 0, start) + 1, segment.floor)
         behind = self._text.find("\n", end)
@@ -769,7 +769,7 @@ class MatchCandidates:
             return False
         pattern = self._text[start:end]
         first = self._text.find(pattern)
-        # Where the result has it too, the edit would be made again where it was made already.
+        # If the result contains it too, a second run would make the edit again.
         is_gone = self._change.new.source.text.find(pattern) < 0
         return first == start and self._text.find(pattern, start + 1) < 0 and is_gone
 

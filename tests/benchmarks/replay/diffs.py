@@ -39,7 +39,7 @@ def patched(call: str, path: str, base: str) -> str | None:
 
 
 def three_way(call: str, path: str, text: str, base: str) -> str | None:
-    """What `git apply --3way` does where it has the old version: it merges."""
+    """Apply a diff with `git apply --3way`, which merges because it has the old version."""
     result = patched(call, path, base)
     if result is None:
         return None
@@ -65,7 +65,7 @@ _FORMS: tuple[Callable[[str], str], ...] = (
 
 
 def codex_write(path: str, old: str, new: str) -> str:
-    """Hunks of a diff without numbers, three lines around each; headings say which place is meant."""
+    """Return hunks without numbers, with three lines of context; headings distinguish places."""
     before, after = split(to_lf(old)), split(to_lf(new))
     plain = [line.rstrip("\n") for line in before]
     parts, cursor = [], 0

@@ -1,8 +1,8 @@
-"""Edit formats of other tools: how each writes a change down, and what it makes of that.
+"""Edit formats of other tools: how each writes and applies a change.
 
-All are written from public descriptions and published behaviour, and share no code with the originals. Each
-writer knows both versions, so none errs as a model would; where a description leaves a choice, the writer
-takes what is smallest and still names one place.
+All are written from public descriptions and behaviour, and share no code with the originals. Each writer
+knows both versions, so none makes the mistakes of a model; if a description leaves a choice, the writer takes
+the smallest unambiguous form.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def blocks(old: str, new: str, *, unique: bool = False) -> list[tuple[int, list[
 
 
 def pairs(old: str, new: str) -> list[tuple[str, str]]:
-    """What goes and what comes, as whole lines that stand in `old` once."""
+    """Return old and new text as whole lines that are unique in `old`."""
     return [("".join(gone), "".join(come)) for _, gone, come in blocks(old, new, unique=True)]
 
 
@@ -58,7 +58,7 @@ def pairs(old: str, new: str) -> list[tuple[str, str]]:
 
 
 def shortest_pairs(old: str, new: str) -> list[tuple[str, str]]:
-    """What goes and what comes, as the fewest words that stand in `old` once."""
+    """Return old and new text as the fewest words that are unique in `old`."""
     before, after = re.findall(r"\w+|\s|[^\w\s]", old), re.findall(r"\w+|\s|[^\w\s]", new)
     found: list[list[int]] = []
     for start, end, first, last in _words_that_differ(before, after, old, new):
@@ -123,7 +123,7 @@ def to_lf(text: str) -> str:
 
 
 def edit_file_apply(call: str, path: str, text: str, base: str) -> str | None:
-    """The first exact occurrence, else the first lines that are the same but for white space; LF in all."""
+    """Replace the first exact occurrence, or the first lines equal except for whitespace; converts to LF."""
     text = to_lf(text)
     for edit in json.loads(call)["edits"]:
         gone, come = edit["oldText"], edit["newText"]
@@ -210,7 +210,7 @@ def _aider_block(text: str, gone: str, come: str) -> str | None:
 
 
 def _reindented(lines: list[str], wanted: list[str], new: list[str]) -> str | None:
-    """The lines that are `wanted` but for the same indentation of all, replaced by `new` with that."""
+    """Replace lines that equal `wanted` at another indentation with `new` at that indentation."""
     widths = [len(line) - len(line.lstrip()) for line in (*wanted, *new) if line.strip()]
     least = min(widths, default=0)
     wanted, new = ([line[least:] if line.strip() else line for line in each] for each in (wanted, new))
@@ -229,7 +229,7 @@ def _reindented(lines: list[str], wanted: list[str], new: list[str]) -> str | No
 
 
 def _around_dots(text: str, gone: str, come: str) -> str | None:
-    """The parts between lines of `...`, which stand for what stays."""
+    """Return the parts between lines of `...`, which represent unchanged text."""
     dots = re.compile(r"(^\s*\.\.\.\n)", re.MULTILINE)
     old, new = dots.split(gone), dots.split(come)
     if len(old) == 1 or len(old) != len(new) or old[1::2] != new[1::2]:
@@ -283,7 +283,7 @@ def hashline_write(path: str, old: str, new: str) -> str:
 def _joined(
     runs: Iterator[tuple[int, int, int, int]], before: Sequence[str]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """`runs`, those joined between which stands less text than an edit of its own costs."""
+    """Join `runs` if the text between them is shorter than the cost of another edit."""
     last: tuple[int, int, int, int] | None = None
     for run in runs:
         if last is not None and sum(len(line) + 3 for line in before[last[1] : run[0]]) < _EDIT:
@@ -335,7 +335,7 @@ def text_editor_write(path: str, old: str, new: str) -> str:
 
 
 def text_editor_apply(call: str, path: str, text: str, base: str) -> str | None:
-    """The hash of the file has to fit, so that of each range does; contents get a last line end."""
+    """Apply ranges if the hashes of the file and of each range match; adds a final newline to contents."""
     text = to_lf(text)
     [file] = json.loads(call)["files"]
     if file["file_hash"] != digest(text):

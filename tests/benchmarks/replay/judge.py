@@ -11,7 +11,7 @@ from tests.benchmarks.replay.changes import merged
 
 
 class Drifted(NamedTuple):
-    """A version of the file without a change, `later` with it, and whether the two could be told apart."""
+    """A version of the file without a change, `later` with it, and whether they could be separated."""
 
     text: str
     later: str
@@ -19,7 +19,9 @@ class Drifted(NamedTuple):
 
 
 def on_branch(before: bytes | None, after: bytes | None, old: str, new: str) -> Drifted | None:
-    """The file on another branch before and after the change was merged, if nothing else came with that."""
+    """Return the file on another branch before and after the merge of the change, if the merge brought only
+    that.
+    """
     if before is None or after is None or before in (old.encode(), after):
         return None
     data, is_clean = merged(before, old.encode(), new.encode())
@@ -35,7 +37,7 @@ def drift(later: str | None, old: str, new: str) -> Drifted | None:
 
 
 def judged(result: str | None, drifted: Drifted, old: str, new: str) -> str:
-    """Right, refused or wrong; where the place of the change has changed too, in that case with a mark."""
+    """Return right, refused or wrong; marked if the place of the change has changed too."""
     mark = "" if drifted.is_clean else " (changed)"
     if result is None or result == drifted.text:
         return "refused" + mark
@@ -65,7 +67,7 @@ def effect(before: str, after: str) -> Counter[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def places(before: str, after: str) -> Counter[tuple[str, ...]]:
-    """What comes and goes at each place, between the last line before it and the first one behind it."""
+    """Return the old and new text at each place, between its unchanged neighbour lines."""
     old, new = before.split("\n"), after.split("\n")
     return Counter(
         (

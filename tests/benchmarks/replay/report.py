@@ -15,7 +15,7 @@ IN_README = ("mdplan", "line-hash anchors", "search/replace, lines", "apply_patc
 README_START, README_END = "<!-- replay:start -->\n", "<!-- replay:end -->\n"
 ANCHORS = "line-hash anchors"
 UNGUARDED = "whole file"
-# It has the old version of the file, as no other tool has.
+# Only this tool has the old version of the file.
 BOUND = "three-way merge"
 KINDS = ("right", "right elsewhere", "refused", "wrong")
 

@@ -39,7 +39,7 @@ def tokens(text: str) -> list[int]:
 
 
 def row_of(change: Change, repository: Repository, tools: Sequence[Tool] = TOOLS) -> dict[str, Any] | None:
-    """What each tool does with `change`; None for what is no UTF-8 text, or changes no line."""
+    """Return the result of each tool for `change`; None if it is not UTF-8 or changes no line."""
     old, new = text_of(repository.blob(change.old)), text_of(repository.blob(change.new))
     if old is None or new is None or old == new:
         return None

@@ -29,7 +29,7 @@ def derived(old: str, new: str) -> Derivation | None:
 
 
 def later_text(old: str, new: str, later: str) -> str | None:
-    """What the edits from `old` to `new` make of `later`; None if they are refused."""
+    """Apply the edits from `old` to `new` to `later`; return None if they are refused."""
     planned = plan_in_memory(read_batch(derived(old, new).batch), Outline(Source.from_text(later)))
     return planned.files[0].result.source.text if isinstance(planned, PlannedBatch) else None
 
@@ -107,7 +107,7 @@ def test_place_at_the_edge_of_a_block_survives_changes_beyond_it(old: str, new: 
             "## A\n\n- one\n- two\n- new\n\n\n## B\n\n- three\n",
             "## A\n\n- one\n\n\n## B\n\n- three\n- two\n\n\n## C\n",
         ),
-        # What is before the new lines has changed.
+        # The text before the new lines has changed.
         (
             "# A\n\nText of it.\n\n# B\n\nMore.\n",
             "# A\n\nText of it.\n\n# New\n\nWords.\n\n# B\n\nMore.\n",

@@ -20,7 +20,7 @@ from tests.benchmarks.replay.sums import RESULTS
 from tests.benchmarks.replay.tools import TOOLS
 
 EXPECTED = Path(__file__).with_name("expected.json")
-# Of each repository, how many changes of files up to this many bytes, and how many of larger ones.
+# Per repository: the number of changes in files up to this many bytes, and in larger ones.
 SMALL = 10_000
 OF_SMALL = 97
 OF_LARGE = 3
@@ -74,7 +74,7 @@ def rows_of(folder: Path) -> dict[str, Any]:
     return rows
 
 
-# Twenty seconds alone; a busy machine takes much longer.
+# Takes twenty seconds on an idle machine, and much longer on a busy one.
 @pytest.mark.timeout(900)
 # bpe_openai loads its tables by a function of importlib.resources that is deprecated.
 @pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")

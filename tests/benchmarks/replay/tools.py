@@ -29,10 +29,10 @@ def whole_text(path: str, old: str, new: str) -> str:
 
 @dataclass(frozen=True)
 class Tool:
-    """A format. `write` gives the call for a change, `apply` the new text or None for a refusal.
+    """A format. `write` returns the call for a change, `apply` the new text or None for a refusal.
 
-    `read` is what has to be read to write the call; a tool that `verifies` refuses a text that is not the one
-    that the call replaces, and one that `takes_bytes` edits files of any encoding.
+    `read` is the text needed to write the call. A tool that `verifies` compares the text that the call
+    replaces, and one that `takes_bytes` edits files in any encoding.
     """
 
     name: str

@@ -32,7 +32,7 @@ VARIANTS: dict[str, Callable[[str], bytes]] = {
 
 
 def variant_rows(change: Change, repository: Repository, tools: Sequence[Tool]) -> dict[str, dict[str, bool]]:
-    """For each variant of `change` that there is, which of `tools` make it byte for byte."""
+    """Return, for each possible variant of `change`, which `tools` make it byte for byte."""
     texts = [repository.blob(name) for name in (change.old, change.new)]
     found: dict[str, dict[str, bool]] = {}
     for name, transcode in VARIANTS.items():
