@@ -70,9 +70,9 @@ def outcome_of(case: Case, root: Path) -> Outcome:
 
 
 def names_after(report: dict[str, Json], meanwhile: Iterable[str]) -> dict[str, str | None]:
-    """What becomes of names by a request: others for renamed files, None for deleted ones.
+    """Return the new names after a request: changed for renamed files, None for deleted ones.
 
-    A name that comes stands for itself.
+    A new file maps to itself.
     """
     names: dict[str, str | None] = {name: name for name in meanwhile}
     for file in report.get("files", []) if report["ok"] else []:
@@ -123,7 +123,9 @@ def check_hashes(plan: PlanReport, after: Tree) -> None:
 
 
 def check_text_edits(engine: Engine, plan: PlanReport, before: Tree) -> None:
-    """The plan's document names the new text alone; every other byte of the result is one of the base."""
+    """Check that the plan contains only new text, and that every other byte of the result comes from the
+    base.
+    """
     for file in json.loads(engine.export(plan.plan_id))["files"]:
         base = b"" if file["baseSha256"] is None else before[file["path"]]
         source = Source.decode(base, file["encoding"])
@@ -220,7 +222,7 @@ def shown_diff(diff: bytes) -> str:
 
 
 def diff_of(case: Case) -> bytes:
-    """The expected diff: that of the case, else the shortest one."""
+    """Return the expected diff: that of the case, or the shortest one."""
     return shortest_diff(case.before, case.after) if case.diff is None else case.diff
 
 
@@ -251,7 +253,7 @@ def in_folder(folder: str, diff: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-# What stands before the names in the headers of a diff; a name with ` b/` in it is in quotes.
+# The prefix of names in the headers of a diff; a name that contains ` b/` is quoted.
 _NAMES = re.compile(
     rb'((?:^diff --git |^--- )"?a/|(?:^\+\+\+ |(?<=[^"]) (?=b/)|" )"?b/|^rename (?:from|to) "?)'
 )
@@ -260,7 +262,7 @@ _NAMES = re.compile(
 @needs_git
 def test_git_applies_the_diffs_of_all_cases() -> None:
     """One call for all: each case that is planned is a folder of one tree."""
-    # Backups are part of a commit, and not of what was asked for.
+    # Backups belong to a commit, not to the request.
     batches = {case: case.request("batch") for case in ALL if case.is_accepted}
     planned_cases = [case for case, batch in batches.items() if batch and not batch.get("backup")]
     trees = {case: (case.before, case.after) for case in planned_cases}

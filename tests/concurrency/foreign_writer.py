@@ -14,7 +14,7 @@ RUN, PAUSE, STOP = 0, 1, 2
 
 
 class Shared:
-    """Three numbers in a file that two processes have mapped; only one of the processes writes each number."""
+    """Three numbers in a file mapped by two processes; only one of the processes writes each number."""
 
     def __init__(self, file: Path) -> None:
         if not file.exists():

@@ -121,7 +121,7 @@ def _edits(content: DataContent, changes: list[Change]) -> EditList:
 
 
 def _tried(content: DataContent, change: Change, what: str, path: Path | None, before: Any) -> Counter[str]:
-    """Return the outcome of a change; `path` is that of a scalar, outside of whose text nothing may change."""
+    """Return the outcome of a change; `path` is that of a scalar: only its own text may change."""
     try:
         edits = _edits(content, [change])
         verify_edits(content, edits, [change])

@@ -288,7 +288,7 @@ class Checker:
         return self._judged[image, outcome]
 
     def _thrown_away(self, before: Tree, image: Image) -> Iterator[str]:
-        """Return what was visible before the recovery, and is neither in place nor in the history afterwards."""
+        """Return what was visible before the recovery, and is now neither in place nor in the history."""
         disk = self.disk(Volume(image))
         store = ModelStore(disk)
         for change in self.scenario.changes:

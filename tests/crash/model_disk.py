@@ -142,7 +142,7 @@ class ModelDisk(FileSystem):
         self.volume.apply(event)
 
     def moments(self) -> Iterator[tuple[Volume, Event | None]]:
-        """Yield the disk before the first event and after each, with the event. Each is valid until the next."""
+        """Yield the disk before the first event and after each, with the event; valid until the next one."""
         volume = self.start.copy()
         yield volume, None
         for event in self.events:

@@ -1,4 +1,4 @@
-"""End the process at each system call of a commit, or make the call fail: no mixture, and no false success."""
+"""End the process at each system call of a commit, or make the call fail: no mixture, no false success."""
 
 import os
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def make(folder: Path) -> None:
 
 
 def faults(trial: Trial, names: tuple[str, ...], beside: tuple[str, ...], error: str | None) -> list[Fault]:
-    """One for every call of the commit of one of these names; of errors also those that stay."""
+    """Yield a fault for every call of the commit with one of these names, including persistent errors."""
     log = Count(names, trial.start.copy.with_name("calls"), beside)
     assert trial.run(watch=log).code == Exit.DONE
     return [
@@ -63,11 +63,11 @@ def faults(trial: Trial, names: tuple[str, ...], beside: tuple[str, ...], error:
 
 
 def promised(ended: Ended) -> tuple[set[str], set[str]]:
-    """What all has to be when the answer was that: now, and after recovery."""
+    """Return the states that this answer allows: now, and after recovery."""
     if ended.code == Exit.DONE:
         return {NEW}, {NEW}
     if not ended.out:
-        # It did whatever it did, and then could not say so.
+        # The outcome is open, and the program could not report it.
         return {OLD, NEW}, {OLD, NEW}
     codes = {problem["code"] for problem in ended.json["diagnostics"]}
     if Code.COMMIT_IN_DOUBT in codes:

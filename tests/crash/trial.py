@@ -26,7 +26,7 @@ from tests.crash.commands import Commands, Ended, Watch
 from tests.support.files import tree
 
 APPLY, RECOVER = ("apply", "-", "--json"), ("recover", "--json")
-# They leave the disk as it was, so a kill before one of them is like a kill before the next operation.
+# They do not change the disk, so a kill before one of them is like a kill before the next operation.
 LOOKING = frozenset(
     {
         *(Step.OPEN_ROOT, Step.OPEN_DIRECTORY, Step.OPEN_FILE, Step.STATUS, Step.READ, Step.READ_LINK),
@@ -68,24 +68,24 @@ class Trial:
         return self.mdplan.run(self.folder, *APPLY, stdin=batch(), signals=signals, watch=watch)
 
     def kill(self, point: int) -> list[str]:
-        """Kill the commit before that disk operation; what a reader must not see in what is left."""
+        """Kill the commit before that disk operation, and check what readers see afterwards."""
         assert self.run(signals={point: SIGKILL}).killed, f"the operation {point} was not reached"
         return self.torn()
 
     def torn(self) -> list[str]:
-        """What no reader may see, not even before recovery."""
+        """Return what no reader may see, even before recovery."""
         return list(torn(self.folder, self.old, self.new))
 
     def outcome(self) -> str:
-        """Whether all is old, all is new, or mixed."""
+        """Return whether all files are old, all are new, or they are mixed."""
         return outcome(tree(self.folder), self.old, self.new)
 
     def promised(self) -> str:
-        """What recovery has to come to: all new as soon as the record says that it is done."""
+        """Return the required result of recovery: all new once the record says committed."""
         return NEW if committed(self.folder) > self.earlier else OLD
 
     def left(self, promised: str) -> Iterator[str]:
-        """What is wrong where all should be as it was `promised`."""
+        """Return differences from the `promised` state."""
         if (found := self.outcome()) != promised:
             yield f"all is {found} and not {promised}"
         yield from unclean(self.folder)

@@ -1,11 +1,11 @@
-"""What a disk holds: what programs see, what surely is on it, and every way in which a crash can leave it.
+"""The contents of a disk: visible to programs, certainly stored, and possible after a crash.
 
-What programs did is a sequence of events. A change of names (one create, rename, exchange, …) is one set of
-assignments that reaches the disk whole or not at all: ext4, xfs, btrfs, zfs and APFS write a rename as one
-transaction, also between two folders, so that syncing either folder keeps both halves. File systems without a
-journal (FAT, ext2) promise less; `torn_moves` stands for them. Beyond that nothing is ordered: of the sets
-that were not synced any may be on the disk without those before it, as POSIX allows. The file systems above
-keep more order than that, so what survives here survives there.
+The actions of programs are a sequence of events. A change of names (one create, rename, exchange, …) is one
+set of assignments that reaches the disk whole or not at all: ext4, xfs, btrfs, zfs and APFS write a rename as
+one transaction, also between two folders, so syncing either folder keeps both halves. File systems without a
+journal (FAT, ext2) promise less; `torn_moves` represents them. Beyond that there is no order: any unsynced
+set may be on the disk without earlier ones, as POSIX allows. The file systems above keep more order, so what
+survives here survives there.
 """
 
 import itertools
@@ -22,7 +22,7 @@ RANDOM_SUBSETS = 200
 
 
 class Content(NamedTuple):
-    """What belongs to a file or folder itself. `mode` has the bits of the kind."""
+    """The content and attributes of a file or folder. `mode` includes the bits of the kind."""
 
     data: bytes
     mode: int
@@ -31,7 +31,7 @@ class Content(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A file, or a folder with its names in order, by the numbers of what they name."""
+    """A file, or a folder that maps names, in order, to numbers of nodes."""
 
     content: Content
     names: tuple[tuple[str, int], ...] | None
@@ -40,7 +40,7 @@ class Node(NamedTuple):
 # All that can be reached from the root, numbered as it is reached; equal exactly when a program sees no
 # difference. The root is number 0.
 Image = tuple[Node, ...]
-# A name in a folder and the number of what it names from now on.
+# A name in a folder and the number of its new node.
 Assignment = tuple[int, str, int | None]
 NameSet = tuple[Assignment, ...]
 
@@ -96,7 +96,7 @@ class Volume:
         self.content = {number: node.content for number, node in enumerate(image)}
         self.kept = dict(self.content)
         self.names = {number: dict(node.names) for number, node in enumerate(image) if node.names is not None}
-        # The names that are on the disk are those of `base` with all `sets` of which `settled` holds.
+        # The names on the disk are those of `base` plus all `settled` `sets`.
         self.base = {number: dict(names) for number, names in self.names.items()}
         self.sets: list[NameSet] = []
         self.settled: list[bool] = []
@@ -118,7 +118,7 @@ class Volume:
         match event:
             case Made(number, content, is_folder):
                 self.content[number] = content
-                # What was never synced is an empty file of the mode that it was made with.
+                # A file that was never synced is empty, with its original mode.
                 self.kept[number] = content
                 if is_folder:
                     self.names[number] = {}
@@ -211,7 +211,7 @@ class Volume:
             yield from self._images_with(chosen, changed)
 
     def _images_with(self, chosen: frozenset[int], changed: int | None) -> Iterator[Image]:
-        """The images in which just the `chosen` sets are on the disk; only those with `changed`, if given."""
+        """Yield the images with exactly the `chosen` sets on the disk, only those with `changed` if given."""
         names = {number: dict(below) for number, below in self.base.items()}
         for index, assignments in enumerate(self.sets):
             if self.settled[index] or index in chosen:
@@ -231,9 +231,10 @@ class Volume:
 
 
 def written(kept: Content, wanted: Content) -> tuple[Content, ...]:
-    """What of a change may be on the disk: nothing, all, half of the data, or all but the data.
+    """Yield what may be on the disk of a change: nothing, everything, half of the data, or all but the data.
 
-    The last is what delayed allocation does: a new mode is in the next transaction, data is written later.
+    The last is the effect of delayed allocation: a new mode is in the next transaction, data is written
+    later.
     """
     half = wanted.data[: len(wanted.data) // 2]
     found = (
@@ -311,7 +312,7 @@ def image_of(names: dict[int, dict[str, int]], content: dict[int, Content]) -> I
 
 
 def tree_of(image: Image, at: int = ROOT, path: str = "") -> dict[str, Content]:
-    """Every path, without the root, and what is there; a folder's path ends in `/`."""
+    """Return every path except the root with its content; a folder's path ends in `/`."""
     found: dict[str, Content] = {}
     for name, number in image[at].names or ():
         node = image[number]
@@ -324,7 +325,7 @@ def tree_of(image: Image, at: int = ROOT, path: str = "") -> dict[str, Content]:
 
 
 def image_from(tree: dict[str, Content], root: Content) -> Image:
-    """The image of those paths, each in a folder that comes before it; folders end in `/`."""
+    """Return the image of those paths, each after its folder; folders end in `/`."""
     names: dict[int, dict[str, int]] = {ROOT: {}}
     content = {ROOT: root}
     folders = {"": ROOT}
@@ -339,7 +340,7 @@ def image_from(tree: dict[str, Content], root: Content) -> Image:
 
 
 def numbers_of(volume: Volume, at: int = ROOT, path: str = "") -> dict[str, int]:
-    """Every path, with the root as the empty one, and the number of what is there."""
+    """Return every path, with the root as the empty one, and the number of its node."""
     found = {path: at}
     for name, number in volume.names[at].items():
         if number in volume.names:

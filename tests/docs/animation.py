@@ -1,4 +1,4 @@
-"""The animation at the top of the README: a session in a real terminal, as an SVG that plays by itself.
+"""The animation of the README: a session in a real terminal, as a self-playing SVG.
 
     python -m pytest tests/docs/test_recording.py --update-cases
 
@@ -89,7 +89,9 @@ def _frame(session: Terminal, seconds: float) -> Frame:
 
 
 def drawn(frames: tuple[Frame, ...]) -> str:
-    """The frames as one SVG that repeats; where a reader wants no motion it shows the last but one."""
+    """Return the frames as one looping SVG; for readers who prefer reduced motion it shows the second to
+    last.
+    """
     total = sum(frame.seconds for frame in frames)
     starts = [0.0]
     for frame in frames:

@@ -1,7 +1,7 @@
-"""Settings of MCP clients as pages show them: the shape that each client documents, and the command in it.
+"""Settings of MCP clients on the pages: the documented form of each client, and the command in it.
 
-The shapes are those of the clients' own documentation in November 2026; what a client does not document is a
-fault here, so that no page shows a field that was guessed.
+The forms come from the clients' documentation of November 2026; an undocumented field is a fault, so no page
+shows guesses.
 """
 
 import json
@@ -17,10 +17,10 @@ _URLS = {"http://127.0.0.1:8080/mcp", "https://docs.example.org/mcp"}
 
 @dataclass(frozen=True)
 class Shape:
-    """Where a client has its servers, and the names of the fields of one.
+    """The place of a client's servers, and the field names of a server.
 
-    `address` is the field for a server over HTTP, `token` how a header names a variable of the environment.
-    Where `args` is None, command and arguments are one list.
+    `address` is the field for a server over HTTP, `token` how a header names an environment variable. If
+    `args` is None, command and arguments are one list.
     """
 
     servers: tuple[str, ...]
@@ -57,12 +57,12 @@ SHAPES = {
 
 
 def is_settings(name: str) -> bool:
-    """Whether a block of this name is the settings of a client."""
+    """Return True if a block of this name is the settings of a client."""
     return name in SHAPES
 
 
 def faults(name: str, text: str) -> Iterator[str]:
-    """What is wrong with the settings `text` of the client whose file is `name`."""
+    """Return the faults of the settings `text` of the client whose file is `name`."""
     shape = SHAPES[name]
     data: dict[str, Any] = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
     entries: Any = data

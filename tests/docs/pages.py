@@ -27,7 +27,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """README and all pages, but for the samples, which are no documentation."""
+    """Return README and all pages except the samples, which are not documentation."""
     below = (path for path in DOCS.rglob("*.md") if DOCS / "samples" not in path.parents)
     return [REPOSITORY / "README.md", *sorted(below)]
 

@@ -24,10 +24,10 @@ _SECONDS = 300
 
 
 def recorded(text: str, home: Path) -> str:
-    """`text` of a page, with what a terminal shows for each of its commands, for a user whose home is `home`.
+    """Return `text` of a page with the terminal output of each command, for a user with the home `home`.
 
-    The first command is typed in this repository. Blocks with a language and a name are files of the folder
-    in which the terminal is then. Answers to questions are those that the page shows.
+    The first command is typed in this repository. Blocks with a language and a name are files in the current
+    folder. Questions get the answers on the page.
     """
     made, end = [], 0
     plans = PlanNames()
@@ -54,9 +54,9 @@ def _typed(session: Terminal, plans: PlanNames, line: str, shown: str) -> str:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """The environment of a new user. Packages come from uv's cache, never from the network.
+    """Return the environment of a new user. Packages come from uv's cache, never from the network.
 
-    Skips where uv or a package is missing. mdplan is built before, so that uv shows no progress.
+    Skips if uv or a package is missing. mdplan is built before, so that uv shows no progress.
     """
     for program in ("uvx", "uv"):
         if shutil.which(program) is None:

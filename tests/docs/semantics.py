@@ -1,4 +1,4 @@
-"""The examples of `docs/explanation/semantics.md` as values, and what comes of one."""
+"""The examples of `docs/explanation/semantics.md` as values, and their outcomes."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Document:
 
 @dataclass
 class Example:
-    """One batch on one document, the `verb` that it is sent to, and what is shown to come of it."""
+    """A batch for a document, its `verb`, and the outcome shown."""
 
     title: str
     document: Document
@@ -77,7 +77,7 @@ def examples_of(page: str) -> Iterator[Example]:
 
 
 def outcome_of(document: Document, batch: dict[str, Any], verb: str, root: Path) -> tuple[str, str]:
-    """Hunks of the diff that `batch` makes of `document` in the folder `root`, and what is said of it."""
+    """Return the diff hunks of `batch` on `document` in the folder `root`, and the messages."""
     (root / NAME).write_bytes(document.data)
     pins = {"baseSha256": sha256_hex(document.data)} if batch.get("baseSha256") == "@base" else {}
     with Engine.open([root], settings=Settings(durability=Durability.PROCESS)).workspace as workspace:

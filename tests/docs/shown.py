@@ -18,7 +18,7 @@ from tests.support.commits import leave_interrupted
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.tool_case import served
 
-# With these a commit of git has the same ID each time.
+# These give a git commit the same ID each time.
 COMMITTER = {
     **{name: value for name, value in IDENTITY.items() if name.startswith("GIT_CONFIG")},
     **{f"GIT_{role}_NAME": "Docs Bot" for role in ("AUTHOR", "COMMITTER")},
@@ -43,16 +43,16 @@ _CUT_OFF = "<!-- tests: the commit is cut off here -->"
 
 
 def masked(text: str) -> str:
-    """`text` without what is another one in each run."""
+    """Return `text` without values that differ between runs."""
     return _CHANGING.sub("…", text)
 
 
 def remade(text: str, folder: Path) -> str:
-    """`text` of a page, with what its commands print and its tools answer in `folder` now.
+    """Return `text` of a page with the current output of its commands and tools in `folder`.
 
-    Blocks with a language and a name are files. `json` with the name of a tool is a call, and the `text`
-    after it is the answer that a model reads. Examples that show an error have `refused` in their info
-    string. `test_every_block.py` says what checks the other blocks.
+    Blocks with a language and a name are files. `json` with the name of a tool is a call, and the next `text`
+    is the answer that a model reads. Examples that show an error have `refused` in their info string.
+    `test_every_block.py` lists the checks of other blocks.
     """
     names: dict[str, object] = {}
     plans = PlanNames()
@@ -99,7 +99,7 @@ def _require_mark(is_refused: bool, marks: list[str], shown: str) -> None:
 
 
 class PlanNames:
-    """The IDs of today's plans, by those that a page shows for them."""
+    """The IDs of today's plans, by the IDs on a page."""
 
     def __init__(self) -> None:
         self._today: dict[str, str] = {}
@@ -121,7 +121,7 @@ def split_commands(shown: str) -> list[tuple[str, str]]:
 
 
 def printed(shown: str, plans: PlanNames) -> str:
-    """The commands of `shown`, each with what it prints: standard output, then standard error."""
+    """Yield the commands of `shown` with their output: standard output, then standard error."""
     made = ""
     for line, output in split_commands(shown):
         command = plans.today(line)

@@ -1,4 +1,4 @@
-"""Something checks each code block of README and docs; one that nothing checks is a failure here."""
+"""Every code block of README and docs is checked by something; an unchecked block fails."""
 
 import ast
 import json
@@ -14,7 +14,7 @@ from tests.docs.pages import DOCS, Block, blocks_of, name_of, pages
 from tests.docs.test_pages import SHOWN
 from tests.docs.typed_commands import faults_of_script
 
-# Blocks that a test of their page alone knows how to check: page, info, test.
+# Blocks that only a test of their page can check: page, info, test.
 BY_THEIR_TEST = {
     ("README.md", "console"): "tests/surfaces/test_cli_help.py",
     ("README.md", "json batches/stable.json"): "tests/surfaces/test_cli_help.py",
@@ -47,7 +47,7 @@ BY_THEIR_TEST = {
     ("docs/how-to/run-the-bot-in-ci.md", "yaml .gitlab-ci.yml"): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "sh check-docs.sh"): "tests/docs/test_run_in_ci.py",
 }
-# Pages all of whose blocks are those of one test, which fails for a block that it does not know.
+# Pages with a single test for all blocks, which fails for an unknown block.
 BY_ONE_TEST = {
     "docs/contributing/first-use.md": "tests/first_use/test_first_use.py",
     "docs/explanation/semantics.md": "tests/docs/test_pages.py",
@@ -73,7 +73,7 @@ def test_each_block_is_checked(page: Path) -> None:
 
 
 def _problems(page: Path, block: Block, others: list[Block]) -> Iterator[str]:
-    """What is wrong with `block`; of one that nothing checks, that nothing does."""
+    """Return the faults of `block`, or that nothing checks it."""
     name, info = name_of(page), " ".join(block.info)
     if name in BY_ONE_TEST or (name, info) in {*BY_THEIR_TEST, *BY_NOTHING}:
         return
@@ -100,12 +100,12 @@ def _problems(page: Path, block: Block, others: list[Block]) -> Iterator[str]:
 
 
 def _is_used(file: str, others: list[Block]) -> bool:
-    """Whether a command, a program or another file of the page takes `file`."""
+    """Return True if a command, a program or another file of the page uses `file`."""
     return any(file in other.text for other in others)
 
 
 def _problems_of_generated(page: Path, block: Block) -> Iterator[str]:
-    """The example of an operation is taken; the rest is freshly made from code and golden cases."""
+    """Check that the example of an operation is accepted; everything else is generated."""
     data = json.loads(block.text) if block.info == ("json",) and page.parent.name == "operations" else {}
     if "op" in data:
         data = {"file": "guide.md", "edits": [data]}

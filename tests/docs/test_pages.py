@@ -32,7 +32,7 @@ from tests.surfaces.command_line import Run, mdplan
 CASE_TABLES = CaseTables(__file__)
 
 
-# These have tests of their own: test_architecture.py and test_semantics.py.
+# These have other tests: test_architecture.py and test_semantics.py.
 _OTHERWISE = {DOCS / "explanation" / "architecture.md", DOCS / "explanation" / "semantics.md"}
 
 
@@ -83,11 +83,11 @@ def test_page_has_one_title_and_no_broken_links(page: Path) -> None:
     assert str(REPOSITORY) not in prose
 
 
-# --- Our own documents are as `.ci/documents.yaml` describes them, and the check names one that is not.
+# --- Our own documents match `.ci/documents.yaml`, and the check names those that do not.
 
 MANIFEST = REPOSITORY / ".ci" / "documents.yaml"
 
-# File, what is replaced there, and by what: each makes another line of the manifest untrue.
+# File, old text and new text: each breaks another line of the manifest.
 WRONG = CASE_TABLES.value("WRONG", tuples=True)
 
 
@@ -159,7 +159,7 @@ def test_every_variable_is_on_its_page() -> None:
 
 
 def test_pages_contain_no_text_that_browsers_read_as_a_tag() -> None:
-    """What is no code would be HTML: the note on top is all of that kind."""
+    """Text outside code would be HTML; the note at the top consists of it."""
     for page in REFERENCE.rglob("*.md"):
         text = re.sub(
             r"^(`{3,}).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE

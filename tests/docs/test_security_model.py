@@ -16,7 +16,7 @@ PAGE = PATH.read_text(encoding="utf-8")
 HOSTILE = sorted((REPOSITORY / "tests" / "hostile").glob("test_*.py"))
 # `path::name`, and more names of the same file with the path left out: `::name`.
 _NAMED = re.compile(r"`((?:tests/[\w/]+\.py)?)::((?:test_|Test)\w+)`")
-# A part of a test file about one fault: a comment of its own, or the begin of the docstring.
+# A part of a test file about one fault: a separate comment, or the beginning of the docstring.
 _MARK = re.compile(r'^(?:# (S\d+)|"""(S\d+):)', re.MULTILINE)
 _PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 _LIST = (REPOSITORY / "packaging" / "github-action" / "requirements.txt").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the page on HTTP shows is what the server does: its options, its table, its proxies."""
+"""The page on HTTP shows what the server does: its options, its table, its proxies."""
 
 import json
 import re
@@ -77,7 +77,7 @@ def test_startup_output_matches_the_page(tmp_path: Path) -> None:
 
 
 def test_nginx_accepts_the_example_configuration(tmp_path: Path) -> None:
-    """With a certificate of its own, for the one that is named is not there."""
+    """Uses another certificate, because the one in the example does not exist."""
     program = shutil.which("nginx")
     if program is None:
         pytest.skip("no nginx here")

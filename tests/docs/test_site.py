@@ -118,7 +118,7 @@ def test_every_operation_and_code_has_its_page(site: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_site_loads_nothing_from_other_hosts(site: Path) -> None:
-    """The search box too works from the files of the site alone."""
+    """Even the search box uses only files of the site."""
     loaded = {link for page in site.rglob("*.html") for link in Links(page).loaded}
     styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
 
@@ -135,7 +135,7 @@ def links_of(page: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_links_work_on_a_page_of_the_repository_too(page: Path) -> None:
-    """Those to other sites are not followed: they are looked at alone."""
+    """Links to other sites are listed but not followed."""
     for link in links_of(page):
         parts = urlsplit(link)
         if parts.scheme or parts.netloc:

@@ -1,4 +1,4 @@
-"""Commands that a page tells people to type: those of mdplan are parsed, and what is said of it too."""
+"""Commands that pages tell people to type: those of mdplan are parsed."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ _OURS = re.compile(r"(?:\.|mdplan|/path/to/mdplan)(?:\[(?P<extras>[\w,]+)\])?(?:
 
 
 def faults_of_script(text: str) -> Iterator[str]:
-    """What is wrong with the commands of `text`, one a line; comments and continued lines are understood."""
+    """Return the faults of the commands in `text`, one per line; handles comments and continued lines."""
     for line in text.replace("\\\n", " ").split("\n"):
         for command in _commands(line):
             problem = fault_of(command)
@@ -40,9 +40,9 @@ def _commands(line: str) -> Iterator[list[str]]:
 
 
 def fault_of(command: Sequence[str]) -> str | None:
-    """What is wrong with one command; of a program that no rule here knows, that it is unknown.
+    """Return the fault of a command, such as an unknown program.
 
-    Variables of the environment may stand before it.
+    Environment variables may precede it.
     """
     name, *rest = dropwhile(re.compile(r"\w+=").match, command)
     rule = _RULES.get(name.rpartition("/")[2])
@@ -50,7 +50,7 @@ def fault_of(command: Sequence[str]) -> str | None:
 
 
 def _fault_of_client(words: Sequence[str]) -> str | None:
-    """A client of MCP is told of a server: by a command behind `--`, or by an address and a header."""
+    """Check how an MCP client gets a server: a command after `--`, or an address and a header."""
     if list(words[:2]) != ["mcp", "add"]:
         return f"clients have no {words[:2]}"
     if "--" in words:
@@ -93,7 +93,7 @@ def _fault_of_docker(words: Sequence[str]) -> str | None:
 
 
 def _fault_of_python(words: Sequence[str]) -> str | None:
-    """The module of `-m` is there, and every word that looks like a path of this repository is one."""
+    """Check that the module of `-m` exists, and every word that looks like a path of this repository."""
     if words[:1] == ["-m"] and find_spec(words[1]) is None:
         return f"no module {words[1]}"
     paths = [
@@ -104,12 +104,12 @@ def _fault_of_python(words: Sequence[str]) -> str | None:
 
 
 def _nothing(words: Sequence[str]) -> None:
-    """What the shell and git do is theirs."""
+    """Accept commands of the shell and git."""
     del words
 
 
 def _fault_of_ours(words: Sequence[str]) -> str | None:
-    """What click says of the options and arguments; nothing is run, and no file is looked for."""
+    """Return click's error about options and arguments, without running anything or looking for files."""
     command: click.Command = build_program()
     rest = [word for word in words if not re.fullmatch(r"\d?>.*", word)]
     context = click.Context(command, info_name="mdplan")

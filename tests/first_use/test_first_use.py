@@ -1,4 +1,4 @@
-"""A newcomer needs no more calls than `docs/contributing/first-use.md` says, and gets what it shows."""
+"""A newcomer needs at most the calls in `docs/contributing/first-use.md`, and gets the results shown."""
 
 import re
 import shutil

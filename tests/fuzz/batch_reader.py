@@ -17,7 +17,9 @@ from tests.fuzz.target import Target
 
 
 def check(data: bytes) -> None:
-    """What is sent stays as it is; a batch says the same when it is sent again; a refusal can be shown."""
+    """Check that input stays unchanged, that a batch sent again means the same, and that refusals can be
+    shown.
+    """
     try:
         sent = json.loads(data)
     except (ValueError, RecursionError):

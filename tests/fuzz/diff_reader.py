@@ -18,7 +18,9 @@ from tests.support.strict_patch import apply_strictly
 
 
 def check(data: bytes) -> None:
-    """A diff is read or the reason is told; on the base that it shows it makes what it shows, or nothing."""
+    """Check that a diff is read or refused with a reason, and that it makes what it shows on its base, or
+    nothing.
+    """
     diff = data.decode("utf-8", "replace")
     files = read_diff(diff)
     if isinstance(files, NotADiff):
@@ -46,7 +48,7 @@ def _check_file(file: FileDiff) -> None:
 
 
 def _shown_base(hunks: Sequence[DiffHunk]) -> str | None:
-    """A text in which each hunk stands where it says; None where there can be none."""
+    """Return a text with each hunk at its stated place; None if that is impossible."""
     lines: list[str] = []
     for hunk in hunks:
         start = hunk.old_start - (1 if hunk.old else 0)
@@ -70,7 +72,7 @@ def _patched(base: str, hunks: Sequence[DiffHunk]) -> str:
 
 
 def _applied(base: str, diff: str) -> str | None:
-    """What the edit `apply_diff` makes of `base`; None where it is refused."""
+    """Apply the edit `apply_diff` to `base`; return None if it is refused."""
     if "\r" in base + diff or base.startswith("\ufeff") or "\0" in base + diff:
         # Line ends are fitted to those around, and a mark is no text; other laws tell of that.
         return None

@@ -115,7 +115,7 @@ def _encoded(text: str, encoding: str) -> bytes:
 
 
 def _check_outline(built: BuiltFile, batch: Batch, ops: frozenset[str]) -> None:
-    """What was scanned again is what a new look gives, and headings that no edit wrote stand as they did."""
+    """Check that partial scans match a full one, and that headings without edits stay unchanged."""
     result = Outline(built.result.source, slugs=built.result.slugs)
     assert (result.sections, result.nested) == (built.result.sections, built.result.nested), "other sections"
     assert result.blocks == built.result.blocks, "other blocks"
@@ -227,7 +227,7 @@ def _fit(edit: dict[str, Any], text: bytes, dice: Random) -> None:
 
 
 class _Places:
-    """What edits of one text can name."""
+    """Addresses for edits of a text."""
 
     def __init__(self, text: bytes, dice: Random) -> None:
         self._dice = dice

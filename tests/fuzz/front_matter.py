@@ -19,7 +19,7 @@ _MOST_KEYS: Final = 4
 
 
 def check(data: bytes) -> None:
-    """It is read or a problem is told; an edit of one key leaves the others and all other bytes alone."""
+    """Check that it is read or refused, and that an edit of one key keeps the others and all other bytes."""
     if not isinstance(Source.decode(data), Source):
         return
     document = Document("fuzzed.md", data)

@@ -1,7 +1,7 @@
-"""Fuzz one target with atheris, in a process of its own: libFuzzer ends the one it runs in.
+"""Fuzz one target with atheris in a separate process, because libFuzzer ends its process.
 
-``python -m tests.fuzz.fuzz_one TARGET CRASHES [option of libFuzzer | folder of inputs]…`` goes on after a
-crash. Of the inputs that fail at the same place the shortest is kept in the folder CRASHES.
+``python -m tests.fuzz.fuzz_one TARGET CRASHES [option of libFuzzer | folder of inputs]…`` continues after a
+crash. The folder CRASHES keeps the shortest input for each place of failure.
 """
 
 import importlib
@@ -18,7 +18,7 @@ from tests.fuzz.target import Target
 
 # No target reaches them, and they are slow to import.
 _LEFT_OUT = ("mdplan.__main__", "mdplan.bot", "mdplan.cli", "mdplan.mcp", "mdplan.web")
-# The other changes are those of libFuzzer, which knows what was compared with what.
+# libFuzzer makes the other changes, because it knows the comparisons in the code.
 _SHARE_OF_OURS = 0.7
 
 

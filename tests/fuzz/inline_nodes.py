@@ -1,4 +1,4 @@
-"""Target: the adapter of the parser, its ranges, its time limit, and the inline nodes that come of them."""
+"""Target: the adapter of the parser, its ranges, its time limit, and the resulting inline nodes."""
 
 from itertools import accumulate
 from time import process_time

@@ -1,4 +1,4 @@
-"""Target: the line index, against a splitter that knows lines by their ends alone."""
+"""Target: the line index, against a splitter that only knows line ends."""
 
 import re
 from typing import Final

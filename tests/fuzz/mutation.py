@@ -123,9 +123,10 @@ _WAYS: Final[tuple[Callable[[bytes, Random], bytes], ...]] = (
 
 
 def mutated_json(value: Json, dice: Random, known: Sequence[Json]) -> Json:
-    """`value` with one or a few of its parts another, gone, twice, or as text; some new ones are of `known`.
+    """Return `value` with some parts replaced, deleted, doubled or turned into text; new ones come from
+    `known`.
 
-    `value` itself is changed, where it is an object or a list.
+    Objects and lists are changed in place.
     """
     for _ in range(dice.choice((1, 1, 2, 3))):
         places = list(_places(value))
@@ -154,7 +155,7 @@ def _change(parent: Any, key: Any, dice: Random, known: Sequence[Json]) -> None:
 
 
 def other_scalar(old: Json, dice: Random) -> Json:
-    """Another value of the kind of `old`, mostly."""
+    """Return another value, usually of the type of `old`."""
     if isinstance(old, str) and old and dice.random() < 0.5:
         return mutated_text(old.encode("utf-8", "surrogatepass"), dice).decode("utf-8", "replace")
     if isinstance(old, int) and not isinstance(old, bool) and dice.random() < 0.7:

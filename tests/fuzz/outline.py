@@ -21,7 +21,7 @@ from tests.support.oracles import difference, is_rescanned_alike, random_edits
 
 
 def check(data: bytes) -> None:
-    """Blocks are those of other parsers, spans nest, names are unique, and edits change no law."""
+    """Check that blocks match other parsers, spans nest, names are unique, and edits keep all laws."""
     source = Source.decode(data)
     if not isinstance(source, Source):
         return

@@ -31,7 +31,7 @@ _SLOW_SECONDS = 60
 
 @dataclass
 class Outcome:
-    """What came of one target."""
+    """The outcome of a target."""
 
     target: str
     seconds: int
@@ -97,7 +97,7 @@ def _fuzzed(target: Target, seconds: int, home: Path) -> Outcome:
     reached = max(map(int, _EXECUTIONS.findall(said)), default=0)
     return Outcome(
         target=target.name,
-        # What is there already is read first, however long that takes.
+        # Existing inputs are read first, without a time limit.
         seconds=int(ended[2]) if ended else seconds,
         executions=int(ended[1]) if ended else reached,
         crashes=sorted(folders["crashes"].iterdir()),

@@ -1,4 +1,4 @@
-"""What is fuzzed: bytes go in, and an oracle says whether what came of them is right."""
+"""Fuzz targets: bytes go in, and an oracle judges the result."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

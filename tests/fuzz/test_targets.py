@@ -1,4 +1,4 @@
-"""Targets of fuzzing hold for what once broke them, and for their seeds with a few changes."""
+"""Fuzz targets hold for all regressions, and for their seeds with a few changes."""
 
 import importlib.util
 import re

@@ -17,7 +17,7 @@ FILES: Final = CASE_TABLES.value("FILES")
 _PATHS: Final = st.sampled_from(
     [*FILES, "new.md", "*.md", ".", "sub/new.md", "../x", "/etc/hosts", "a\0b", ""]
 )
-# What stands in the files, what looks like it, and what is meant to do harm.
+# Text of the files, similar text, and malicious text.
 _TEXTS: Final = st.one_of(
     st.sampled_from(
         [
@@ -92,7 +92,7 @@ _FORMS: Final[dict[str, list[Schema]]] = {
     "end_line": [_NUMBER, _NULL],
     "read_to_next_pattern": [_TEXT, _NULL],
 }
-# Of these fields an object has one.
+# Exactly one of these fields is valid in an object.
 _TARGETS: Final = frozenset({"heading", "headingPath", "sectionId", "anchor", "lines", "range"})
 _OF_PATHS: Final = ("file", "files", "path", "newfile", "tofile", "searchpath", "filepath")
 

@@ -1,4 +1,4 @@
-"""Fixtures of hostile inputs: a folder with something to lose, and a record of what became of each."""
+"""Fixtures for hostile input: a folder with something to lose, and a record of each outcome."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from mdplan.storage.filesystem import Durability
 from tests.hostile.tally import Record, record_into
 from tests.hostile.trial import HERE, SECRET, Place
 
-# Names of all tests of this folder that the run has collected, also of those that it does not run,
+# Names of all collected tests of this folder, including deselected ones,
 # each with its numbered cases.
 COLLECTED = pytest.StashKey[list[str]]()
 

@@ -1,4 +1,4 @@
-"""What one run of `mdplan` costs, in a process of its own."""
+"""The cost of a run of `mdplan` in a separate process."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-# A process starts with the peak of the one that forked it, so a small one stands between it and the tests.
+# A process inherits the peak of its parent, so a small process stands between it and the tests.
 _MEASURE = """\
 import json, resource, subprocess, sys
 data = sys.stdin.buffer.read()

@@ -1,12 +1,11 @@
-"""A model of decisions about plans, and what must never happen whatever people and agents do.
+"""A model of decisions about plans, and of what must never happen whatever people and agents do.
 
 - An engine that requires approval commits no plan without an unused approval of exactly that plan.
-- No engine commits a plan that a person rejected or asked changes to, or one that was derived from it, or
-  makes the same edits under another title.
-- Nobody decides over what they did not see, and nobody approves a rejected plan without overriding that.
+- No engine commits a plan that a person rejected or wants changed, or a plan derived from it, or one with the
+  same edits under another title.
+- Nobody decides on unseen content, and nobody approves a rejected plan without overriding the rejection.
 - A holder of the bearer token, or of a link that a client received, decides nothing.
-- In the chat nobody decides without the nonce of what they saw, and nobody approves where the operator did
-  not allow it.
+- In the chat nobody decides without the nonce of what they saw, or approves unless the operator allows it.
 """
 
 import json
@@ -43,7 +42,7 @@ from tests.support.commits import change_store
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls
 
 TEXT = "# A\n\none\n\ntwo\n"
-# What another program adds: plans on the other text are stale, and can be carried over.
+# Text from another program: plans on the other text become stale, and can be carried over.
 LONGER = TEXT + "\nmore\n"
 EDITS = [{"op": "replace_match", "pattern": word, "replacement": word.upper()} for word in ("one", "two")]
 REVIEWERS = ("ann", "bob")
@@ -54,9 +53,9 @@ WAYS = ("id", "rebase", "part", "document", "changed document", "batch")
 
 
 class DecisionMachine(RuleBasedStateMachine):
-    """Two reviewers with pages that may be old, and agents with every way to apply.
+    """Two reviewers with possibly outdated pages, and agents with every way to apply.
 
-    One agent has an engine that requires approval, the other one that does not. `plans` are plan IDs.
+    The engine of one agent requires approval, that of the other does not. `plans` are plan IDs.
     """
 
     plans = Bundle("plans")
@@ -85,15 +84,15 @@ class DecisionMachine(RuleBasedStateMachine):
         # What the App shows, with the number of changes at that time.
         self.apps: dict[tuple[bool, str], tuple[Mapping[str, Any], int]] = {}
         self.documents: dict[str, bytes] = {}
-        # The model. Plans with an approval that no commit used; those whose own latest decision keeps them
-        # from being committed; those that were approved later than any plan that they come from was rejected.
+        # The model. Plans with an unused approval; plans whose latest decision blocks a commit; plans
+        # approved later than the last rejection of any plan they derive from.
         self.unused: set[str] = set()
         self.refused: set[str] = set()
         self.cleared: set[str] = set()
         self.whole_rejections: set[str] = set()
         self.origins: dict[str, set[str]] = defaultdict(set)
         self.part_of: dict[str, str] = {}
-        # What each known plan does, whatever its title says.
+        # The edits of each known plan, without its title.
         self.edits_of: dict[str, str] = {}
         # How often something happened to the decisions on a plan, and how often it had when a person looked.
         self.changes: dict[str, int] = defaultdict(int)
@@ -123,7 +122,7 @@ class DecisionMachine(RuleBasedStateMachine):
         return {each for each, other in self.edits_of.items() if other == key} if key else set()
 
     def _edits_of(self, plan_id: str) -> str:
-        """What a plan does, without the words of its author; empty for one that cannot be read any more."""
+        """Return the edits of a plan without its title; empty if it can no longer be read."""
         if plan_id not in self.edits_of:
             document = self._exported(plan_id)
             if not document:
@@ -245,7 +244,7 @@ class DecisionMachine(RuleBasedStateMachine):
 
     @rule(plan_id=plans, source=plans)
     def replay_records(self, plan_id: str, source: str) -> None:
-        """Somebody copies what was decided on one plan, or on the same one before, behind what is there."""
+        """Append a copy of the decisions on a plan, or on an earlier version of the same plan."""
         root = Path(self.strict.workspace.roots[0].path)
         # The last ones show an approval and its use; more would only take more time.
         for nth in range(REPLAYED):
@@ -341,7 +340,7 @@ class DecisionMachine(RuleBasedStateMachine):
     def decide_in_app(
         self, plan_id: str, other_id: str, trusts: bool, verb: Verb, nonce: str, without_first: bool
     ) -> None:
-        """The App decides on what it shows, which may be old, or somebody who has no nonce for that."""
+        """Decide in the App on possibly outdated content, or without a nonce."""
         facts, changes = self.apps.get((trusts, plan_id), ({}, 0))
         others = {"of another plan": (trusts, other_id), "of another server": (not trusts, plan_id)}
         is_own = nonce == "own" or others.get(nonce) == (trusts, plan_id)
@@ -457,7 +456,7 @@ class DecisionMachine(RuleBasedStateMachine):
 
     @rule(target=plans, plan_id=plans, title=st.sampled_from(TITLES))
     def approve_and_apply_the_revision(self, plan_id: str, title: str) -> MultipleResults[str]:
-        """An approval of one plan is none of the plan that is made in its place."""
+        """Check that the approval of a plan does not cover its revision."""
         self.look_and_approve(plan_id, "ann", without_first=False)
         revised = self._planned(1, title, revises=plan_id)
         if not revised:
@@ -500,7 +499,7 @@ class DecisionMachine(RuleBasedStateMachine):
 
     @rule(target=plans, title=st.sampled_from(TITLES))
     def apply_and_undo(self, title: str) -> MultipleResults[str]:
-        """The approval of a plan is none of its undo."""
+        """Check that the approval of a plan does not cover its undo."""
         new = self._planned(1, title)
         if new:
             self.look_and_approve(new, "ann", without_first=False)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def flip(folder: Path) -> None:
-    """`real` and `link` take the name `sub` by turns.
+    """Give the name `sub` to `real` and `link` in turn.
 
-    A folder `sub` that another program makes while there is none is put out of the way.
+    Moves away a folder `sub` that another program creates in between.
     """
     sub, taken = folder / "sub", 0
     while True:

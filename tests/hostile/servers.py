@@ -1,4 +1,4 @@
-"""A server over either transport, to which anything can be sent; afterwards it is asked whether it lives."""
+"""Send anything to a server over either transport, and check that it survives."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ _NUMBERS: Final = itertools.count(1_000)
 
 @dataclass(frozen=True)
 class Spoken:
-    """What a request led to: the messages that came back, and the HTTP status where there is one."""
+    """The result of a request: the messages received, and the HTTP status if there is one."""
 
     messages: list[dict[str, Any]]
     status: int = 200
@@ -44,10 +44,10 @@ class OverStdio:
     name: str = "stdio"
 
     def say(self, request: bytes, *, may_be_silent: bool) -> Spoken:
-        """Send one line, whose ID is 7, and a ping; wait for both answers, or for that of the ping alone.
+        """Send one line with the ID 7, and a ping; wait for both answers, or only for that of the ping.
 
-        Calls run beside each other, so an answer may also come after that of the ping. Those of earlier
-        requests are passed over.
+        Calls run concurrently, so an answer may follow that of the ping. Answers to earlier requests are
+        skipped.
         """
         number = next(_NUMBERS)
         ping = json.dumps({"jsonrpc": "2.0", "id": -number, "method": "ping"})
@@ -95,7 +95,7 @@ Server = OverStdio | OverHttp
 
 @contextmanager
 def server_over(transport: str, *options: str) -> Iterator[Server]:
-    """`mdplan serve OPTIONS` over one of the transports."""
+    """Start `mdplan serve OPTIONS` over one of the transports."""
     if transport == "stdio":
         with lines_to(*options) as lines:
             yield OverStdio(lines)
@@ -111,9 +111,9 @@ def call_of(tool: str, arguments: str) -> bytes:
 
 
 def check_said(record: Record, case: str, server: Server, request: bytes, allowed: set[str]) -> Spoken:
-    """What `server` makes of `request`: one of the `allowed` refusals, and it lives on.
+    """Check that `server` answers `request` with an `allowed` refusal, and survives.
 
-    `silence` is a line that is no message of the protocol: over stdio there is nobody to answer.
+    `silence` is a line that is not a message of the protocol: over stdio it gets no answer.
     """
     started = time.perf_counter()
     spoken = server.say(request, may_be_silent="silence" in allowed)

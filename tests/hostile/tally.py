@@ -1,9 +1,9 @@
-"""What hostile inputs led to, in one table at the end of a run.
+"""The outcomes of hostile input, in one table at the end of a run.
 
-Entries travel as user properties of reports, so that they arrive from the processes of pytest-xdist too. A
-test takes the fixture `record` and says `record("26 folder that flips to a link", "refused", seconds)` before
-it asserts anything, so that what escaped is in the table of a run that fails. The number is that of the case
-in the list of hostile inputs.
+Entries are user properties of reports, so that they also arrive from the processes of pytest-xdist. A test
+takes the fixture `record` and calls `record("26 folder that flips to a link", "refused", seconds)` before it
+asserts, so that the table of a failed run includes it. The number is that of the case in the list of hostile
+inputs.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def number(self) -> int:
-        """The number of the case; 0 where the list has none for it."""
+        """The number of the case; 0 if it is not in the list."""
         digits = self.case.partition(" ")[0]
         return int(digits) if digits.isdecimal() else 0
 

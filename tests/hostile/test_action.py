@@ -1,4 +1,4 @@
-"""S2: the GitHub action runs no code that a pull request brings, and its packages are those of the list."""
+"""S2: the GitHub action runs no code of a pull request, and installs only the listed packages."""
 
 import os
 import re
@@ -26,7 +26,7 @@ MODULES = (
     *("venv", "pip", "ensurepip", "sitecustomize", "usercustomize", "encodings", "runpy", "site", "json"),
     *("yaml", "mdplan", "subprocess", "shlex", "hatchling", "multiprocessing", "run_bot", "run_in"),
 )
-# Writes the name of the module that ran, and is none that works.
+# A fake module that writes its name.
 EVIDENCE = "import os\nwith os.fdopen(os.open({!r}, os.O_CREAT | os.O_WRONLY | os.O_APPEND), 'w') as f:\n"
 EVIDENCE += "    f.write(__name__)\nraise SystemExit(9)\n"
 HOSTILE_MANIFEST = """\
@@ -69,7 +69,7 @@ class Checkout:
             "GITHUB_REPOSITORY": "kettle/docs",
             "GITHUB_WORKSPACE": str(self.folder),
             "RUNNER_TEMP": str(self.runner),
-            # Tools of a job set it, and a folder of the checkout would then be one of modules.
+            # Tools of a job set it, which would make a folder of the checkout importable.
             "PYTHONPATH": str(self.folder),
             **environment,
         }
@@ -155,7 +155,7 @@ def test_hostile_manifest_never_reads_or_writes_outside_the_checkout(checkout: C
 
 
 def test_package_without_hash_or_from_a_url_is_never_installed() -> None:
-    """Each requirement names one version and the hashes of its files; none says where it comes from."""
+    """Each requirement names a version and the hashes of its files, and no source."""
     entries = re.split(r"\n(?=[a-z0-9])", re.sub(r"(?m)^#.*\n", "", REQUIREMENTS).strip())
 
     assert len(entries) > 30

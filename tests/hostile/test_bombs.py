@@ -16,8 +16,8 @@ from tests.hostile.tally import Record
 from tests.hostile.trial import HERE, Place, check_accepted, check_refused, stat_verb, timed
 from tests.surfaces.command_line import mdplan
 
-# Seconds of the processor, far above what each takes (0.1 s) and far below what a bomb would take: in a
-# process that has run thousands of tests, the garbage collector alone may take a second.
+# CPU seconds, far above the usual time (0.1 s) and far below that of a bomb: in a process that has run
+# thousands of tests, the garbage collector can take a second.
 FRONT_MATTER_SECONDS = 5.0
 PATTERN_SECONDS = 8.0
 PAYLOAD_SECONDS = 20.0
@@ -105,7 +105,7 @@ def test_front_matter_bomb_is_rejected_quickly_and_the_rest_stays_editable(
 
 
 def quick_and_slow(cases: Collection[str], slow: Collection[str]) -> list[Any]:
-    """The names of `cases`; those that are `slow` are left out of a quick run."""
+    """Return the names of `cases`; a quick run omits `slow` ones."""
     return [pytest.param(case, marks=pytest.mark.slow) if case in slow else case for case in cases]
 
 
@@ -134,7 +134,7 @@ SLOW_PATTERNS = [case for case in PATTERNS if case not in QUICK_PATTERNS]
 def test_catastrophic_pattern_stops_soon_after_the_time_limit(
     place: Place, record: Record, case: str
 ) -> None:
-    """By every verb that takes one, and once in a batch, however many edits have one."""
+    """Applies to every verb with a pattern; a batch has one limit for all its edits."""
     pattern, text, code = PATTERNS[case]
     (place.root / "a.md").write_text(f"# A\n\n{text}\n")
     regex = {"file": "a.md", "pattern": pattern, "matchType": "regex"}
@@ -294,7 +294,7 @@ SLOW_PAYLOADS = [
 @pytest.mark.parametrize("case", quick_and_slow(PAYLOADS, SLOW_PAYLOADS), ids=case_id)
 @pytest.mark.parametrize("verb", ["plan", "write"])
 def test_batch_bomb_is_rejected_before_any_write(place: Place, record: Record, case: str, verb: str) -> None:
-    """Where the text grows edit by edit, the deadline of parsing may come first."""
+    """If the text grows with each edit, the parse deadline may come first."""
     (place.root / "many.md").write_bytes(b"# A\n\nx" + b"a " * 50_000 + b"\n")
     (place.root / "lines.md").write_bytes(b"# A\n\nx\n" + b"y\n" * 60_000)
     batch, code = PAYLOADS[case]
@@ -308,7 +308,7 @@ def test_batch_bomb_is_rejected_before_any_write(place: Place, record: Record, c
 
 @pytest.mark.hostile_case(63)
 def test_many_small_files_are_accepted(place: Place, record: Record) -> None:
-    """What is large and within the limits is done."""
+    """Large batches within the limits are accepted."""
     edits = [{"op": "create_file", "markdown": HERE.decode()}]
     batch = {"files": [{"file": f"d/{number}.md", "edits": edits} for number in range(300)]}
     check_accepted(

@@ -1,6 +1,6 @@
-"""Cases 41 to 56: what goes wrong, or is put in the way, between a plan and its commit.
+"""Cases 41 to 56: failures and obstacles between a plan and its commit.
 
-tests/crash goes through every moment of a commit; here each case is met once, by the engine that callers use.
+tests/crash covers every moment of a commit; here each case occurs once, through the public engine.
 """
 
 import errno
@@ -100,7 +100,7 @@ CHANGING = (
 
 
 def failing(place: Place, step: Step, nth: int, error: int) -> tuple[Any, FailingDisk]:
-    """Report of the batch on a disk whose `nth` operation of that kind fails."""
+    """Return the report of the batch on a disk whose `nth` operation of that kind fails."""
     disk = FailingDisk(step, nth, error)
     workspace = Workspace.open([place.root], filesystem=disk)
     try:
@@ -130,7 +130,7 @@ def failing(place: Place, step: Step, nth: int, error: int) -> tuple[Any, Failin
 def test_failure_of_any_system_call_leaves_all_old_or_all_new(
     five: Place, record: Record, case: str, steps: tuple[Step, ...], error: int, codes: set[Code]
 ) -> None:
-    """What is in doubt is settled by the next call."""
+    """The next call settles a commit in doubt."""
     tried = 0
     for step in steps:
         for nth in range(1, 100):
@@ -140,10 +140,10 @@ def test_failure_of_any_system_call_leaves_all_old_or_all_new(
             if disk.reached[step] < nth:
                 break
             tried += 1
-            # What could not be cleaned up is a warning, and the next call's to clean up.
+            # Incomplete cleanup is a warning, and the next call finishes it.
             five.engine.recover()
             is_whole = all_old(five) or all_new(five)
-            # Only what is in doubt may be told as failed and be done all the same.
+            # Only a commit in doubt may be reported as failed and still have happened.
             is_told = report.ok == all_new(five) or report.error.code is Code.COMMIT_IN_DOUBT
             is_expected = is_whole and is_told and (report.ok or report.error.code in codes)
             record(f"{case}: {step}", "refused" if is_expected else "escaped", 0.0)
@@ -247,7 +247,7 @@ HOSTILE_PATHS = ["../../etc/x", "/etc/x", "../secret.md", ".git/config", "link/a
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
 @pytest.mark.parametrize("verb", ["write", "recover", "adopt", "plan"])
 def test_note_shipped_in_a_clone_changes_nothing(place: Place, record: Record, path: str, verb: str) -> None:
-    """A repository comes with a note of a commit, in the very form of ours, that names other files."""
+    """A repository contains a valid commit note that names other files."""
     (place.root / "link").symlink_to("..")
     place.engine.write(ONE)
     secret = hashlib.sha256(SECRET).hexdigest()
@@ -424,7 +424,7 @@ def foreign(place: Place) -> Iterator[list[bytes]]:
 def test_foreign_writer_is_never_overwritten_unnoticed(
     place: Place, record: Record, foreign: list[bytes]
 ) -> None:
-    """tests/concurrency has the long form, with a program of its own."""
+    """tests/concurrency has the long form, with a separate program."""
     codes = set()
     for _ in range(100):
         report = place.engine.write(ONE)

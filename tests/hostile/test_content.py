@@ -255,7 +255,7 @@ def test_position_after_the_end_is_refused(place: Place, record: Record) -> None
 LINES = DEFAULT_SETTINGS.max_lines
 PARSED_BYTES = DEFAULT_SETTINGS.max_file_bytes
 
-# What comes before lines that are repeated, and these.
+# The lines before the repeated lines, and the repeated lines.
 SHAPES = {
     "label without end": ("[\n", "a\n"),
     "items": ("", "- a\n"),
@@ -286,7 +286,7 @@ SHAPES = {
 
 
 def hostile(start: str, line: str, size: int) -> str:
-    """As many of these lines as fit into a file of so many bytes."""
+    """Repeat these lines up to a file size."""
     count = (size - len(start)) // len(line)
     most = (LINES - 2) // line.count("\n") if "\n" in line else count
     return start + line * min(count, most)
@@ -352,7 +352,7 @@ _HOLE = "\x00hole"
 
 
 def holes(value: Any) -> Iterator[Any]:
-    """`value` with one of the values in it replaced, once for each."""
+    """Yield `value` with each inner value replaced in turn."""
     yield _HOLE
     entries = (
         value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())

@@ -69,7 +69,7 @@ def test_approval_of_a_plan_never_counts_in_another_root(own: Engine, other: Eng
 
 @pytest.mark.parametrize("query", ["token", "access_token", "authorization"])
 def test_bearer_token_in_a_url_is_never_accepted(own: Engine, query: str) -> None:
-    """Addresses are logged and kept; the token counts in its header alone."""
+    """Addresses are logged and stored, so the token is only accepted in its header."""
     calls = ReviewCalls(own)
 
     for path in (calls.base, f"{calls.base}open", calls.plan_path(plan_of(own)), "/mcp"):
@@ -128,7 +128,7 @@ def test_view_link_of_a_plan_never_shows_its_rebased_plan(own: Engine) -> None:
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 @CASE_TABLES.parametrize("spelling")
 def test_no_spelling_of_a_denied_name_shows_its_text(tmp_path: Path, spelling: str, form: str) -> None:
-    """Also where the name on the disk and the one in `--deny` are composed in different ways."""
+    """Also if the names on the disk and in `--deny` are composed differently."""
     name = unicodedata.normalize("NFD" if form == "NFC" else "NFC", "drafts/secrét.md")
     (tmp_path / "drafts").mkdir()
     (tmp_path / "open").mkdir()

@@ -85,7 +85,7 @@ def code(report: object) -> str | None:
 def test_agent_never_receives_an_address_that_can_approve(
     root: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client opens what it is sent, follows every redirect, and posts every form with what it finds."""
+    """The client opens every received address, follows every redirect, and posts every form it finds."""
     monkeypatch.setattr(elicitation, "DECISION_SECONDS", 0.5)
     tried: list[int] = []
 
@@ -293,7 +293,7 @@ def a_rejection_needs_no_override(patch: Patch) -> None:
 
 
 def _with_terms(change: Callable[[DecisionTerms, str], DecisionTerms]) -> Callable[..., Any]:
-    """A way to decide with other terms, made of those that are given and the version of now."""
+    """Return a way to decide with other terms, made of the given ones and the current version."""
     own = ReviewService.decide
 
     def decide(self: ReviewService, plan_id: str, *said: Any, terms: DecisionTerms, **others: Any) -> Any:

@@ -268,7 +268,7 @@ def test_unreadable_file_is_refused(open_place: Place, record: Record) -> None:
 
 @pytest.mark.hostile_case(37)
 def test_file_of_another_owner_is_not_written(open_place: Place, record: Record) -> None:
-    """In a folder of his group he could replace it, and would become its owner."""
+    """In a folder of his group he could replace the file, and would become its owner."""
     open_place.root.chmod(0o777)
     (open_place.root / "a.md").write_bytes(SECRET)
     (open_place.root / "a.md").chmod(0o666)

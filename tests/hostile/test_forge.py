@@ -20,7 +20,7 @@ PULL = PullRequest(1, "")
 
 
 class Forge(ThreadingTCPServer):
-    """Gives `answer` to every request, with its own port for PORT, and keeps what was asked."""
+    """Answers every request with `answer`, with its port in place of PORT, and records the requests."""
 
     daemon_threads = True
 

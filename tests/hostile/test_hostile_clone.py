@@ -1,4 +1,4 @@
-"""A clone that brings a `.mdplan` of its own: every verb does what it does in a clone without one."""
+"""A clone with a hostile `.mdplan`: every verb does the same as in a clone without one."""
 
 import json
 import os
@@ -103,7 +103,7 @@ class Step:
 
 
 def documents(root: Path) -> dict[str, bytes]:
-    """Every file of the clone but those that belong to mdplan."""
+    """Return every file of the clone except those of mdplan."""
     paths = (path for path in root.rglob("*") if not path.relative_to(root).parts[0].startswith(".mdplan"))
     return {str(path.relative_to(root)): path.read_bytes() for path in paths if path.is_file()}
 
@@ -119,14 +119,14 @@ _QUICK = frozenset(
 
 
 def sampled(kinds: Iterable[str]) -> list[Any]:
-    """All `kinds`; two of three are left to a full run."""
+    """Return all `kinds`; a short run takes one of three."""
     return [
         pytest.param(kind, marks=pytest.mark.slow if number % 3 else ()) for number, kind in enumerate(kinds)
     ]
 
 
 def is_tried(name: str) -> bool:
-    """Whether this run tries the verb or tool of that name."""
+    """Return True if this run tries the verb or tool of that name."""
     return FULL or name in _QUICK
 
 
@@ -177,7 +177,7 @@ def steps_in(root: Path) -> list[Step]:
 
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
-    """What the verbs do in a clone that brings no `.mdplan`."""
+    """Return the results of the verbs in a clone without `.mdplan`."""
     folder = tmp_path_factory.mktemp("clean")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MDPLAN_STATE_DIR", str(folder / "state"))
@@ -224,7 +224,7 @@ def test_shipped_note_never_changes_a_file(
         assert step.seconds < expected.seconds + 1, step.name
 
 
-# The cross product in processes of their own, which tells the memory of each.
+# The cross product in separate processes, which shows the memory of each.
 
 
 def cost_in(root: Path, verb: str) -> Cost:

@@ -31,8 +31,8 @@ UNFINISHED = {
     "no body": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 100\r\n\r\n{",
 }
 
-# Seconds in which an honest request is answered. It costs milliseconds, but the machine may be busy; one that
-# is answered only once unfinished ones are given up takes HEAD_SECONDS.
+# Seconds to answer an honest request. It costs milliseconds, but the machine may be busy; a request that
+# waits for unfinished ones takes HEAD_SECONDS.
 PATIENCE = HEAD_SECONDS - 1
 
 
@@ -86,7 +86,7 @@ def test_new_session_ends_the_one_that_was_idle_longest() -> None:
 
 
 def test_running_request_is_never_dropped_for_unfinished_ones(server: HttpServer) -> None:
-    """The body of the honest request comes after 150 others have connected."""
+    """The body of the honest request arrives after 150 other connections."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
@@ -155,14 +155,14 @@ def calls(tmp_path: Path) -> ReviewCalls:
 
 # S15
 def test_servers_never_share_a_cookie_name() -> None:
-    """Browsers send a cookie to all ports of a host: one server must not overwrite that of another."""
+    """Browsers send a cookie to all ports of a host: servers must not overwrite each other's."""
     kinds = [kind for each in [ReviewSessions() for _ in range(50)] for kind in (each.deciding, each.viewing)]
 
     assert len({kind.cookie for kind in kinds}) == 100
 
 
 def test_cookie_path_is_unknown_to_clients_and_other_servers(calls: ReviewCalls) -> None:
-    """Browsers send a cookie to all ports of a host, but below its path alone."""
+    """Browsers send a cookie to all ports of a host, but only below its path."""
     opened = calls.get(calls.link).headers["set-cookie"]
     path = next(part.strip()[5:] for part in opened.split(";") if part.strip().startswith("Path="))
     viewing = address_of(calls.root, "ID") or ""

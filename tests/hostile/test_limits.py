@@ -1,4 +1,4 @@
-"""Every limit of DESIGN section 14 is an option and a variable, and says so when it is met."""
+"""Every limit of DESIGN section 14 is an option and a variable, and its refusal names them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -441,7 +441,7 @@ def test_listings_say_how_many_rows_they_omit(tmp_path: Path, record: Record) ->
 
 
 def assert_rows(lines: list[str], part: str, what: str, count: int) -> None:
-    """The lines before the last one with `part` and the note about `what` make `count`."""
+    """Check that the lines before the last one with `part` and the note about `what` number `count`."""
     (note,) = (line for line in lines if line.startswith("… and "))
     listed = [line for line in lines[: lines.index(note)] if part in line]
     assert note == f"… and {count - len(listed)} more {what}"

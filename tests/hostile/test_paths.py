@@ -1,7 +1,7 @@
-"""Cases 1 to 22: paths that callers give, handed to every verb that takes one.
+"""Cases 1 to 22: hostile paths from callers, for every verb with a path.
 
-The codes are those of the list, by the names of DESIGN section 9. A path that is no text at all, or is empty,
-is INVALID_ARGUMENT where the door refuses it before anybody takes it for a path.
+The codes are those of the list, named as in DESIGN section 9. Input that is not text or is empty is
+INVALID_ARGUMENT if it is refused before it counts as a path.
 """
 
 import os
@@ -106,7 +106,7 @@ def ids_of(cases: dict[str, object]) -> list[str]:
 def test_path_is_refused_by_every_verb(place: Place, record: Record, case: str) -> None:
     path, code = REFUSED[case]
     for name, verb in EVERY_VERB.items():
-        # A diff names its files in a way of its own, and is refused as a diff where that cannot be a file.
+        # A diff names its files differently, and is refused as a diff if they are impossible.
         codes = {code, ARGUMENT} if name == "write a diff" else {code}
         check_refused(
             record, f"{case}: {name}", lambda verb=verb: verb(place.engine, path), codes, place.folder
@@ -168,7 +168,7 @@ def test_sibling_with_the_same_prefix_is_outside(place: Place, record: Record) -
 
 @pytest.mark.hostile_case(18)
 def test_undecodable_name_is_skipped(place: Place, record: Record) -> None:
-    """A folder that holds one can be looked at, and all of the answer is text."""
+    """A folder with such a name can be listed, and the answer is valid text."""
     (place.root / os.fsdecode(b"caf\xe9.md")).write_bytes(HERE)
     for name in ("stat", "search"):
         found = check_accepted(
@@ -213,7 +213,7 @@ def test_case_folding_names_are_two_files_or_one_conflict(place: Place, record: 
 
 
 def _is_one_name(folder: Path, names: tuple[str, str]) -> bool:
-    """Whether the file system takes both for one."""
+    """Return True if the file system treats both as the same name."""
     (folder / names[0]).write_bytes(b"")
     is_one = (folder / names[1]).exists()
     (folder / names[0]).unlink()
@@ -383,7 +383,7 @@ def test_history_still_lists_commits_without_denied_files(engine: Engine, ids: I
 def test_answers_never_confirm_that_a_denied_file_exists(
     root: Path, verb: Callable[[Engine, str], object]
 ) -> None:
-    """The answer is the same, but for the name, where there is such a file and where there is none."""
+    """Except for the name, the answers for existing and missing files are equal."""
     (root / "drafts" / "twin.md").unlink(missing_ok=True)
     for scope in SCOPES.values():
         with opened(root, scope) as engine:
@@ -486,7 +486,7 @@ MOST_OF_THE_CHECK = 200_000
 INSIDE = b"# Inside\n\ninside\n"
 RACED_OUTSIDE = b"# Outside\n\nsecret\n"
 
-# What a path that is there only sometimes, or a commit whose folder goes away, may be answered with.
+# Possible answers for a path that exists only at times, or a commit whose folder disappears.
 EXPECTED = {
     "OK",
     Code.SYMLINK_REFUSED,
@@ -600,7 +600,7 @@ def test_folder_that_flips_to_a_link_never_leads_outside(
 
 
 def test_race_beats_a_check_of_the_resolved_path(place: Place) -> None:
-    """What is refused above is a real way out."""
+    """The refusals above prevent a real escape."""
     with flipping(place):
         for _ in range(MOST_OF_THE_CHECK):
             path = place.root / "sub" / "a.md"

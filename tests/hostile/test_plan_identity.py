@@ -47,7 +47,7 @@ def document(engine: Engine, batch: object = BATCH) -> Document:
 
 
 def hashed(changed: Document) -> Document:
-    """`changed` with the ID of its own content, as an attacker would write it."""
+    """Return `changed` with the ID of its content, as an attacker would compute it."""
     parts = {name: value for name, value in changed.items() if name != "planId"}
     probe = read_document(json.dumps(changed).encode())
     assert not isinstance(probe, Plan), "nothing was changed"

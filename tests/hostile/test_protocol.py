@@ -29,7 +29,7 @@ from tests.surfaces.http_calls import PING, HttpServer, http_server
 CASE_TABLES = CaseTables(__file__)
 
 
-# What Python calls a name that is no UTF-8.
+# Python's form of a name that is not UTF-8.
 ODD_NAME = os.fsdecode(b"caf\xe9.md")
 EDIT = {"op": "append_to_file", "markdown": "Owned."}
 LIMIT = 1_000_000
@@ -46,7 +46,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=TRANSPORTS)
 def server(request: pytest.FixtureRequest, root: Path) -> Iterator[Server]:
-    """One for all requests: whoever breaks it breaks all that come after."""
+    """Share a server among all requests: one that breaks it breaks all later ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MDPLAN_STATE_DIR", str(root.parent / f"state {request.param}"))
         limits = ("--max-payload", str(LIMIT))

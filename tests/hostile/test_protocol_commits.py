@@ -22,7 +22,7 @@ from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, Calls, calls_to, p
 from tests.surfaces.stdio_lines import lines_to
 
 FILES = [f"{number:03}.md" for number in range(200)]
-# Of each of three writers.
+# For each of three writers.
 EDITS = 3
 OLD, NEW = "# A\n\nold\n", "# A\n\nnew\n"
 BATCH = {
@@ -49,10 +49,10 @@ def wait_for_the_middle(root: Path, is_running: Callable[[], bool]) -> None:
 
 
 def check_settled(root: Path, plan_id: str) -> bool:
-    """Whether the commit was made: all of it or nothing, and what the history says is what is there.
+    """Check that the commit happened completely or not at all, as the history says; return which.
 
-    The same plan is then applied again, which waits for a commit that still runs, and is answered with its
-    receipt where it was made.
+    The same plan is then applied again, which waits for a running commit, and returns its receipt if there is
+    one.
     """
     engine = Engine.open([root])
     report = engine.apply({"planId": plan_id})
@@ -69,7 +69,7 @@ def check_settled(root: Path, plan_id: str) -> bool:
 
 @pytest.fixture(params=TRANSPORTS)
 def connect(request: pytest.FixtureRequest, root: Path) -> Iterator[Callable[[str], Any]]:
-    """Gives a client of one protocol generation to a server over one of the transports."""
+    """Connect a client of one protocol generation to a server over one of the transports."""
     with ExitStack() as stack:
         if request.param == "stdio":
             yield lambda mode: calls_to(process("--root", str(root)), mode)

@@ -1,4 +1,6 @@
-"""Repositories whose configuration names programs: none of them runs, and those of others are refused."""
+"""Repositories whose configuration names programs: none of them runs, and other users' repositories are
+refused.
+"""
 
 import subprocess
 from pathlib import Path
@@ -116,7 +118,7 @@ def test_repository_of_another_user_is_refused(
     place = planted.bare(tmp_path / "bare.git") if bare else planted
     manifest = tmp_path / "bot.yml"
     manifest.write_text(MANIFEST)
-    # Git has no other way to be told so without another user.
+    # Git has no other way to learn this without another user.
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     root = ("--root", str(place.path), "--json")
     runs = [

@@ -81,7 +81,7 @@ def test_no_listing_names_a_file_of_the_state_directory(home: Path) -> None:
 
 
 def test_state_directory_under_another_name_is_never_entered(home: Path) -> None:
-    """A bind mount has the device and inode of what it shows."""
+    """A bind mount has the device and inode of its source."""
     other = home / "notes" / "harmless"
     other.mkdir()
     with bound(Path(user_state_directory()), other), opened(home) as engine:

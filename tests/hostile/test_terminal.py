@@ -86,13 +86,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hidden_in(text: str) -> set[str]:
-    """The characters of `text` that steer or hide; lines end at LF alone."""
+    """Return the control and invisible characters of `text`; only LF ends lines."""
     found = {each for each in text if unicodedata.category(each) in {"Cc", "Cf", "Zl", "Zp", "Co", "Cs"}}
     return (found | (set(text) & {"\u3164"})) - {"\n", "\t"}
 
 
 def check_shown(record: Record, case: str, *arguments: str, stdin: object = b"") -> None:
-    """Neither stream of the command has what steers or hides, but for our own colours."""
+    """Check that both streams of the command are free of such characters, except mdplan's colours."""
     for color in ("always", "never"):
         run = mdplan(*arguments, "--color", color, stdin=stdin)
         shown = (run.out.decode("utf-8") + run.err) if color == "always" else run.err
@@ -194,7 +194,7 @@ def test_plans_and_commits_are_shown_escaped(folder: Path, record: Record) -> No
 
 @pytest.mark.hostile_case(62)
 def test_diff_in_a_pipe_is_exact_to_the_byte(folder: Path, record: Record) -> None:
-    """What is shown is escaped; what goes to a program is not."""
+    """Output for people is escaped; output for programs is not."""
     planned = DOCUMENT.replace("end.", f"END {EVIL}.")
     diff = mdplan("plan", stdin=BATCH).out
     applied = subprocess.run(["git", "apply", "-"], input=diff, cwd=folder, capture_output=True, check=False)
@@ -219,7 +219,7 @@ def test_escaped_json_has_the_same_value(folder: Path, record: Record) -> None:
 
 @pytest.mark.hostile_case(62)
 def test_instructions_in_a_file_are_data(folder: Path) -> None:
-    """They come back as content, in their field, and nowhere else."""
+    """They are returned as content, and only in its field."""
     report = mdplan("stat", "a.md", "--json", "--detail", "full")
     assert "Ignore previous" not in report.out.decode()
 

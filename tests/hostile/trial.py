@@ -20,7 +20,7 @@ SECRET = b"# Secret\n\nsecret\n"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A `folder` that must stay as it is, but for what is expected in the `root` of `engine`."""
+    """A `folder` that must stay unchanged, except for expected changes in the `root` of `engine`."""
 
     folder: Path
     root: Path
@@ -28,7 +28,7 @@ class Place:
 
 
 Found = TypeVar("Found")
-# Seconds of the processor, where no limit is named.
+# The default limit in CPU seconds.
 PATIENCE = 20.0
 # What a path may be handed to: each takes it from a caller and gives a report, or what is wrong with it.
 Verb = Callable[[Engine, str], object]
@@ -57,7 +57,7 @@ def _batch(path: str, edit: dict[str, Any]) -> dict[str, Any]:
 
 
 APPEND = {"op": "append_to_file", "markdown": "Owned."}
-# Edits whose file is the path, and edits of a file that is there which write to the path.
+# Edits of the file at the path, and edits of another file that write to the path.
 _EDITS: dict[str, Callable[[str], dict[str, Any]]] = {
     "append": lambda path: _batch(path, APPEND),
     "create": lambda path: _batch(path, {"op": "create_file", "markdown": "Owned."}),
@@ -75,7 +75,7 @@ def _plan(name: str) -> Verb:
 
 
 def _write(name: str) -> Verb:
-    """Plan and commit in one call, which needs no other pin."""
+    """Plan and commit in one call, without a separate guard."""
     return lambda engine, path: engine.write(_EDITS[name](path))
 
 
@@ -104,7 +104,7 @@ def timed(act: Callable[[], Found]) -> tuple[Found, float]:
 
 
 def problems_of(found: object) -> tuple[Diagnostic, ...]:
-    """What is wrong, by a report, a tuple of problems, or one; nothing where all is well."""
+    """Return the problems of a report, a tuple, or a single problem; empty without problems."""
     if isinstance(found, Report):
         return found.diagnostics if not found.ok else ()
     if isinstance(found, Diagnostic):
@@ -137,10 +137,10 @@ def check_refused(
     locks: bool = False,
     within: float = PATIENCE,
 ) -> tuple[Diagnostic, ...]:
-    """What is wrong with `act`: it is refused with one of `codes` first, and below `watched` nothing changes.
+    """Check that `act` is first refused with one of `codes`, and that nothing below `watched` changes.
 
-    With `locks` it is refused under the lock, for which the state folder is made. It takes less than `within`
-    seconds of the processor. No message holds what could steer a terminal, or is long.
+    With `locks` it is refused under the lock, which creates the state folder. It takes less than `within` CPU
+    seconds. No message can control a terminal, or is long.
     """
 
     def seen() -> dict[str, tuple[object, ...]]:
@@ -176,7 +176,7 @@ def check_accepted(
     *,
     within: float = PATIENCE,
 ) -> Found:
-    """What `act` gives in less than `within` seconds, of which `holds` says that it is as expected."""
+    """Return the result of `act`, which takes less than `within` seconds and fulfils `holds`."""
     found, seconds = timed(act)
     is_expected = not problems_of(found) and holds(found)
     outcome: Outcome = "accepted as expected" if is_expected else "escaped"

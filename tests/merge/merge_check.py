@@ -12,9 +12,9 @@ _NUMBER = re.compile(r"(\s*)\d+([.)]\s)")
 
 
 def unaccounted(base: str, ours: str, theirs: str, result: str, decided: Collection[str] = ()) -> list[str]:
-    """Lines that the result has less often than the changes of both sides say, or more often.
+    """Return lines that occur in the result more or less often than the changes of both sides imply.
 
-    The lines `decided` and those that they replace do not count: each pays for itself and one line of each
+    The lines `decided` and the lines they replace do not count: each pays for itself and one line of each
     text.
     """
     old, own, other, new = (Counter(map(_plain, _written(text))) for text in (base, ours, theirs, result))
@@ -28,7 +28,7 @@ def unaccounted(base: str, ours: str, theirs: str, result: str, decided: Collect
             wrong.append(line)
     known = {_plain(line) for line in decided}
     rest = [line for line in wrong if line not in known]
-    # A decided line replaces one of the base, of ours and of theirs, which are like it.
+    # A decided line replaces a similar line of the base, of ours and of theirs.
     return [line for line in rest if not any(_is_like(line, each) for each in known)]
 
 
@@ -54,7 +54,7 @@ def misplaced(base: str, ours: str, theirs: str, result: str) -> list[str]:
 
 
 def _headings(text: str) -> dict[str, tuple[str, int]]:
-    """By each line the heading above it, and how often the line occurs; fenced lines are no headings."""
+    """Return, by line, the heading above it and the number of occurrences; fenced lines are not headings."""
     found: dict[str, tuple[str, int]] = {}
     heading, fence = "", ""
     for line in _lines(text):

@@ -29,7 +29,7 @@ _MARK: Final = b"<<<<<<<"
 
 @dataclass(frozen=True)
 class Result:
-    """What a tool makes of a merge, and the lines that it says that it decided by itself."""
+    """The result of a tool's merge, and the lines that it reports as its own decisions."""
 
     text: bytes
     is_clean: bool
@@ -73,7 +73,7 @@ def _of_merge3(case: RealMerge, _: tuple[str, str, str]) -> Result:
 
 
 def tools() -> dict[str, Callable[[RealMerge, tuple[str, str, str]], Result]]:
-    """The tools by their names in the table, without those that are not installed."""
+    """Return the installed tools by their names in the table."""
     found: dict[str, Callable[[RealMerge, tuple[str, str, str]], Result]] = {
         "mdplan": of_mdplan,
         "git": _of_git(),
@@ -88,7 +88,9 @@ def tools() -> dict[str, Callable[[RealMerge, tuple[str, str, str]], Result]]:
 
 
 def table(merges: Iterable[RealMerge], folder: Path) -> tuple[int, str]:
-    """How many of `merges` count, and the table: files in which git conflicts and no side was taken whole."""
+    """Return the number of valid `merges`, and the table: files with git conflicts, and changes from both
+    sides.
+    """
     known = tools()
     counts = {name: [0, 0, 0, 0] for name in known}
     total = 0

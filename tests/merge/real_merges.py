@@ -23,7 +23,7 @@ class RealMerge:
 
     @property
     def took_one_side(self) -> bool:
-        """Whether the person took one side whole."""
+        """True if the person took one side completely."""
         return self.human in {self.ours, self.theirs}
 
     def files(self, folder: Path) -> tuple[str, str, str]:

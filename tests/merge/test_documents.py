@@ -1,4 +1,4 @@
-"""Merges of documents: what is merged, and what is left to a person."""
+"""Merges of documents: automatic merges, and conflicts for a person."""
 
 import json
 import re
@@ -81,7 +81,7 @@ def test_key_of_front_matter_that_both_sides_add_is_a_conflict() -> None:
 
 
 def _are_members(text: str) -> bool:
-    """Whether git marks nothing but items and rows in `text`."""
+    """Return True if git marks only items and rows in `text`."""
     marked: list[str] = []
     is_inside = False
     for line in text.splitlines():
@@ -261,7 +261,7 @@ JSON = '{\n  "name": "a",\n  "version": 1,\n  "files": [\n    "x"\n  ]\n}\n'
         ("yaml", "a: 1\n", "a: 2\n", "a: 3\n", ("a",)),
         ("yaml", "a: 1\nb: 1\n", "b: 1\n", "a: 2\nb: 1\n", ("a",)),
         ("json", JSON, JSON.replace("1", "2"), JSON.replace("1", "3"), ("version",)),
-        # The same key, which lines alone would give twice.
+        # The same key, which a line merge would duplicate.
         ("yaml", "a: 1\nb: 1\n", "n: 1\na: 1\nb: 1\n", "a: 1\nb: 1\nn: 2\n", ("n",)),
         ("toml", "[a]\nx = 1\n", "[a]\nx = 2\n", "[a]\nx = 3\n", ("a.x",)),
     ],
@@ -276,7 +276,7 @@ def test_key_that_both_changed_is_a_conflict_with_its_path(
 
 def test_merge_never_loses_a_comment() -> None:
     base, commented = '{"a": 1}\n', '{"a": 1, // why\n "c": 3}\n'
-    # A side without comments is merged into the one with them, whichever is ours.
+    # A side without comments is merged into the one with comments, whichever is ours.
     for sides in ((commented, '{"a": 1, "b": 2}\n'), ('{"a": 1, "b": 2}\n', commented)):
         found = _merged("json", base, *sides)
         assert (found.text, found.is_clean) == ('{"a": 1, "b": 2, // why\n "c": 3}\n', True)

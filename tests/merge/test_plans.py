@@ -151,7 +151,7 @@ def test_data_file_is_merged_by_key(engine: Engine, file: Path) -> None:
 SECTION = CASE_TABLES.value("SECTION")
 BASE = "# Document\n\n" + "\n".join(map(SECTION.format, range(6)))
 
-# What an agent does to one section, by the number of it.
+# An agent's edit of a section, by section number.
 INTENTS = {
     "append": lambda n: {"op": "append_to_section", "heading": f"Section {n}", "markdown": f"More of {n}."},
     "prepend": lambda n: {

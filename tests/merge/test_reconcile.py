@@ -1,4 +1,4 @@
-"""Whole files that came back: what changes in the original, and what is refused."""
+"""Rewritten whole files: the changes of the original, and refusals."""
 
 import mdformat
 import pytest

@@ -13,7 +13,7 @@ from filelock import FileLock
 from tests.conftest import REPOSITORY
 
 SECONDS = 300
-# What would lead back to this checkout, or to what is installed beside it.
+# Variables that would lead back to this checkout, or to packages beside it.
 _LEADS_BACK = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
 
 
@@ -27,7 +27,7 @@ class Distributions:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An environment of its own, and what processes in it have around them."""
+    """A separate environment, and the variables of its processes."""
 
     folder: Path
     environment: dict[str, str]
@@ -52,7 +52,7 @@ class Installed:
 
 
 def build(source: Path, target: str, folder: Path) -> Path:
-    """The `target` (wheel or sdist) of the project in `source`, built into `folder` by what is installed."""
+    """Build the `target` (wheel or sdist) of the project in `source` into `folder`, with installed tools."""
     folder.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
     done = subprocess.run(
@@ -64,7 +64,9 @@ def build(source: Path, target: str, folder: Path) -> Path:
 
 
 def pip_install(python: Path, *what: str | Path) -> None:
-    """Install, as pip is set up here; where it cannot, the test is skipped, and says why. In CI it fails."""
+    """Install with the local pip configuration; if that fails, skip the test with the reason. CI fails
+    instead.
+    """
     # The pip of the tests does it for the other Python, and does not compile: both are for speed.
     command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile", *what]
     done = subprocess.run(
@@ -83,13 +85,13 @@ def pip_install(python: Path, *what: str | Path) -> None:
 
 
 def clean_environment() -> dict[str, str]:
-    """The variables of this process but for those that lead back here."""
+    """Return the variables of this process without those that lead back here."""
     return {name: text for name, text in os.environ.items() if name not in _LEADS_BACK}
 
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
-    """Gives a folder that one of all test processes fills."""
+    """Return a function that gives a folder which only one of all test processes fills."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 

@@ -16,7 +16,7 @@ from tests.packaging.conftest import Distributions, build
 
 
 def tracked(*folders: str) -> set[str]:
-    """Paths that are part of the repository and are still there."""
+    """Return the paths in the repository that still exist."""
     if shutil.which("git") is None or not (REPOSITORY / ".git").exists():
         pytest.skip("no git checkout: only git knows which files are part of the repository")
     listed = subprocess.run(

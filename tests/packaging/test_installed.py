@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own, used from a folder that has nothing to do with this checkout."""
+"""Use the wheel in a separate environment, from a folder unrelated to this checkout."""
 
 import json
 import subprocess

@@ -26,7 +26,7 @@ README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 SKILL = (PLUGIN / "skills" / "mdplan" / "SKILL.md").read_text(encoding="utf-8")
 CONTAINER = (PACKAGING / "Containerfile").read_text(encoding="utf-8")
 TOOLS = tool_names(DEFAULT_TOOLSETS)
-# What a skill costs whenever it is used: characters / 4, as everywhere.
+# The token cost of a skill on each use: characters / 4, as everywhere.
 SKILL_TOKENS = 900
 
 
@@ -58,7 +58,7 @@ def test_manifests_share_one_short_description() -> None:
     descriptions = {each["description"] for each in (SERVER, BUNDLE, PLUGIN_MANIFEST, listed)}
 
     assert len(descriptions) == 1
-    # The registry takes no more.
+    # The limit of the registry.
     assert len(descriptions.pop()) <= 100
 
 
@@ -82,7 +82,7 @@ def test_repository_url_is_the_same_everywhere() -> None:
 
 
 def test_registry_entry_matches_its_format() -> None:
-    """By hand, after the schema of 2025-12-11; the schema itself is asked by the slow tests."""
+    """Checked by hand against the schema of 2025-12-11; the slow tests use the schema itself."""
     assert set(SERVER) == {"$schema", "name", "title", "description", "repository", "version", "packages"}
     assert SERVER["$schema"].endswith("/schemas/2025-12-11/server.schema.json")
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", SERVER["name"])
@@ -114,7 +114,7 @@ def commands() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", commands())
 def test_command_lines_of_manifests_are_accepted(name: str, tmp_path: Path) -> None:
-    """The server starts, and ends when nobody is there."""
+    """The server starts, and ends without a client."""
     *words, folder = commands()[name]
 
     done = CliRunner().invoke(build_program(), [*words, str(tmp_path), "--http", "nowhere"])
@@ -168,7 +168,9 @@ def test_examples_of_the_skill_give_the_described_result(tmp_path: Path) -> None
 def test_container_copies_all_that_the_wheel_is_built_from(
     distributions: Distributions, tmp_path: Path
 ) -> None:
-    """Only what is copied into it is there: out of the source archive, so that no untracked file helps."""
+    """The container gets only copied files, here from the source archive, so that untracked files cannot
+    help.
+    """
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", CONTAINER, re.MULTILINE)
     wanted = tuple(f"mdplan-{__version__}/{name}" for line in copied for name in line.split())
     with tarfile.open(distributions.archive) as opened:

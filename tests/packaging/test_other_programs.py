@@ -88,7 +88,7 @@ def test_bundle_is_valid_and_is_packed(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_command_of_the_bundle_starts_the_server(bundle: Path, documents: Path) -> None:
-    """What a client does with the manifest, with a uv of our own."""
+    """Does what a client does with the manifest, with a separate uv."""
     programs = environment_of("uv")
     config = BUNDLE["server"]["mcp_config"]
     given = {"${__dirname}": str(bundle), "${user_config.root}": str(documents)}

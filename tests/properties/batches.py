@@ -97,7 +97,7 @@ INI = ("set_ini_key", "delete_ini_key", "replace_ini_section")
 
 
 def drawn(op: str) -> Edits | None:
-    """What draws the fields of the operation `op`; None where nothing does."""
+    """Return the strategy for the fields of the operation `op`, or None."""
     by_base = (edits for base, edits in BY_BASE if issubclass(OPERATIONS[op], base))
     return OWN.get(op) or next(by_base, None)
 
@@ -126,7 +126,7 @@ def batch_options() -> SearchStrategy[dict[str, Any]]:
 
 
 def batches(outline: Outline, file: str) -> SearchStrategy[dict[str, Any]]:
-    """Batch on the one file whose `outline` is given, with its base hash and any options."""
+    """Draw a batch for the file with this `outline`, with its base hash and any options."""
     named = st.fixed_dictionaries(
         {
             "file": st.just(file),
@@ -151,7 +151,7 @@ def edits(draw: DrawFn, outline: Outline) -> Edit:
 
 
 def _has_place(outline: Outline, strategy: Edits) -> bool:
-    """Whether there is something that edits of `strategy` can name."""
+    """Return True if edits of `strategy` can name a place in the document."""
     if strategy is list_edits:
         return bool(outline.lists.outermost)
     if strategy is table_edits:

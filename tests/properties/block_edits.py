@@ -65,7 +65,7 @@ def toc_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
 
 @st.composite
 def diff_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
-    """The diff of random changes; a file of which no diff is text gets one that does not apply."""
+    """Draw the diff of random changes; for a file whose diff is not text, one that does not apply."""
     del op
     source = outline.source
     edits = source.byte_edits(draw(edit_lists(source.text, payloads)))

@@ -30,7 +30,7 @@ _NEIGHBOURS: tuple[Any, ...] = (0, "a", "b", "title", {"k": "v"})
 
 @st.composite
 def data_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
-    """A key or item that mostly is there, and what the operation needs besides."""
+    """Draw a key or item, usually an existing one, and the other fields of the operation."""
     content = data_content(outline)
     values = content.values if isinstance(content, DataContent) else {}
     there: list[Path] = list(content.places) if isinstance(content, DataContent) else []

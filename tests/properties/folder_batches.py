@@ -28,7 +28,7 @@ _LINKS = (
 
 
 def decoded(data: bytes) -> Source:
-    """`data` as the engine reads it; text with a NUL is given an encoding for that."""
+    """Decode `data` as the engine does; text with a NUL gets an encoding."""
     source = Source.decode(data, "utf-8" if b"\0" in data else None)
     assert isinstance(source, Source), source
     return source
@@ -41,7 +41,9 @@ def outline_of(path: str, data: bytes) -> Outline:
 
 
 def encoded(text: str) -> bytes:
-    """Bytes of a file: UTF-8, with bytes that are none; such a file has no NUL, which would need a code."""
+    """Draw the bytes of a file: UTF-8 with invalid bytes; such a file has no NUL, which would need an
+    encoding.
+    """
     data = text.encode("utf-8", "surrogateescape")
     try:
         data.decode()

@@ -22,7 +22,7 @@ _NEW_KEYS = (("new",), ("author", "name"), ("tags",), ("title", "deeper"), ("aut
 
 @st.composite
 def front_matter_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
-    """A key that mostly is there, with a value; or many, or the whole block."""
+    """Draw a key, usually an existing one, with a value; or several, or the whole block."""
     content = outline.front_matter_content
     values = content.values if isinstance(content, DataContent) else {}
     places = dict(_keys(values, ()))

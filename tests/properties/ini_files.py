@@ -64,13 +64,13 @@ def ini_texts(draw: DrawFn) -> str:
 
 
 def ini_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
-    """An edit that mostly names what is there."""
+    """Draw an edit that usually names an existing key."""
     return edits_by(outline.derived(of_source, IniOutline), op)
 
 
 @st.composite
 def edits_by(draw: DrawFn, ini: IniOutline, *ops: str) -> Edit:
-    """An edit by one of `ops` that mostly names what is there."""
+    """Draw an edit by one of `ops` that usually names an existing key."""
     op = draw(st.sampled_from(ops))
     keys = list(ini.every_key())
     section = draw(st.sampled_from([*(each.name for each in ini.sections), *SECTIONS, None]))

@@ -11,7 +11,7 @@ CASE_TABLES = CaseTables(__file__)
 
 _TITLES = ("Guide", "Install", "Use", "`Use` it", "FAQ", "Install", "v1.0 & more")
 _BLOCKS = CASE_TABLES.value("_BLOCKS", tuples=True)
-# A section of what operations name besides headings.
+# A section with everything except headings that operations can name.
 _EVERY_KIND = CASE_TABLES.value("_EVERY_KIND")
 _ENDINGS = CASE_TABLES.value("_ENDINGS", tuples=True)
 _FRONT_MATTER = (

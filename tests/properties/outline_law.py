@@ -1,4 +1,4 @@
-"""The law of the outline, judged by text edits alone: what no edit touched stands where it stood."""
+"""The law of the outline, from text edits only: headings without edits stay in place."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from mdplan.markdown.sections import Section
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Span
 
-# With these the headings around the target may get another parent.
+# These may give the headings around the target another parent.
 MOVES_PARENTS = frozenset({"set_heading_level", "delete_section"})
 # A heading that these write may be the new parent of those below it: their text says so.
 WRITES_PARENTS = frozenset({"insert_lines", "replace_lines", "replace_range", "replace_match", "apply_diff"})
@@ -33,7 +33,7 @@ def check_outline(base: Outline, result: Outline, edits: EditList, ops: frozense
 def _same(
     section: Section, base: Outline, result: Outline, edits: EditList, headings: dict[int, Section]
 ) -> Section | None:
-    """The heading of the result with the lines of `section`, where the edits have put them."""
+    """Return the heading of the result with the lines of `section`, at their place after the edits."""
     text = base.text_of(_lines_of(base, section))
     for after in (True, False):
         start = edits.map_offset(section.heading_start, after=after)
@@ -44,7 +44,7 @@ def _same(
 
 
 def _check_parents(base: Outline, result: Outline, kept: dict[int, Section], written: Sequence[Span]) -> None:
-    """Each of `kept` has the parent that it had, or one whose heading is `written`."""
+    """Check that each of `kept` has its old parent, or one whose heading is `written`."""
     for section in base.every_section():
         parent, now = base.parent(section), kept.get(section.heading_start)
         if now is None or parent is None:
@@ -61,7 +61,7 @@ def _check_parents(base: Outline, result: Outline, kept: dict[int, Section], wri
 
 
 def _check_gained(base: Outline, result: Outline, edits: EditList, headings: dict[int, Section]) -> None:
-    """A heading of the result starts as one in the base, or what of it was not written was part of one."""
+    """Check that each heading of the result starts as a heading of the base, or is written by an edit."""
     written = edits.result_spans
     were_headings = {
         edits.map_offset(offset, after=True)
@@ -90,7 +90,7 @@ def _lines_of(outline: Outline, section: Section) -> Span:
 
 
 def _is_touched(lines: Span, edits: EditList, text: str) -> bool:
-    """Whether an edit changes text of `lines`, or glues text to their start or end."""
+    """Return True if an edit changes `lines`, or adds text directly at their start or end."""
     for edit in edits:
         if edit.span.overlaps(lines) or lines.start < edit.span.start < lines.end:
             return True

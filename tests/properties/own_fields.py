@@ -14,7 +14,7 @@ from tests.properties.markdown_documents import payloads
 
 
 def own_fields(op: str, base: type[Operation]) -> SearchStrategy[dict[str, Any]]:
-    """Values for the fields of `op` that `base` does not have; those with a default are there or not."""
+    """Draw values for the fields of `op` that `base` lacks; fields with a default are optional."""
     own = {
         field.alias or name: field
         for name, field in OPERATIONS[op].model_fields.items()
@@ -29,7 +29,7 @@ def _values(field: FieldInfo) -> SearchStrategy[Any]:
     kind: Any = field.annotation
     if kind in {str, str | None}:
         return payloads
-    # Hypothesis knows bounds such as `ge`, and not what is of pydantic alone.
+    # Hypothesis knows bounds such as `ge`, but not pydantic's own ones.
     bounds = [
         each for each in field.metadata if isinstance(each, BaseMetadata) and not isinstance(each, Strict)
     ]

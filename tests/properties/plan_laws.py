@@ -1,4 +1,4 @@
-"""What is said of every plan: it is fit to be sent, and its text edits alone make its result."""
+"""Laws of every plan: it can be sent, and its text edits are enough to make its result."""
 
 import json
 

@@ -17,7 +17,7 @@ Edit = dict[str, Any]
 
 @st.composite
 def section_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
-    """An edit of a section that is there, or nearly."""
+    """Draw an edit of a section that exists, or nearly."""
     section = draw(st.sampled_from(_sections_for(outline, OPERATIONS[op])))
     return draw(_targets(outline, section)) | draw(_section_fields(outline, section, op))
 
@@ -37,7 +37,7 @@ def _targets(draw: DrawFn, outline: Outline, section: Section) -> Edit:
 
 
 def _sections_for(outline: Outline, operation: type[Operation]) -> list[Section]:
-    """Sections that `operation` accepts; all where there are none."""
+    """Return the sections that `operation` accepts, or all sections."""
     assert issubclass(operation, SectionTargeted)
     fitting = [
         section

@@ -1,4 +1,4 @@
-"""Texts, bytes and edits to draw from: any at all, and those that break careless code more often."""
+"""Strategies for texts, bytes and edits, with more of those that break careless code."""
 
 from functools import cache
 from typing import Any
@@ -10,10 +10,10 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span
 from mdplan.text.source import ByteEdit
 
-# What ends a line, and what only seems to: separators at which `str.splitlines` would split.
+# Line ends, and separators that only `str.splitlines` treats as such.
 LINE_ENDS = ("\n", "\r\n", "\r")
 FALSE_LINE_ENDS = ("\u2028", "\u2029", "\u0085", "\v", "\f", "\x1c", "\x1d", "\x1e")
-# Lines that could be taken for the marks of a diff, and text of one to four bytes a character.
+# Lines similar to marks of a diff, and characters of one to four bytes.
 DIFF_MARKS = ("-- x", "++ x", "--- a/x", "+++ b/x", "@@ -1,1 +1,1 @@", "\\ No newline at end of file", "diff")
 WORDS = ("a", "b", " ", "\t", "# T", "- x", "", "é", "ß", "日本", "\U0001f600", "e\u0301", "\ufeff")
 BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")
@@ -24,13 +24,13 @@ SPECIAL = ":%&()[]#<>{}\"'`\\/|*_~^?@=+-.,;!$ \t\u00a0\u00e9\u0301\u00df\u0130\u
 
 
 def characters(special: str = SPECIAL, **limits: Any) -> SearchStrategy[str]:
-    """Characters: every other one of `special`, else any within `limits`, as `st.characters` takes them."""
+    """Draw characters: half of them `special`, the others within `limits`, as for `st.characters`."""
     return st.sampled_from(special) | st.characters(**{"codec": "utf-8", **limits})
 
 
 @cache
 def texts(alphabet: str | None = None) -> SearchStrategy[str]:
-    """Valid Unicode text of few lines, with every kind of line end; of `alphabet` alone where given."""
+    """Draw valid Unicode text of a few lines, with every kind of line end; from `alphabet` if given."""
     if alphabet is not None:
         return st.text(st.sampled_from(alphabet), max_size=30)
     pieces = st.sampled_from(LINE_ENDS + LINE_ENDS + FALSE_LINE_ENDS + DIFF_MARKS + WORDS)
@@ -39,7 +39,7 @@ def texts(alphabet: str | None = None) -> SearchStrategy[str]:
 
 @cache
 def data() -> SearchStrategy[bytes]:
-    """Bytes of a file: any, and text in several encodings with what does not belong there."""
+    """Draw the bytes of a file: arbitrary bytes, or text in several encodings with invalid parts."""
     pieces = texts().map(str.encode) | st.sampled_from(NOT_UTF8) | st.just(b"\n") | st.just(b"\r\n")
     mixed = st.lists(pieces, max_size=12).map(b"".join)
     return st.one_of(
@@ -83,7 +83,7 @@ NEW_BYTES = data() | st.sampled_from([SAME, COPY, b"", b"\n", b"x"])
 
 @st.composite
 def byte_edits(draw: DrawFn, base: bytes) -> list[ByteEdit]:
-    """Edits of the bytes `base`; some put back what was there, or a copy of other lines of it."""
+    """Draw edits of the bytes `base`; some restore the old bytes, or copy other lines."""
     edits: list[ByteEdit] = []
     for start, end in draw(spans(len(base))):
         new = draw(NEW_BYTES)

@@ -1,4 +1,4 @@
-"""Diffs go back in: what a plan shows as its diff makes the same file of the same base, moved or not."""
+"""The diff of a plan, sent back as an edit, makes the same file from the same base, even if moved."""
 
 import codecs
 from collections import Counter
@@ -100,7 +100,7 @@ def test_diff_applies_after_lines_moved_down_or_fails(
 
 @given(changed_texts())
 def test_diff_on_another_base_changes_only_what_it_shows(edited: tuple[bytes, list[ByteEdit]]) -> None:
-    """On its own result a diff is refused, or every line that it removes is there once more."""
+    """On its own result a diff is refused, unless every line that it removes occurs again."""
     base, edits = edited
     result, diff = splice(base, edits), diff_of(base, edits)
     assume(not b"".join((result, base)).count(b"\r"))

@@ -1,4 +1,4 @@
-"""Laws of tables and lists: a document that is read again shows what was asked for, and nothing else new."""
+"""Laws of tables and lists: the result, parsed again, shows the requested change and nothing else new."""
 
 import re
 from collections.abc import Sequence
@@ -227,7 +227,7 @@ def lists(draw: st.DrawFn) -> str:
 
 @dataclass
 class Node:
-    """A block with what is in it; `start` is the first number of an ordered list."""
+    """A block with its content; `start` is the first number of an ordered list."""
 
     kind: BlockKind
     markup: str
@@ -285,7 +285,7 @@ JOINING = {BlockKind.LIST, BlockKind.INDENTED_CODE}
 
 
 def joined(nodes: list[Node]) -> list[object]:
-    """What stands; lists of one kind, and indented code, that now stand side by side are one."""
+    """Join adjacent lists of one kind, and adjacent indented code."""
     kept: list[Node] = []
     for node in nodes:
         last = kept[-1] if kept else None
@@ -297,7 +297,7 @@ def joined(nodes: list[Node]) -> list[object]:
 
 
 def placed_items(outline: Outline) -> list[PlacedItem]:
-    """Items that their text names alone."""
+    """Draw items that only their text names."""
     named = outline.lists.items_named
     return [
         PlacedItem(listing, position)
@@ -365,7 +365,8 @@ def test_added_item_is_at_its_position_and_can_be_removed_without_trace(
 
     (new,) = (placed for placed in placed_items(result) if placed.item.text.startswith("new"))
     if place != "start" and not listing.items[-1].text and len(new.listing.items) > len(listing.items) + 1:
-        # The parser ends a list at two blank lines behind an empty item, and goes on behind one with text.
+        # The parser ends a list after an empty item and two blank lines, but continues it after an item with
+        # text.
         event("joined with the list behind it")
         return
     if place == "under":
@@ -388,7 +389,7 @@ def test_added_item_is_at_its_position_and_can_be_removed_without_trace(
     assert texts_of(removed.result) == texts_of(outline)
 
 
-# --- Blocks are those of cmark-gfm and markdown-it-py wherever these two agree, on hostile documents.
+# --- On hostile documents, blocks match cmark-gfm and markdown-it-py whenever these two agree.
 
 
 @given(hostile_documents())
@@ -526,7 +527,7 @@ documents = st.lists(
 
 
 def closed_parts(node: InlineNode) -> list[Span]:
-    """What no other node may stand in: all of a node but the text of a link or image."""
+    """Return the parts that contain no other node: a whole node, or a link or image without its text."""
     if node.kind in {InlineKind.LINK, InlineKind.IMAGE} and node.text is not None:
         return [Span(node.span.start, node.text.start), Span(node.text.end, node.span.end)]
     return [node.span]

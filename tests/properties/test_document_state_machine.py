@@ -1,7 +1,7 @@
 """Random documents and batches of all operations: the laws of every plan and of every write.
 
-One machine owns one file, of Markdown or INI. It plans batches on what the file holds, applies them, takes
-them back and makes them again, repeats them, and comes again with old plans.
+One machine owns one file, Markdown or INI. It plans batches on the current content, applies, undoes, redoes
+and repeats them, and sends old plans again.
 """
 
 import json
@@ -75,9 +75,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def edit(self, data: st.DataObject) -> None:
-        """Plan a batch, look at the plan from all sides, apply it, and send the batch again.
+        """Plan a batch, check the plan, apply it, and send the batch again.
 
-        Of a batch that is refused the edits go on that nothing is said against.
+        If a batch is refused, continue with its faultless edits.
         """
         base = self.content
         outline = outline_of(self.name, base)
@@ -144,7 +144,7 @@ class Machine(RuleBasedStateMachine):
         assert self.content == before, "a refused batch wrote"
 
     def check_plan(self, plan: PlanReport, batch: dict[str, Any], outline: Outline) -> bytes:
-        """Result bytes of `plan`, after all that can be said of it without writing."""
+        """Return the result bytes of `plan` after all checks that write nothing."""
         base, source = outline.source.data, outline.source
         edits = self.edits_of(plan)
         result = spliced(source, edits)
@@ -163,7 +163,7 @@ class Machine(RuleBasedStateMachine):
         return result
 
     def check_apply(self, plan: PlanReport, batch: dict[str, Any], result: bytes) -> None:
-        """What was planned is written, once."""
+        """Check that the plan is written once."""
         base = self.content
         dry = self.engine.apply(batch | {"dryRun": True})
         assert (dry.plan_id, dry.diff, self.content) == (plan.plan_id, plan.diff, base)
@@ -196,14 +196,14 @@ class Machine(RuleBasedStateMachine):
         assert self.content == result, "the redo made something else"
 
     def check_evidence(self, batch: dict[str, Any], result: bytes) -> None:
-        """A batch that is pinned by its evidence alone, or refused, makes no second copy either."""
+        """Check that a batch guarded only by its evidence, or refused, makes no second copy either."""
         base = self.content
         first = self.engine.apply(batch)
         if not first.ok:
             assert first.error.code is Code.PRECONDITION_REQUIRED
             return
         if first.already_applied:
-            # The base itself was left by this very batch.
+            # The same batch produced the base.
             assert self.content == base
             return
         again = self.engine.apply(batch)
@@ -220,8 +220,8 @@ class Machine(RuleBasedStateMachine):
 
 
 def check_single_edits(machine: Machine, batch: dict[str, Any], outline: Outline) -> None:
-    """Edits of a snapshot batch that lie apart do together what each of them does alone."""
-    # A list of headings is made last, of what all edits make.
+    """Check that separate edits of a snapshot batch do together what each does by itself."""
+    # A table of contents is made last, from the result of all edits.
     is_whole = any(edit["op"] == "update_toc" for edit in batch["edits"])
     if batch.get("sequential") or len(batch["edits"]) == 1 or is_whole:
         return
@@ -231,7 +231,7 @@ def check_single_edits(machine: Machine, batch: dict[str, Any], outline: Outline
     assert all(plan.ok for plan in plans), [plan.error for plan in plans]
     singles = [machine.edits_of(plan) for plan in plans]
     every = [each for edits in singles for each in edits]
-    # Edits that touch share the blank lines between them, which each of them alone sees to.
+    # Adjacent edits share the blank lines between them.
     edges = sorted((each.span for each in every), key=lambda span: (span.start, span.end))
     if any(left.end >= right.start for left, right in pairwise(edges)):
         return
@@ -240,13 +240,13 @@ def check_single_edits(machine: Machine, batch: dict[str, Any], outline: Outline
 
 
 def touches_headings(edit: dict[str, Any]) -> bool:
-    """Whether other sections may have other neighbours after `edit`, to which new levels are fitted."""
+    """Return True if `edit` can give other sections new neighbours, to which new levels are fitted."""
     ops = {"set_heading_level", "delete_section", "move_section", "insert_section", "upsert_section"}
     return edit["op"] in ops or any(mark in edit.get("markdown", "") for mark in ("#", "=", "--"))
 
 
 def shares_a_block(batch: dict[str, Any], outline: Outline, singles: list[EditList]) -> bool:
-    """Whether an edit that keeps the style of a block stands in one that another edit changes."""
+    """Return True if an edit that keeps the style of a block is in one that another edit changes."""
     styled = [bool(set(edit) & {"list", "item", "table", "key", "values"}) for edit in batch["edits"]]
     if outline.format is DocumentFormat.INI:
         # A key is written as those around it are, which may be in another section.

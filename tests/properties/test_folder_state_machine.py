@@ -1,8 +1,7 @@
 """Random folders and batches on several of their files: the laws of every plan and of every write.
 
-One machine owns a folder with Markdown files that link to each other, and an INI file. It plans batches on
-what the folder holds, applies them, takes them back and makes them again, repeats them, and comes again with
-old plans.
+One machine owns a folder with an INI file and Markdown files that link to each other. It plans batches on the
+current content, applies, undoes, redoes and repeats them, and sends old plans again.
 """
 
 import json
@@ -71,9 +70,9 @@ class FolderMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def edit(self, data: st.DataObject) -> None:
-        """Plan a batch, look at the plan from all sides, apply it, undo it, redo it, and send it again.
+        """Plan a batch, check the plan, apply it, undo it, redo it, and send it again.
 
-        Of a batch that is refused the edits go on that nothing is said against.
+        If a batch is refused, continue with its faultless edits.
         """
         base = self.tree
         outlines = {path: outline_of(path, data) for path, data in base.items()}
@@ -138,7 +137,7 @@ class FolderMachine(RuleBasedStateMachine):
         assert self.tree == before, "a refused batch wrote"
 
     def check_plan(self, plan: PlanReport, batch: dict[str, Any]) -> Tree:
-        """The folder that `plan` makes, after all that can be said of it without writing."""
+        """Return the folder that `plan` makes, after all checks that write nothing."""
         base = self.tree
         result = dict(base)
         allowed = names_in(batch)
@@ -178,7 +177,7 @@ class FolderMachine(RuleBasedStateMachine):
             check_outline(outline, outline_of(path, after), edits, ops)
 
     def check_apply(self, plan: PlanReport, batch: dict[str, Any], result: Tree) -> None:
-        """What was planned is written, once; undo gives the same bytes, and redo the result."""
+        """Check that the plan is written once, that undo restores the bytes, and redo the result."""
         base = self.tree
         report = self.engine.apply({"planId": plan.plan_id})
         check_wire(report)
@@ -227,7 +226,7 @@ def names_in(batch: dict[str, Any]) -> set[str]:
 
 
 def without(batch: dict[str, Any], indexes: set[int | None]) -> dict[str, Any] | None:
-    """`batch` without the edits of these `indexes`; None where that leaves none, or all."""
+    """Return `batch` without the edits of these `indexes`; None if that leaves no edits, or all."""
     files, at = [], 0
     for file in batch["files"]:
         numbered = enumerate(file["edits"], start=at)

@@ -37,7 +37,7 @@ def texts_and_sections(draw: st.DrawFn) -> tuple[str, int]:
 
 
 def formatted(outline: Outline, index: int) -> str | None:
-    """The text with the section `index` formatted; None where that is refused."""
+    """Return the text with the section `index` formatted; None if that is refused."""
     section = outline.sections[index]
     edit = FormatSection(op="format_section", section_id=section.section_id)
     resolution = edit.resolved(outline)
@@ -67,7 +67,7 @@ def test_formatting_changes_neither_what_is_shown_nor_the_outline(drawn: tuple[s
     result = formatted(before, index)
     assume(result is not None)
     after = Outline(Source.from_text(result))
-    # Front matter that comes or goes is refused where plans are verified, whatever the operation.
+    # The verification of plans refuses new or lost front matter for every operation.
     assume((after.front_matter is None) is (before.front_matter is None))
 
     html = [

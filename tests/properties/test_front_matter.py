@@ -95,7 +95,7 @@ def block_maps(draw: st.DrawFn, column: int, depth: int = 0) -> list[str]:
 @st.composite
 def yaml_documents(draw: st.DrawFn) -> bytes:
     lines = ["---", *draw(block_maps(0)), *draw(BETWEEN), "---", "", "# T"]
-    # What follows the opening fence must not be blank, else there is no front matter.
+    # A blank line after the opening fence would mean no front matter.
     while lines[1] == "":
         del lines[1]
     line_end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
@@ -202,8 +202,7 @@ def test_string_is_accepted_in_both_formats(text: str, value: object) -> None:
     assert outcome.result.front_matter_content.values["b"] == value
 
 
-# --- Laws of INI files: they are read as `configparser` reads them, and an edit changes what it names
-# alone.
+# --- Laws of INI files: they are read as `configparser` reads them, and an edit changes only its key.
 
 MANY = settings(max_examples=5000 if FULL else 20)
 TOP = "\x01"
@@ -216,10 +215,10 @@ def ini(text: str) -> IniOutline:
 
 
 def by_configparser(text: str) -> Values | None:
-    """What the standard library reads: the last of equal keys; None where it refuses the file.
+    """Return what the standard library reads: the last of equal keys; None if it refuses the file.
 
-    A header in front of all holds the keys before the first section. Where a line has both comment signs,
-    Python 3.11 may overlook the first of them.
+    An added header holds the keys before the first section. On a line with both comment signs, Python 3.11
+    may overlook the first.
     """
     if any(";" in line and "#" in line for line in to_lf(text).split("\n")):
         return None
@@ -230,7 +229,7 @@ def by_configparser(text: str) -> Values | None:
     try:
         parser.read_file(io.StringIO(f"[{TOP}]\n{text}", newline=None))
     except (configparser.Error, AttributeError):
-        # Of a key without value that is continued Python 3.11 says that None has no `append`.
+        # For a continued key without value, Python 3.11 fails because None has no `append`.
         return None
     return {name: dict(parser.items(name)) for name in parser.sections()}
 
@@ -286,7 +285,7 @@ def resolved(edit: Edit, outline: Outline) -> Resolution | Problems:
 
 
 def result_of(text: str, edit: Edit) -> str | None:
-    """The text that `edit` makes of `text`; None where it is refused."""
+    """Apply `edit` to `text`; return None if it is refused."""
     outline = Outline(Source.from_text(text), DocumentFormat.INI)
     resolution = resolved(edit, outline)
     if not isinstance(resolution, Resolution):
@@ -302,7 +301,7 @@ def result_of(text: str, edit: Edit) -> str | None:
 
 
 def expected_model(before: Model, edit: Edit) -> Model:
-    """`before` with what `edit` asks for, found by names alone."""
+    """Return `before` changed as `edit` says, by names only."""
     section, name = edit["section"], edit.get("key")
     number = (edit["occurrence"] or 1) - 1
     after = [(each, list(keys)) for each, keys in before]
@@ -378,7 +377,7 @@ def test_replaced_section_has_the_payload_and_others_stay(drawn: tuple[str, Edit
     assert after[:at] + after[at + 1 :] == before[:at] + before[at + 1 :]
 
 
-# A line of white space is blank in an INI file, whatever the white space is.
+# Any line of whitespace is blank in an INI file.
 @MANY
 @example(
     (
@@ -406,7 +405,7 @@ def test_repeated_edit_changes_nothing(drawn: tuple[str, Edit]) -> None:
 def test_edits_of_different_keys_make_together_what_they_make_one_after_the_other(
     data: st.DataObject,
 ) -> None:
-    # Where a name repeats, or sections are made, an edit is addressed to what another one changes.
+    # With repeated names or new sections, an edit can address what another one changes.
     lines = data.draw(st.lists(st.sampled_from(NAMES), unique_by=str.casefold, min_size=2, max_size=5))
     body = data.draw(st.permutations(["[db]", *(f"{name} = 1" for name in lines), "; note", "", "[cache]"]))
     text = data.draw(st.sampled_from(["\n", "\r\n"])).join(body) + data.draw(st.sampled_from(["\n", ""]))
@@ -424,7 +423,8 @@ def test_edits_of_different_keys_make_together_what_they_make_one_after_the_othe
     edits = EditList.of(
         edit for each in sorted(both, key=lambda each: each.comes_last) for edit in each.edits
     )
-    # Two last lines that go from a file without final newline both want the line end between them.
+    # Two edits that delete the last lines of a file without a final newline both claim the line end between
+    # them.
     assume(isinstance(edits, EditList))
 
     assert merged(model_of(ini(edits.apply(text)))) == merged(model_of(ini(one_after_the_other)))

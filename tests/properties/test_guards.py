@@ -1,4 +1,4 @@
-"""What an edit expects is there, and a number that is taken on a changed file means the same place."""
+"""An edit's expected text must match, and a number on a changed file must mean the same place."""
 
 import json
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_expected_value_is_compared_with_the_value_be_it_null(
 def test_number_on_a_changed_file_means_the_same_place_or_nothing(
     values: list[str], number: int, changes: list[tuple[int, str]], file: str, is_expected: bool
 ) -> None:
-    """`changes` insert items, which have no name, and delete named ones, but for the one that is meant."""
+    """`changes` insert unnamed items and delete named ones, except the addressed one."""
     items = [(value, str(name)) for name, value in enumerate(values)]
     meant = items[number % len(items)]
     later = list(items)

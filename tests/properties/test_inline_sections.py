@@ -1,4 +1,4 @@
-"""Sections of a document can be parsed alone: their inline nodes are those of one parse of all of it."""
+"""Parsing one section gives the same inline nodes as parsing the whole document."""
 
 from hypothesis import given
 

@@ -1,6 +1,6 @@
-"""Law: whatever is renamed and moved, every link goes on naming the section that it named.
+"""Law: after any renames and moves, every link still names the same section.
 
-Judged by a link check of its own: `tests/support/link_check.py`. A section is known by a mark in its text.
+An independent link check judges: `tests/support/link_check.py`. A mark in its text identifies a section.
 """
 
 import posixpath
@@ -87,7 +87,7 @@ def trees(draw: st.DrawFn) -> dict[str, str]:
 
 @st.composite
 def edits(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Edits of each file: every section is renamed, moved, or left alone; the file may get another name."""
+    """Draw edits of each file: sections are renamed, moved, or unchanged; the file may be renamed."""
     files: list[dict[str, Any]] = []
     new_names = draw(st.permutations(NEW_NAMES))
     for number, name in enumerate(NAMES):

@@ -73,7 +73,7 @@ def paragraphs(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def replaced(text: str, new_text: str) -> str | None:
-    """`text` with the name replaced; None where the plan is refused."""
+    """Return `text` with the name replaced; None if the plan is refused."""
     edit = ReplaceMatch(pattern="Kettle Pro", replacement=new_text, min_matches=0, soft_breaks=True)
     report = Document.from_text(text, name="a.md").apply(edit)
     return report.text if report.ok else None

@@ -136,7 +136,7 @@ def outcome(outline: Outline, batch: Batch) -> bytes | Problems:
 
 
 def random_batch(dice: Random, outline: Outline) -> Batch:
-    """A batch of one or two edits; half of them have marks in what goes or comes."""
+    """Draw a batch of one or two edits, half of them with special characters in the old or new text."""
     edits = [random_edit(dice, outline) for _ in range(dice.choice((1, 1, 2)))]
     options = {name: dice.random() < 0.3 for name in ("allowOutlineChange", "allowDuplicateHeadings")}
     entry = {"file": "a.md", "baseSha256": "0" * 64, "edits": edits}

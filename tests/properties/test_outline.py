@@ -75,7 +75,7 @@ def test_section_starts_with_the_first_of_the_anchor_lines_above_its_heading(tex
         lead = source.text[section.span.start : section.heading_start]
         before = source.text[limit : section.span.start].rstrip("\r\n\t ").replace("\r", "\n").split("\n")[-1]
         assert not lead or ANCHOR_LINES.fullmatch(lead)
-        # A tag alone that text above it keeps from being a block of HTML stays with that text.
+        # A tag that text above keeps from being an HTML block stays with that text.
         assert not ANCHOR_LINES.fullmatch(before + "\n") or before.count("<") == 1
 
 
@@ -205,7 +205,7 @@ def test_plain_text_is_all_preamble(text: str) -> None:
     assert outline.blocks == ()
 
 
-# --- After edits an outline is scanned around these alone, and is the one of the whole result.
+# --- After edits, a partial scan gives the same outline as the whole result.
 
 
 @st.composite

@@ -41,7 +41,7 @@ class PlanStates(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(sorted(WORDS)))
     def save(self, word: str) -> None:
-        """Nobody is there to ask, so the plan is saved."""
+        """Save the plan without a terminal."""
         text = self.path.read_text()
         said = self.run("replace", word, WORDS[word], "todo.md").err
         if word in text:

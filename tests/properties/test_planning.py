@@ -171,7 +171,7 @@ def test_any_request_gives_a_plan_or_diagnostics(edits: list[Json], others: Batc
 
 
 def empties(text: str, batch: Batch) -> bool:
-    """Whether edits one after the other leave an empty file on the way, of which no line end is known."""
+    """Return True if sequential edits leave an empty file on the way, whose line end is unknown."""
     starts = range(1, len(batch["edits"])) if batch.get("sequential") else ()
     for stop in starts:
         with place(text.encode()) as here:
@@ -251,7 +251,7 @@ def test_files_of_a_batch_do_not_touch_each_other(
 
 
 def sound_plan(here: Place, batch: Batch) -> PlanReport:
-    """Plan of the edits of `batch` that nothing is said against; of none where something is always said."""
+    """Plan the faultless edits of `batch`; no edits if some problem always remains."""
     batch = batch | {"allowOutlineChange": True, "allowDuplicateHeadings": True}
     report = here.plan(batch)
     while not report.ok:
@@ -346,7 +346,7 @@ LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 @st.composite
 def contents(draw: st.DrawFn) -> bytes:
     text = "".join(draw(st.lists(st.tuples(LINES, LINE_ENDS).map("".join), max_size=6))) + draw(LINES)
-    # What has a mark must decode; what has none may hold bytes that are no text.
+    # Files with a byte order mark must decode; others may contain invalid bytes.
     return draw(
         st.sampled_from([text.encode(), b"\xef\xbb\xbf" + text.encode(), text.encode() + b"\xff\xfe\n"])
     )

@@ -1,7 +1,7 @@
-"""No write lands on a version of a file that its client was not shown.
+"""No write lands on a version of a file that its client has not seen.
 
-Two clients and a writer that nobody knows of work on two files at once. The model remembers which bytes each
-client was shown, or made itself of what it was shown.
+Two clients and an unknown writer work on two files at once. The model records the bytes that each client was
+shown, or made from them.
 """
 
 from collections.abc import Callable, Collection, Iterator

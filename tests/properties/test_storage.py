@@ -30,7 +30,7 @@ paths = mixed | st.text(any_text, max_size=40)
 
 
 def is_safe(text: str) -> bool:
-    """Whether `text` is valid Unicode without controls and invisible characters."""
+    """Return True if `text` is valid Unicode without control and invisible characters."""
     return not {"Cc", "Cf", "Zl", "Zp", "Cs"} & set(map(unicodedata.category, text))
 
 
@@ -87,7 +87,7 @@ def commit_lines(folder: Path, worker: int) -> list[bytes]:
 
 
 def processes() -> concurrent.futures.Executor:
-    """Four processes of their own, not copies of this one."""
+    """Start four processes that are not forks of this one."""
     return concurrent.futures.ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("spawn"))
 
 
@@ -101,7 +101,7 @@ def threads() -> concurrent.futures.Executor:
 def test_racing_writers_form_one_chain(
     tmp_path: Path, workers: Callable[[], concurrent.futures.Executor]
 ) -> None:
-    """Each commit has a base of its own, and no line is lost."""
+    """Each commit has another base, and no line is lost."""
     (tmp_path / "a.md").write_bytes(b"")
     with workers() as pool:
         bases = [base for bases in pool.map(commit_lines, [tmp_path] * 4, range(4)) for base in bases]

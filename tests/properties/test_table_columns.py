@@ -21,7 +21,7 @@ def tables(draw: st.DrawFn) -> str:
     count = draw(st.integers(2, 3))
     header = [f"h{number}" for number in range(count)]
     dashes = draw(st.lists(_DASHES, min_size=count, max_size=count))
-    # Of a row without any text parsers disagree whether it is one.
+    # Parsers disagree about rows without text.
     rows = draw(st.lists(st.lists(_CELLS, min_size=1, max_size=4).filter(any), max_size=3))
     start, end = draw(st.sampled_from([("|", "|"), ("| ", " |"), ("", ""), ("|", ""), ("", " |")]))
     between = draw(st.sampled_from(["|", " | "]))

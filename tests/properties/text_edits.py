@@ -50,7 +50,7 @@ def _line_ranges(draw: DrawFn, outline: Outline) -> dict[str, int]:
 
 @st.composite
 def place_edits(draw: DrawFn, outline: Outline, op: str) -> Edit:
-    """Lines, or a place between characters, that are there."""
+    """Draw existing lines, or a place between characters."""
     source = outline.source
     texts = payload_blocks | new_sections | hostile_payloads
     if op == "replace_range":

@@ -1,4 +1,4 @@
-"""Decisions outlive the process, are the user's alone, and are believed only as they were added."""
+"""Decisions survive the process, belong to the user, and count only as appended."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Word marks of hostile texts cost no more than an allowance."""
+"""The cost of word marks in hostile texts is bounded."""
 
 from difflib import SequenceMatcher
 
@@ -7,7 +7,7 @@ import pytest
 from mdplan.review.lines import WordMarks
 from mdplan.text import diff as line_blocks
 
-# --- Word marks of hostile texts cost no more than an allowance.
+# --- The cost of word marks in hostile texts is bounded.
 
 
 def test_word_comparison_of_repeated_words_has_bounded_cost(monkeypatch: pytest.MonkeyPatch) -> None:

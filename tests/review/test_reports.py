@@ -171,7 +171,7 @@ class Outside(html.parser.HTMLParser):
 
 
 def outside_of_code(comment: str) -> Outside:
-    """What GitHub would make of `comment`, as far as cmark-gfm, which it uses, makes it."""
+    """Return the text outside code in `comment` as rendered by cmark-gfm, GitHub's parser."""
     page = Outside()
     page.feed(cmarkgfm.github_flavored_markdown_to_html(comment, Options.CMARK_OPT_UNSAFE))
     return page
@@ -191,7 +191,7 @@ def comment_of(plan: OpenPlan) -> str:
 
 
 def hostile_plan(root: Path, text: str) -> OpenPlan:
-    """A plan in which `text` is the base, what is looked for, what is written, and a heading."""
+    """Return a plan with `text` as base, search text, new text and heading."""
     title = " ".join(text.split("\n"))
     (root / "a.md").write_bytes(f"# {title}\n\nold {text}\n\nlast".encode())
     edits = [

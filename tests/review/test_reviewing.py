@@ -265,7 +265,7 @@ def test_unknown_plan_is_reported(reviewing: ReviewService) -> None:
 
 
 def test_file_changed_during_review_is_stale(strict: Engine, reviewing: ReviewService, root: Path) -> None:
-    """Files of large plans are read when they are looked at, and may be others by then."""
+    """Files of large plans are read on demand, and may have changed by then."""
     opened = reviewing.open(plan(strict))
     changed = replace(opened, bases=[Source.from_text("other\n")])
 

@@ -1,6 +1,6 @@
 """Edits of front matter, checked with PyYAML and tomlkit, and by comparing bytes.
 
-A key's own text extends from its line to that of the next top-level key.
+The text of a key extends from its line to the line of the next top-level key.
 """
 
 import datetime as dt
@@ -67,7 +67,7 @@ class Block:
 
     @property
     def is_flow(self) -> bool:
-        """True if it is a map in braces, where the comma before a key goes with it; YAML only."""
+        """True for a YAML map in braces, where a key is deleted with the comma before it."""
         node = yaml.compose(self.content, Loader=yaml.SafeLoader)
         return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
 

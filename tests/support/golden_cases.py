@@ -62,7 +62,7 @@ class Case:
 
     @property
     def has_expectation(self) -> bool:
-        """True if an outcome is given."""
+        """True if the case has an outcome."""
         return bool(self.text.find("after", "diagnostics"))
 
     def lay_out(self, root: Path) -> None:
@@ -272,7 +272,7 @@ def _decoded(data: bytes) -> Source:
     return source
 
 
-# --- Writing golden cases: bytes and JSON as blocks that replace those of a case
+# --- Writing golden cases: bytes and JSON as blocks that replace old ones
 
 _WIDTH: Final = 100
 
@@ -339,9 +339,9 @@ def compact_json(value: object, indent: str = "", width: int = _WIDTH) -> str:
 
 
 def with_blocks(case: CaseText, new: Iterable[CaseBlock], *, is_stale: Callable[[CaseBlock], bool]) -> None:
-    """Write `new` blocks to the file of `case`, and remove the `is_stale` ones, changing no other line.
+    """Write `new` blocks to the file of `case`, and remove the `is_stale` ones, keeping all other lines.
 
-    A block replaces the one with its role and path, or is appended to the case.
+    A block replaces the block with its role and path, or is appended to the case.
     """
     with case.path.open("r+", encoding="utf-8", newline="") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # Several test processes may update cases of one file.

@@ -451,7 +451,7 @@ def _padded(facts: list[Fact], length: int) -> list[Fact | None]:
 def _agree(expected: Fact, found: Fact) -> bool:
     """Return True if two facts are equal.
 
-    Multi-line facts, and those with an escaped pipe, are compared without whitespace, quote markers, pipes
+    Multi-line facts, and facts with an escaped pipe, are compared without whitespace, quote markers, pipes
     and backslashes, since content lacks some of these.
     """
     if any(mark in part for part in found for mark in ("\n", "\r", "\\|")):
@@ -603,7 +603,7 @@ def random_edits(dice: Random, text: str) -> EditList:
 
 
 def is_rescanned_alike(text: str, edits: EditList, *, looks_first: bool = True) -> bool:
-    """Return True if the outline after `edits` of `text` equals that of the result.
+    """Return True if the outline after `edits` of `text` equals a full scan of the result.
 
     `looks_first` parses all blocks beforehand, so that unchanged ones are reused.
     """

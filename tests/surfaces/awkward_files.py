@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 TARGET = "target line"
-# What a replacement by regular expressions, or by shells, would take for something else.
+# Text that is special in replacements of regular expressions, or in shells.
 NEW = r"new $& $1 \1 \g<0> \n ${x} %s line"
 
 

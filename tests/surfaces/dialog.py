@@ -12,7 +12,7 @@ from tests.conftest import REPOSITORY
 
 
 class Dialog:
-    """`mdplan` in a terminal of its own."""
+    """`mdplan` in a separate terminal."""
 
     def __init__(self, *arguments: str, **variables: str) -> None:
         self.parent, child = pty.openpty()

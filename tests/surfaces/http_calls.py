@@ -27,7 +27,7 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: status, headers by lower-case name, body."""
+    """A response: status, headers by lower-case name, body."""
 
     status: int
     headers: dict[str, str]
@@ -63,7 +63,7 @@ class HttpServer:
         method: str = "POST",
         path: str = "/mcp",
     ) -> Answer:
-        """One request, complete but for `headers`, which replace others; None leaves one out."""
+        """Send a request, complete except for `headers`, which replace others; None omits one."""
         given: dict[str, str | None] = {"Host": f"127.0.0.1:{self.port}", **JSON}
         given |= {"Authorization": f"Bearer {self.token}", **(headers or {})}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
@@ -185,7 +185,7 @@ def http_server_on_a_terminal(*options: str) -> Iterator[tuple[HttpServer, str]]
 
 
 def serve_briefly(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """What `mdplan serve ARGUMENTS` says that ends by itself; `variables` join the environment."""
+    """Return the output of `mdplan serve ARGUMENTS`, if it ends at once; `variables` are added."""
     return subprocess.run(
         [sys.executable, "-m", "mdplan", "serve", *arguments],
         cwd=REPOSITORY,

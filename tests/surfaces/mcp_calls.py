@@ -25,7 +25,7 @@ Progress = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class Result:
-    """What a call gave: text, structured data, and whether it is an error."""
+    """The result of a call: text, structured data, and whether it is an error."""
 
     text: str
     data: dict[str, Any] | None
@@ -104,7 +104,7 @@ def calls_to(server: Any, mode: str, **options: Any) -> Iterator[Calls]:
 
 
 def process(*arguments: str, program: str = "mdplan") -> StdioServerParameters:
-    """`mdplan serve ARGUMENTS` as a process, or that of another module `program`."""
+    """Start `mdplan serve ARGUMENTS` as a process, or the server of another module `program`."""
     return StdioServerParameters(
         command=sys.executable,
         args=["-m", program, "serve", *arguments],

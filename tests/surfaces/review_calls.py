@@ -19,7 +19,7 @@ TOKEN = "a-token-of-the-agents"
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: status, headers by lower-case name, text."""
+    """A response: status, headers by lower-case name, text."""
 
     status: int
     headers: dict[str, str]
@@ -31,7 +31,7 @@ class Answer:
 
 
 class ReviewCalls:
-    """One server in memory; its links as they are told, and the cookie of the last visit."""
+    """A server in memory, with its printed links, and the cookie of the last visit."""
 
     def __init__(self, engine: Engine) -> None:
         self.links: list[str] = []
@@ -50,7 +50,7 @@ class ReviewCalls:
 
     @property
     def link(self) -> str:
-        """Path of the link that was told."""
+        """Path of the printed link."""
         return self.links[-1].removeprefix(f"http://{HOST}")
 
     @property

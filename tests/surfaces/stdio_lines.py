@@ -1,4 +1,4 @@
-"""`mdplan serve` as a process that is talked to line by line, also with what no client would send."""
+"""Talk to `mdplan serve` as a process line by line, including lines no client would send."""
 
 import json
 import queue

@@ -79,7 +79,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def counted(run: Callable[[], object], names: Mapping[CodeType, str]) -> Counter[str]:
-    """How often the functions `names` were called; of reading that of a page counts, not of a manifest."""
+    """Return how often the functions `names` were called; of reads only those of pages count."""
     counts: Counter[str] = Counter()
 
     def hear(frame: FrameType, event: str, _: object) -> None:

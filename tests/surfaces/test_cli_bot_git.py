@@ -1,4 +1,4 @@
-"""`mdplan bot --git` as people and CI run it: exit codes, streams, what is told."""
+"""`mdplan bot --git` as people and CI run it: exit codes, streams, messages."""
 
 from pathlib import Path
 

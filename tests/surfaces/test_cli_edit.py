@@ -145,7 +145,7 @@ def test_terminal_asks_before_it_applies(folder: Path, key: str, is_applied: boo
 
     assert dialog.end() == (0 if is_applied else 1)
     assert ("- [x] Buy tea" in (folder / "page.md").read_text(encoding="utf-8")) is is_applied
-    # What was declined is not offered again.
+    # A declined plan is not offered again.
     assert b"pending" not in mdplan("review", "--list").out
 
 
@@ -224,7 +224,7 @@ def options_of(op: str) -> EditOptions:
 
 
 def fields_named(text: str, op: str) -> list[str]:
-    """Names of fields in `text` that no shell has: those with an upper-case letter, and any in backquotes."""
+    """Return field names that the shell does not have: with an upper-case letter, or in backquotes."""
     names = options_of(op).schemas
     found = re.findall(r"(?<![-\w])[a-z]+[A-Z]\w*", text) + re.findall(r"`([a-z]\w*)`", text)
     return [name for name in found if name in names]

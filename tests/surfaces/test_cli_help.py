@@ -164,7 +164,7 @@ jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes w
 
 
 def strict(schema: object) -> object:
-    """`schema`, under which an object has no properties but those that it lists."""
+    """Return `schema` with objects restricted to the listed properties."""
     if isinstance(schema, list):
         return [strict(item) for item in schema]
     if not isinstance(schema, dict):
@@ -442,7 +442,7 @@ def test_each_ending_exits_with_its_code(
     assert capfd.readouterr().err[: len(says) or None] == says
 
 
-# --- Common mistakes at the command line: the message names what was meant, or where to correct it.
+# --- Common mistakes at the command line: the message names the likely intention, or where to correct it.
 
 FILES = CASE_TABLES.value("FILES")
 MISTAKES = CASE_TABLES.value("MISTAKES")

@@ -451,7 +451,7 @@ def test_hostile_text_is_escaped(project: Path) -> None:
         out = mdplan("show", plan_id, "--format", form).out.decode()
         assert not set("\x1b\x07\x9b\u202e\u2066") & set(out)
         assert "\\x1b]0;new\\x07" in out
-        # With colours the console lets all of them through: only a view knows which are those of a file.
+        # With colours the console lets all of them through: only a view can tell those of a file.
         coloured = mdplan("show", plan_id, "--format", form, "--color", "always").out.decode()
         assert "\x1b[95m" not in coloured
         assert "\\x1b[95m" in coloured

@@ -34,7 +34,7 @@ def run(command: str | list[str], **options: object) -> subprocess.CompletedProc
 
 
 def on_terminal(*arguments: str) -> str:
-    """What `mdplan` prints when all its streams are one terminal."""
+    """Return the output of `mdplan` with all its streams on one terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen([*MDPLAN, *arguments], stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)

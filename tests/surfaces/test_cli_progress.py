@@ -30,7 +30,7 @@ Draw = Callable[..., str]
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Draw:
-    """What all steps of a work draw on standard error, which is a terminal if not told otherwise."""
+    """Return what all steps of a job draw on standard error, by default a terminal."""
 
     def draw(choice: str = "auto", *, stream: io.StringIO | None = None, late: float = 0) -> str:
         stream = stream or Terminal()

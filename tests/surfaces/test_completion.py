@@ -123,7 +123,7 @@ def test_bash_completion_keeps_the_quoting_of_the_line(project: Path, typed: str
 
 @CASE_TABLES.parametrize("words")
 def test_headings_of_the_file_are_completed(project: Path, words: str) -> None:
-    # Where a file could be meant too, the shell looks for one.
+    # If a file is possible too, the shell looks for one.
     assert [each for each in offered(f"mdplan {words}") if each != "file,Ins"] == ["plain,Install"]
 
 
@@ -173,7 +173,7 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
         yield opened
 
 
-# What is completed is run: the section is shown whichever way the shell quotes its heading.
+# The completed command runs: it shows the section, however the shell quotes the heading.
 RUN = CASE_TABLES.value("RUN")
 
 

@@ -1,4 +1,4 @@
-"""What people do twenty times a day: a command, what it changes, and what it says."""
+"""Everyday commands, what they change, and what they print."""
 
 from pathlib import Path
 from typing import Any

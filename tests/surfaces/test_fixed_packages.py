@@ -1,6 +1,6 @@
-"""What each of the six fixed packages does in a run.
+"""Each of the six fixed packages is needed in a normal run.
 
-A run as users make it gives its result. The same run with a function of the package replaced ends there.
+The run gives its result. The same run fails if a function of the package is replaced.
 """
 
 import json
@@ -54,7 +54,7 @@ FILES = {
 
 @dataclass(frozen=True)
 class Job:
-    """A function of a package, the run that needs it, and a part of what the run prints."""
+    """A function of a package, the run that needs it, and a part of the output."""
 
     function: str
     words: tuple[str, ...] = ()

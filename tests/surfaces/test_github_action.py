@@ -46,7 +46,7 @@ class Job:
         (self.checkout / "bot.yml").write_text(text, encoding="utf-8")
 
     def step(self, name: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """How the script of the step `name` ends; its files are those of the job."""
+        """Run the script of the step `name` in the job's files, and return its end."""
         given = {
             **os.environ,
             "GITHUB_ACTION_PATH": str(REPOSITORY),
@@ -106,7 +106,7 @@ class Ended:
     log: str
 
     def commands(self) -> list[str]:
-        """The workflow commands that GitHub obeys: those that no text of others can make."""
+        """Return the workflow commands that GitHub obeys, which foreign text must never produce."""
         found: list[str] = []
         ends_with: str | None = None
         for line in self.log.splitlines():

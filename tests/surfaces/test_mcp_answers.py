@@ -148,7 +148,7 @@ def test_long_report_shortens_the_diff() -> None:
 
 
 def full(report: PlanReport) -> Mapping[str, Any]:
-    """The data of a report that is asked for in full."""
+    """Return the data of a report at full verbosity."""
     return answer_within(to_wire(with_short_diff(report)), MOST_CHARACTERS).structured
 
 

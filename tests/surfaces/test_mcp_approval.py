@@ -38,7 +38,7 @@ OTHER = {"op": "replace_match", "pattern": "more", "replacement": "less"}
 
 @dataclass
 class Person:
-    """The user of a client: opens what is asked for, or does not, and decides on the page."""
+    """The user of a client: opens the requested address or not, and decides on the page."""
 
     decide: Callable[[str], object] | None
     opens: bool = True

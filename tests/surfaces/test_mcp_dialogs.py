@@ -1,7 +1,7 @@
-"""An agent and a person agree on a plan: the whole dialogue, over a server in a process of its own.
+"""An agent and a person agree on a plan: the whole dialogue, with a server in a separate process.
 
-The agent is the SDK's client over stdio. The person answers in the App of the chat, whose calls go through
-the same client, or at a terminal with `mdplan review` in another process.
+The agent is the SDK's client over stdio. The person answers in the App of the chat, whose calls use the same
+client, or at a terminal with `mdplan review` in another process.
 """
 
 import json
@@ -45,7 +45,7 @@ FILES = {"a.md": GUIDE}
 
 @dataclass
 class Dialogue:
-    """The agent, with what the host of its chat received for the App."""
+    """The agent, with everything that the host of its chat received for the App."""
 
     calls: Calls
     facts: dict[str, Any]

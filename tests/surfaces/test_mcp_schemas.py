@@ -22,9 +22,9 @@ ALL_TOOLS = tool_names(list(INTRODUCTIONS))
 TOOLS = ("md_stat", "md_read", "md_search", "md_validate", "md_apply", "md_history")
 KEYWORDS = {"type", "enum", "items", "properties", "required", "description"}
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
-# What has several forms is published without a type, which every client takes.
+# A field with several forms is published without a type, which every client accepts.
 UNTYPED = {"value", "expectedValue", "lines", "line", "matchSelection", "expectedMatchCount", "files"}
-# What the requirements write as null where it is absent.
+# Fields that the requirements write as null if absent.
 UNTYPED |= {"end", "head", "tail", "start_line", "end_line", "read_to_next_pattern", "expectedHash"}
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 # OpenAI refuses a longer description, and other clients cut it.
@@ -138,7 +138,7 @@ READING = {
     *("md_stat", "md_read", "md_search", "md_validate"),
     *("TextInspect", "TextRead", "read_files", "grep_content", "get_text_file_contents"),
 }
-# What may be sent again when no answer came: a second time it is refused, or says that it is done.
+# Tools that can be called again without an answer: the second call is refused, or reports success.
 REPEATABLE = {*READING, "md_apply", "create_text_file"}
 
 

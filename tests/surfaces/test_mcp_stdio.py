@@ -33,7 +33,7 @@ FILES = {"guide.md": GUIDE}
 
 
 def server_of(root: Path) -> object:
-    """A server in this process, where the start of one is not what is tested."""
+    """Return a server in this process, for tests that do not concern its start."""
     return build_server(Engine.open([root]))
 
 
@@ -314,7 +314,7 @@ def test_server_on_a_terminal_explains_itself(root: Path) -> None:
     assert "Press Ctrl-C to stop" in told
     assert output == ""
     assert "Traceback" not in more
-    # On a busy machine the signal can come before the server listens for it: a shell says 130 to both.
+    # On a busy machine the signal can arrive before the server handles it: a shell reports 130 for both.
     assert server.returncode in {130, -signal.SIGINT}
 
 

@@ -539,7 +539,7 @@ def test_large_outline_is_paged_within_client_limits(manual: Path) -> None:
 
 MOST_TOKENS = 1_000
 
-# What the paragraph of a toolset has to say.
+# Required parts of the paragraph of a toolset.
 ADVICE = CASE_TABLES.value("ADVICE")
 
 
@@ -610,7 +610,7 @@ def many_files(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every step is told, as if each took long."""
+    """Report every step, as if each were slow."""
     monkeypatch.setattr(adapter, "PROGRESS_SECONDS", 0.0)
 
 

@@ -26,7 +26,7 @@ RECIPES: dict[str, tuple[str, list[dict[str, Any]], str | None]] = {
 
 
 def _strings(value: Any, keys: frozenset[str] | None = None) -> Iterator[str]:
-    """Strings in lists, and those that are values of `keys`, or of any key."""
+    """Yield strings in lists, and values of `keys`, or of any key."""
     for name, each in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(each, dict | list):
             yield from _strings(each, keys)

@@ -1,4 +1,4 @@
-"""What problems advise is done: every text that the package makes, told to every caller."""
+"""The advice of every problem works when taken: every text of the package, for every caller."""
 
 import ast
 import json

@@ -219,7 +219,7 @@ def test_one_page_shows_every_file_and_line(calls: ReviewCalls, engine: Engine, 
     assert len(page.text) < 200_000
     indexes = ",".join(re.findall(r'data-file="(\d+)"[^>]*data-later', page.text))
     answer = calls.get(f"{url}/files?files={indexes}")
-    # One answer is short as well, so a script asks again for what is not in it.
+    # An answer may be incomplete, so a script asks for the rest.
     assert len(re.findall("<article", answer.text)) == 10
     assert len(answer.text) < 200_000
     parts = [calls.get(f"{url}/file/70?page={part}").page.text for part in range(1, 6)]
@@ -386,7 +386,7 @@ def test_hostile_text_is_escaped_in_the_page(
 
 
 def check_inert(html: str) -> None:
-    """No tag or attribute but those of the templates, and no character that hides or steers."""
+    """Check that tags and attributes come only from templates, and that no character hides or controls."""
     page = Page.of(html)
     assert set(page.tags) <= TAGS
     assert page.tags.count("script") == page.tags.count("html")

@@ -1,4 +1,4 @@
-"""A state directory that cannot be used, or is not as it was left: what still works, and what doctor says."""
+"""A broken or unusable state directory: what still works, and what doctor reports."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ MADE_IN = ["outline", "guide.md"], ["search", "nightly"]
 
 
 def run_in_shell(script: str, store: Path) -> None:
-    """Run a script of the table with STATE, the state directory, FOLDER, that of the root, and STORE."""
+    """Run a script of the table with STATE (the state directory), FOLDER (that of the root), and STORE."""
     variables = {"STATE": os.environ["MDPLAN_STATE_DIR"], "FOLDER": str(store.parent), "STORE": str(store)}
     subprocess.run(["sh", "-euc", script], check=True, env=os.environ | variables)
 

@@ -77,7 +77,7 @@ class Person:
 
 
 def below(line: str, comment: str) -> Callable[[str], str]:
-    """What a person does who writes `comment` below the line that contains `line`."""
+    """Return an editor that writes `comment` below the line that contains `line`."""
 
     def write(text: str) -> str:
         rows = text.split("\n")
@@ -183,7 +183,7 @@ def test_comments_keep_their_lines(reviewing: ReviewService) -> None:
     hunk = next(place for place in outcome.choices.line_comments if place.start != place.end)
     assert outcome.choices.line_comments == {old: "it is weekly", new: "# Which?", hunk: "all of it"}
     assert "guide.md, line 3 before the plan: it is weekly" in person.text
-    # What was written before is there again.
+    # The earlier comment is shown again.
     assert "\nit is weekly\n" in person.edited[-1]
     assert "why?" in person.edited[-1]
 

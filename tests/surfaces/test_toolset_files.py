@@ -16,7 +16,7 @@ CASE_TABLES = CaseTables(__file__)
 
 
 def numbered(count: int, starts: dict[int, str]) -> str:
-    """A text of `count` lines, of which some are given by their numbers."""
+    """Return a text of `count` lines, some with their numbers."""
     return "".join(starts.get(number, f"line {number}") + "\n" for number in range(1, count + 1))
 
 
@@ -62,7 +62,7 @@ def lines_of(text: str, first: int, last: int) -> str:
 
 
 def read(calls: Calls, path: str, **fields: object) -> tuple[int, int]:
-    """First and last line of what is read, which is held against the file."""
+    """Read lines, compare them with the file, and return the first and the last one."""
     answer = calls.call("read_files", {"files": [{"path": path, **fields}]})
     assert not answer.is_error, answer.text
     header, content = answer.text.removesuffix("\n---").split("\n---\n", 1)

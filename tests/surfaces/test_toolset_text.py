@@ -122,7 +122,7 @@ def test_example_4_updates_a_setting_through_set_ini_key(calls: Calls, root: Pat
     assert {"marker": "[database]", "line": 4} in sections
     assert read["content"] == "[database]\nhost = localhost\nport = 5432\n"
     assert old.is_error
-    # Another toolset may not be there: the next step is one of this toolset.
+    # Another toolset may be off: the next step must be in this toolset.
     assert "TextReplace" in old.text
     assert "md_apply" not in old.text
     assert applied["applied"]

@@ -1,9 +1,10 @@
-"""Golden answers of tools: one JSON file a case, with files, a request, the answer, and the files after it.
+"""Golden answers of tools: one JSON file per case, with files, a request, the answer, and the resulting
+files.
 
 A case can name the requirements of `tests/requirements.md` that it checks.
 
-A file is its text, or an object with its encoding and its text. Run with MDPLAN_UPDATE_SNAPSHOTS=1 to take
-the answers that are given now; read every change of them.
+A file is its text, or an object with encoding and text. Run with MDPLAN_UPDATE_SNAPSHOTS=1 to accept the
+current answers; review every change.
 """
 
 import json
@@ -44,7 +45,7 @@ def lay_out(root: Path, files: Mapping[str, bytes]) -> None:
 
 
 def tree_of(root: Path) -> dict[str, bytes | None]:
-    """All that stands below `root`, but for what the history keeps there; folders have no bytes."""
+    """Return everything below `root` except the history; folders have no bytes."""
     paths = (path for path in root.rglob("*") if path.relative_to(root).parts[0] != ".mdplan")
     return {
         path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else None for path in paths
@@ -52,7 +53,7 @@ def tree_of(root: Path) -> dict[str, bytes | None]:
 
 
 def check_case(toolset: str, name: str, root: Path) -> None:
-    """The answer is the one of the case; what was written is in the history, and an undo takes it back."""
+    """Check the answer; everything written is in the history, and an undo restores it."""
     path = RESPONSES / toolset / f"{name}.json"
     case = json.loads(path.read_bytes())
     before = {file: _bytes_of(text) for file, text in case["files"].items()}

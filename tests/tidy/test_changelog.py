@@ -12,7 +12,7 @@ CHANGELOG = Path(__file__).parents[2] / "CHANGELOG.md"
 
 @pytest.mark.requirement("project-3")
 def test_changelog_has_an_entry_for_the_next_version() -> None:
-    """Right after a release nothing is, and the notes of that release are those of this version."""
+    """Right after a release there is none, and the notes of that release have this version."""
     text = CHANGELOG.read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## \[([^\]]+)\][^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
 

@@ -1,4 +1,4 @@
-"""What is generated is fresh: schemas and reference pages say what the code says."""
+"""Generated files are up to date: schemas and reference pages match the code."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def cases() -> GoldenCases:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A repository of its own, with what is generated, and without golden cases."""
+    """Return a separate repository with the generated files, without golden cases."""
     codegen.write(tmp_path)
     return tmp_path
 

@@ -194,8 +194,8 @@ def test_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Pa
     assert loaded & {"mdplan.requests.json_schemas", "mdplan.documents.site_links"} == set()
 
 
-# Modules of ours that a command loads without need take as long as libraries: those of other commands, of
-# data files, of tables and of regions. A name that ends in a dot stands for all of a package.
+# Needless imports of mdplan's own modules cost as much as libraries: other commands, data files, tables and
+# regions. A name that ends in a dot matches a whole package.
 TRANSACTIONS = tuple(f"mdplan.storage.{name}" for name in ("commit", "neighbours", "recovery"))
 NOT_FOR_A_LOOK = (
     *("mdplan.engine.commit", "mdplan.engine.engine", "mdplan.engine.plans", "mdplan.engine.undo"),
@@ -242,7 +242,7 @@ def test_command_imports_nothing_that_only_others_need(
 
 
 def test_front_matter_loads_its_readers(tmp_path: Path) -> None:
-    """What is not needed above is there where it is needed."""
+    """Modules that other commands avoid are loaded if needed."""
     (tmp_path / "a.md").write_bytes(b"---\nkey: 1\n---\n" + PLAIN + b"\nSee[^1].\n\n[^1]: This.\n")
     command = ("-m", "mdplan", "stat", str(tmp_path / "a.md"), "--root", str(tmp_path))
 
@@ -250,7 +250,7 @@ def test_front_matter_loads_its_readers(tmp_path: Path) -> None:
 
 
 def test_server_answers_initialize_before_loading_its_tools(tmp_path: Path) -> None:
-    """The tools, the operations behind them and the engine come with the next message."""
+    """The tools, their operations and the engine are loaded at the next message."""
     loaded = loaded_by("-m", "mdplan", "serve", "--root", str(tmp_path), stdin=INITIALIZE)
 
     assert "mcp.server.lowlevel" in loaded

@@ -1,6 +1,6 @@
-"""The repository works anywhere: no file in it names a folder or a package source of the machine it grew on.
+"""The repository works anywhere: no file names a folder or a package source of a development machine.
 
-The words that are looked for are put together here, so that this file does not hold them.
+The forbidden words are assembled here, so that this file does not contain them.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What we depend on is bounded, and our own code starts no shell and runs no text."""
+"""Dependencies are bounded, and mdplan starts no shell and runs no text."""
 
 import ast
 import re
@@ -40,8 +40,8 @@ FORBIDDEN_CALLS = {
 }
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "jsonpickle"}
 FORBIDDEN_NAMES = {"CLoader", "CSafeLoader", "UnsafeLoader", "FullLoader", "Loader"}
-# Worker processes of the bot receive their work pickled, over a pipe of their own, to which no file, batch or
-# client can write.
+# Worker processes of the bot receive pickled work over a private pipe, to which no file, batch or client can
+# write.
 ALLOWED = {"job.py: pickle"}
 
 

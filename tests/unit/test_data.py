@@ -60,7 +60,7 @@ def test_value_after_block_text_is_set(sign: str) -> None:
 
 @pytest.mark.parametrize("sign", BLOCKS)
 def test_block_text_becomes_a_value_on_one_line(sign: str) -> None:
-    # The blank line belongs to the text alone where its sign says so.
+    # The blank line belongs to the text only if its sign says so.
     kept = "" if "+" in sign else "\n"
     assert changed("yaml", BLOCKS[sign], put("a")) == f"a: 2\n{kept}b: 1\n"
 

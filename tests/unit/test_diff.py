@@ -300,7 +300,7 @@ def test_tool_deletes_files(apply: Tool, data: bytes) -> None:
     assert apply({"keep": b"", **dict.fromkeys(NAMES, data)}, made) == {"keep": b""}
 
 
-# GNU patch takes the deletion of an empty file for one that was done already, and asks.
+# GNU patch takes the deletion of an empty file as already done, and asks.
 @pytest.mark.parametrize("apply", [pytest.param(git_apply, marks=needs_git), dulwich_apply])
 def test_tool_deletes_an_empty_file(apply: Tool) -> None:
     assert apply({"x y.md": b""}, deletion_diff("x y.md", b"")) == {}
@@ -315,7 +315,7 @@ def test_unidiff_prints_what_it_parsed(base: bytes, edit: tuple[int, int, bytes]
     assert unidiff_print(made) == made
 
 
-# --- Diffs that come in: names, modes, and what unidiff alone would overlook.
+# --- Incoming diffs: names, modes, and errors that unidiff overlooks
 
 HUNK = "@@ -1 +1 @@\n-a\n+b\n"
 

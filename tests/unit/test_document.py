@@ -21,7 +21,7 @@ CASE_TABLES = CaseTables(__file__)
 
 GUIDE = CASE_TABLES.value("GUIDE")
 OF_FILES = {"file", "path", "filePath", "edits", "baseSha256", "encoding", "format"}
-# What only files can be refused for: the base of a document in memory is the document itself.
+# Refusals that only files can get: the base of a document in memory is the document itself.
 FILE_CODES = {
     Code.PRECONDITION_REQUIRED,
     Code.STALE_BASE,
@@ -73,7 +73,7 @@ def test_golden_case_gives_the_same_result_in_memory(case: Case) -> None:
         expected = [each["code"] for each in case.diagnostics]
         if not FILE_CODES & set(expected):
             assert codes == expected
-    # An ID that counts equal headings needs a guard, and the hash of the file does not go along.
+    # An ID that counts equal headings needs a guard, and this call has no hash of the file.
     elif codes != [Code.PRECONDITION_REQUIRED] or "baseSha256" not in batch:
         assert codes == []
         assert report.data == case.after[name]

@@ -1,4 +1,4 @@
-"""What format_section says when mdformat is missing or fails, and where the text is too deep for it."""
+"""format_section without mdformat, with a failing mdformat, and with too deep text."""
 
 import sys
 
@@ -22,7 +22,7 @@ def problem(text: str) -> Diagnostic:
 
 @pytest.fixture
 def fresh_parser() -> None:
-    """No parser of an earlier test is kept, nor that of this one."""
+    """Discard cached parsers before and after the test."""
     formatter.formatting_parser.cache_clear()
     yield
     formatter.formatting_parser.cache_clear()

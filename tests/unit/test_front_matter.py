@@ -1,4 +1,4 @@
-"""Front matter: where it stands, and what may be read of it."""
+"""Front matter: its place, and the accepted values."""
 
 import json
 from pathlib import Path

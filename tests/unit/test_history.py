@@ -316,7 +316,7 @@ def test_foreign_record_is_listed_and_never_undone(
     assert engine.apply(batch(REPLACE)).applied
 
 
-# What was committed is known from the history alone.
+# Only the history shows what was committed.
 
 
 def forget_plans(folder: Path) -> None:
@@ -370,7 +370,7 @@ def test_commit_stores_no_plan(engine: Engine, folder: Path) -> None:
     assert PlanStore(str(folder)).list_plans() == ()
 
 
-# What others do between a plan and its lock.
+# Actions of others between a plan and its lock.
 
 
 CREATE = batch({"op": "create_file", "markdown": "# C\n"}, file="c.md")

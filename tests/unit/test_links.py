@@ -289,7 +289,7 @@ def test_only_files_that_may_link_are_parsed(linked_root: Path, scope: str, pars
 
 
 def steps_of_links(links: int, headings: int) -> int:
-    """Steps that follow so many links after every one of so many headings was renamed."""
+    """Count the steps to follow this many links after every one of this many headings was renamed."""
     text = "".join(f"## Section {number:04}\n\n" for number in range(headings)) + "".join(
         f"[link](#section-{number % headings:04}) and [other](b{number:04}.md)\n\n" for number in range(links)
     )
@@ -331,7 +331,7 @@ def test_steps_are_linear_in_the_headings() -> None:
 
 # --- Destinations: their parts, and new paths and fragments in their style.
 
-# Where a destination stands, and what of it holds spaces unencoded.
+# The place of a destination, and whether it contains unencoded spaces.
 PLACES = CASE_TABLES.value("PLACES")
 
 
@@ -340,7 +340,7 @@ def destinations_outline(text: str) -> Outline:
 
 
 def only(text: str, path: str | None = None) -> Destination:
-    """The one destination of `text`; where there are several, the one with that path."""
+    """Return the only destination of `text`, or the one with that path."""
     found = destinations(destinations_outline(text), [Span(0, len(text))])
     return next(each for each in found if path is None or each.path == path)
 
@@ -463,7 +463,7 @@ def test_prefilter_finds_names_in_utf_16() -> None:
     assert linked_places(text_of_bytes(text.encode("utf-16")), {"other": None}) == {"other"}
 
 
-# --- Links are counted by kind, and those of a document into itself that lead to nothing are listed.
+# --- Links are counted by kind, and broken links within a document are listed.
 
 
 def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None) -> None:

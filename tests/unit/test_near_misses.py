@@ -1,4 +1,4 @@
-"""Near misses: what differs is named, with its place, and no text of the file is told."""
+"""Near misses: the difference is named with its place, without text of the file."""
 
 from collections.abc import Callable
 
@@ -180,7 +180,7 @@ PROSE = "".join(
     f"The line {number} of a text that says little, and word{number % 97}.\n" for number in range(2_000)
 )
 
-# Texts of which any length can be had, and what is looked for in them.
+# Texts of any length, and search terms for them.
 KINDS = {
     "the same but for case": (PROSE, "THE LINE 7 OF A TEXT"),
     "similar": (PROSE, "The lime 17 of the text that said little, and wort17."),
@@ -284,7 +284,7 @@ def test_at_most_three_names_are_given() -> None:
     ]
 
 
-# --- The literals of a pattern: where one is missing, nothing matches.
+# --- The literals of a pattern: without one of them, nothing matches.
 
 
 @CASE_TABLES.parametrize("pattern", "texts", tuples=True)
@@ -308,7 +308,7 @@ def test_text_without_required_literals_never_matches(pattern: str, text: str) -
         assert any(each in text for each in texts)
 
 
-# --- Regular expressions that would take all time or memory to compile are told from those that do not.
+# --- Regular expressions that would take too much time or memory to compile are detected.
 
 MODEST = [
     "",

@@ -52,7 +52,7 @@ def test_headings_equal_in_bytes_have_different_ids() -> None:
     assert first.section_id != second.section_id
 
 
-# What a section is.
+# Sections.
 @CASE_TABLES.parametrize("text")
 def test_heading_look_alike_starts_no_section(text: str) -> None:
     assert len(outline(text).sections) == 1
@@ -245,12 +245,12 @@ TIERS = "# Guide\n## Setup\n## `setup!`\n# setup\n## Use\n"
         # A canonical suffix is better than nothing.
         ("# X\n## `Read` the *docs*, please!\n", ["read the docs please"], 2),
         ("# X\n## B-c \N{SPARKLES}\n", ["b-c"], 2),
-        # Markup of the heading may be given as it is written.
+        # Callers may write the markup of the heading.
         ("# X\n## `fs.open(path)`\n", ["`fs.open(path)`"], 2),
         ("# X\n## fs.open\\_x\n", ["fs.open\\_x"], 2),
         ("# X\n## fs.open\\_x\n", ["fs.open_x"], 2),
         ('# X\n## B <a name="b"></a>\n', ["B"], 2),
-        # What is canonically nothing is compared as it is.
+        # Headings with an empty canonical form are compared verbatim.
         ("# ?\n# !\n", ["!"], 2),
         # A level may stand before any element.
         ("# A\n## A\n### A\n", ["## A"], 2),
@@ -260,7 +260,7 @@ TIERS = "# Guide\n## Setup\n## `setup!`\n# setup\n## Use\n"
         ("# A\n# C# \\#\n", ["C# #"], 2),
         # The empty path is the preamble.
         ("text\n# A\n", [], 1),
-        # Nested headings are found only where no other is.
+        # Nested headings are found only if there is no other.
         ("> # A\n\n# X\n## a!\n", ["A"], 4),
         ("# X\n> # A\n", ["X", "A"], 2),
         ("".join(f"{'#' * level} {level}\n" for level in range(1, 7)) + "> # 7\n", list("1234567"), 7),
@@ -450,8 +450,7 @@ def test_committed_result_is_not_parsed_again(tmp_path: Path, monkeypatch: pytes
 
 # --- Anchors in the styles of site generators.
 #
-# The anchors of the table are those of MkDocs' Python-Markdown 3.11 and pymdown-extensions 13.1,
-# VitePress 1.6,
+# The table has the anchors of MkDocs' Python-Markdown 3.11 and pymdown-extensions 13.1, VitePress 1.6,
 # and Hugo 0.168.
 
 COLUMNS = ("vitepress", "python-markdown", "pymdownx", "hugo")

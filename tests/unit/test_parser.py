@@ -257,7 +257,7 @@ def planned(patient: Engine) -> str:
 
 
 def stale(patient: Engine, folder: Path) -> str:
-    """A plan on what the file was before somebody wrote to it."""
+    """Return a plan made before somebody changed the file."""
     plan_id = planned(patient)
     (folder / "long.md").write_text(LONG + "c\n", encoding="ascii")
     return plan_id

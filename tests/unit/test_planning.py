@@ -49,7 +49,7 @@ OURS = str(Path(outline.__file__).parents[2])
 
 
 def document(sections: int) -> Outline:
-    """Outline of a document in which every section is like the others but for its number."""
+    """Return the outline of a document whose sections differ only in their number."""
     text = "# Title\n\n" + "".join(
         f"## Section {number:04}\n\nSome *prose* with word{number:04} and a [link](#section-{number:04}).\n\n"
         f"- one\n- two\n\n### Part {number:04}\n\nMore `code` here.\n\n### Notes\n\n"
@@ -111,7 +111,7 @@ SLOW_KINDS = [
 
 
 def plan(base: Outline, edits: list[Edit]) -> None:
-    """What the engine does with one file, from the batch to the report."""
+    """Run the engine's steps on a file, from the batch to the report."""
     entry = {"file": "a.md", "baseSha256": base.source.sha256, "edits": edits}
     batch = read_batch({"files": [entry]})
     file = SnapshotFile(path="a.md", relative="a.md", requested=batch.files[0], outline=base, first_edit=0)
@@ -134,7 +134,7 @@ def spread(count: int, sections: int) -> list[int]:
 # Parses.
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
-    """Lengths of the texts that were parsed, by what they were parsed for."""
+    """Record the lengths of parsed texts by purpose."""
     lengths: dict[str, list[int]] = {"outline": [], "inline": [], "payload": [], "heading": []}
 
     def record(module: ModuleType, function: str, purpose: str) -> None:
@@ -181,7 +181,7 @@ def test_inline_nodes_are_parsed_only_on_demand(parsed: dict[str, list[int]]) ->
 
 # Steps.
 def steps(action: Callable[[], object]) -> int:
-    """How many instructions of the interpreter `action` takes, without those of the parser."""
+    """Count the interpreter instructions of `action`, without the parser."""
     count = 0
 
     def trace(frame: FrameType, event: str, _argument: object) -> TraceFunction | None:
@@ -229,7 +229,7 @@ def test_edit_cost_does_not_depend_on_the_number_of_edits(kind: Callable[[Outlin
 
 
 def codes(text: str, *edits: dict[str, object]) -> list[str]:
-    """Codes of what `verify` says about `edits` of a document."""
+    """Return the codes that `verify` reports for `edits` of a document."""
     batch = read_batch({"files": [{"file": "a.md", "edits": list(edits)}]})
     file = SnapshotFile(
         path="a.md",
@@ -318,7 +318,7 @@ GUIDE = "# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n### Linux\n\nUse apt.\n\n
 
 
 def written(*files: tuple[str, EditList]) -> tuple[WrittenFile, ...]:
-    """What is said of files that had these texts before these edits."""
+    """Return the report on files that had these texts before these edits."""
     bases = [Source.from_text(text) for text, _ in files]
     changes = [
         FileChange(
@@ -370,7 +370,7 @@ def test_context_shows_result_lines_around_each_change(data: DataObject, base: s
 
 
 def test_line_map_of_many_changes_is_truncated_with_a_note() -> None:
-    """The ranges that are told are true; lines behind them are not told."""
+    """The ranges are correct; later lines are omitted."""
     text, edits = every_second_word(500, "new")
 
     (file,) = written((text, edits))
@@ -434,7 +434,7 @@ def test_emptied_file_has_neither_lines_nor_context() -> None:
 def test_next_edit_is_guarded_by_the_hashes_of_the_last_report(
     tmp_path: Path, edit: Mapping[str, Any]
 ) -> None:
-    """Its section ID and hash are enough: no other look at the file, and no hash of it."""
+    """Its section ID and hash are enough: no second read, and no hash of the file."""
     path = tmp_path / "a.md"
     path.write_text(GUIDE)
     engine = Engine.open([tmp_path])
@@ -471,7 +471,7 @@ def test_only_the_writing_call_reports_written_lines(tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_not_text_are_shown_escaped(tmp_path: Path) -> None:
-    """What leaves is valid Unicode."""
+    """All output is valid Unicode."""
     (tmp_path / "a.md").write_bytes(b"Run \xff it.\n")
     edit = {"op": "replace_match", "pattern": "it", "replacement": "that", "expectedMatchCount": 1}
 

@@ -98,7 +98,7 @@ def is_value(kind: object) -> bool:
 
 
 def within(hint: object) -> Iterator[object]:
-    """A type, and those that it is made of."""
+    """Yield a type and the types it consists of."""
     yield hint
     for argument in get_args(hint):
         yield from within(argument)
@@ -106,7 +106,7 @@ def within(hint: object) -> Iterator[object]:
 
 @pytest.mark.requirement("api-1")
 def test_public_signatures_match_the_snapshot(*, update_cases: bool) -> None:
-    """What differs is a change for callers: docs/contributing/releasing.md says which version may have it."""
+    """A difference affects callers: docs/contributing/releasing.md says which version may have it."""
     lines = "".join(f"{line}\n" for line in surface())
     if update_cases:
         SNAPSHOT.write_text(lines, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What `read` gives of a place, what pins an edit of it, and how it is cut; requests are read strictly."""
+"""`read`: the content of a place, its guards, and truncation; requests are read strictly."""
 
 import subprocess
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_cursor_of_another_version_is_stale() -> None:
     assert read(budget=50, cursor=cursor, heading="Install").code is Code.INVALID_ARGUMENT
 
 
-# What is no Unicode is shown as escapes, and so is not given back.
+# Bytes that are not Unicode are escaped, so they cannot be sent back.
 @given(hostile_documents().map(lambda document: document.replace("\udc80", "")), st.integers(1, 60))
 def test_pages_of_a_document_concatenate_to_it(document: str, budget: int) -> None:
     cursor, parts = None, []

@@ -102,7 +102,7 @@ def test_edit_that_implies_no_operation_is_refused(edit: dict[str, Any]) -> None
     assert problem.message == "the edit has no `op`"
 
 
-# --- A field that an operation does not have leads to the call that was meant, in one step.
+# --- A field that an operation does not have leads to the intended call in one step.
 
 MISTAKES = CASE_TABLES.value("MISTAKES")
 
@@ -151,7 +151,7 @@ def test_uncertain_edit_gets_no_correction(edit: dict[str, Any]) -> None:
     assert "send" not in problem.hint
 
 
-# --- A glob in a batch stands for all files that match, and nothing of one file goes with it.
+# --- A glob in a batch matches several files, so fields of a single file are refused.
 
 EDITS = [{"op": "replace_match", "pattern": "old", "replacement": "new"}]
 SETTINGS = Settings(durability=Durability.PROCESS, batch=Limits(glob_files=3))

@@ -1,4 +1,4 @@
-"""What `stat` tells of a file and of a folder, how it is asked, and its text form."""
+"""`stat` of a file and of a folder: requests, results, and the text form."""
 
 from textwrap import dedent
 from typing import Any

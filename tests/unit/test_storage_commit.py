@@ -39,7 +39,7 @@ def check_refused(
 
 
 def is_temporary(name: str) -> bool:
-    """Whether the commit made the file of that path."""
+    """Return True if the commit made the file of that path."""
     return is_temporary_name(name.rpartition("/")[2])
 
 
@@ -371,7 +371,7 @@ def test_commits_in_changing_folders_leave_no_pending_transaction(folder: Path) 
 
 FILES = 20
 
-# What one commit needs whatever it writes, and what each file adds.
+# The fixed cost of a commit, and the cost per file.
 ALWAYS = Counter({Step.OPEN_DIRECTORY: 1, Step.LIST: 1, Step.CREATE: 1, Step.STORE_COMMIT: 3})
 EACH = Counter({Step.CREATE: 1, Step.WRITE: 1, Step.EXCHANGE: 1, Step.UNLINK: 1, Step.OPEN_FILE: 4})
 
@@ -387,7 +387,7 @@ class CountingDisk(FileSystem):
 
 
 def steps_of(folder: Path, count: int) -> Counter[Step]:
-    """The steps of a commit of so many files, when the exchange was tried and the folders are made."""
+    """Count the steps of a commit of this many files, once the exchange was tested and the folders exist."""
     disk = CountingDisk()
     for number in range(count):
         (folder / f"{number}.md").write_bytes(b"0")

@@ -30,7 +30,7 @@ CODES = {
     errno.EBUSY: Code.TARGET_BUSY,
     errno.EROFS: Code.READ_ONLY,
 }
-# Of those a commit does nothing that fails where no link stands in its way and no file has a second name.
+# Calls that cannot fail in a commit without links and without second names of files.
 UNUSED = {Step.READ_LINK, Step.REMOVE_DIRECTORY, Step.MAKE_DIRECTORY, Step.MAY_WRITE}
 ONLY_LINKED = {Step.LINK}
 Tree = dict[str, tuple[int, bytes]]
@@ -57,7 +57,7 @@ def _small_heap() -> Iterator[None]:
 
 
 def make(folder: Path) -> Tree:
-    """Files in three folders, one with a mode and, where possible, an owner of its own."""
+    """Create files in three folders, one with an unusual mode and, if possible, another owner."""
     (folder / "d" / "e").mkdir(parents=True)
     for name in NAMES:
         (folder / name).write_bytes(b"old " + name.encode())
@@ -95,7 +95,7 @@ def counted(folder: Path, kind: str) -> Counter[Step]:
     return disk.reached
 
 
-# Two errors are enough for the gate: the code of each is looked up in one table.
+# Two errors are enough for the gate: one table has the code of each.
 FAILURES = [
     (errno.EIO, "link"),
     *(
@@ -132,7 +132,7 @@ def test_one_failure_leaves_all_old_or_all_new(tmp_path: Path, step: Step, error
 
         assert descriptors() == opened
         if isinstance(outcome, CommitResult):
-            # It came after the commit point, or to something on which nothing depends.
+            # It occurred after the commit point, or nothing depends on it.
             assert all(problem.severity is Severity.WARNING for problem in outcome.warnings)
             assert without_temporary(tree(folder)) == new
             continue

@@ -323,7 +323,7 @@ def test_released_root_is_not_closed_again(tmp_path: Path) -> None:
     os.close(other)
 
 
-# --- Folders and globs as lists of files, and the root of a command that was told none.
+# --- Folders and globs as lists of files, and the default root of a command
 
 FILES = (
     *("README.md", "[id].md", "a 10:30.md", "a-b.md", "a/b.md", "a/c/d.md", "a/c/d.txt", "a.md"),
@@ -333,7 +333,7 @@ FILES = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Tree of documents and of things that are none."""
+    """Create a tree of documents and other files."""
     for name in (*FILES, ".git/config.md", "a/.mdplan/x.md", "a/.mdplan-0123456789abcdef-1.tmp", "b\\c.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
@@ -439,7 +439,7 @@ NAME = "a.md"
 # More than is read at once.
 LARGE = os.urandom((1 << 20) + 7)
 
-# What is read at once is the same each time.
+# Repeated reads are equal.
 REPEATED = b"a" * (2 << 20)
 
 

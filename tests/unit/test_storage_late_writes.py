@@ -56,7 +56,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def replace_by(path: Path, content: bytes) -> Callable[[], None]:
-    """What an editor does that writes a new file and renames it."""
+    """Write like an editor that creates a new file and renames it."""
 
     def act() -> None:
         path.with_name("editor").write_bytes(content)
@@ -66,7 +66,7 @@ def replace_by(path: Path, content: bytes) -> Callable[[], None]:
 
 
 def write_into(path: Path, content: bytes) -> Callable[[], None]:
-    """What an editor does that writes into the file."""
+    """Write like an editor that writes into the file."""
 
     def act() -> None:
         path.write_bytes(content)

@@ -216,7 +216,7 @@ def test_moved_root_keeps_its_history_and_is_recovered(folder: Path) -> None:
 
 
 def plant(folder: Path, *entries: FileEntry, made: tuple[str, ...] = ()) -> None:
-    """Put a note into the root that comes from somebody else."""
+    """Put a foreign note into the root."""
     root = Root.open(folder)
     write_note(root, Record(transaction=ID, entries=entries, made_folders=made))
     root.close()
@@ -224,7 +224,7 @@ def plant(folder: Path, *entries: FileEntry, made: tuple[str, ...] = ()) -> None
 
 @CASE_TABLES.parametrize("path")
 def test_hostile_path_is_refused(folder: Path, path: str) -> None:
-    """A note that comes with a repository names files outside, or its own."""
+    """A note in a repository names files outside, or its own."""
     outside = folder.parent / "outside"
     outside.write_bytes(NEW)
     plant(folder, FileEntry(path=path, base=None, base_bytes=0, result=sha256(NEW), result_bytes=3))
@@ -244,7 +244,7 @@ def test_hostile_folder_is_refused(folder: Path) -> None:
 
 
 def test_file_with_other_content_is_never_changed(folder: Path) -> None:
-    """A stranger cannot know what is in a file; what does not hash to what the note says stays."""
+    """A stranger cannot know the content of a file; one whose hash is not in the note stays unchanged."""
     plant(
         folder, FileEntry(path="a.md", base=sha256(b"?"), base_bytes=1, result=sha256(b"!"), result_bytes=1)
     )
@@ -302,7 +302,7 @@ def test_folder_of_an_earlier_version_is_left_alone(folder: Path) -> None:
 
 
 def test_missing_folder_does_not_block_recovery(folder: Path) -> None:
-    """What is not there any more needs no recovery."""
+    """Missing files need no recovery."""
     kill_commit(folder)
     for path in (folder / "d").iterdir():
         path.unlink()
@@ -362,7 +362,7 @@ def test_recovery_reports_a_late_write_into_a_displaced_file(folder: Path) -> No
     assert contents(folder) == ALL_NEW
 
 
-# --- The way back of one file, by what is there: every row of the recovery table, on the disk.
+# --- Recovery of a file, by its state: every row of the recovery table, on the disk
 
 BASE, STORAGE_RESTORE_NEW, X, Y, TORN = b"base", b"new", b"foreign", b"later", b"torn"
 RESTORED_ID = "ab" * 8
@@ -376,8 +376,8 @@ CREATE = FileEntry(path="a.md", base=None, base_bytes=0, result=sha256(STORAGE_R
 
 DELETE = FileEntry(path="a.md", base=sha256(BASE), base_bytes=4, result=None, result_bytes=0)
 
-# What is at the target, at the temporary name and aside; what is at the target after recovery; and what
-# recovery takes away into the history. A conflict leaves all as it is.
+# The content at the target, at the temporary name and aside; then at the target after recovery; and what
+# recovery moves into the history. A conflict changes nothing.
 CONFLICT = "conflict"
 
 ROWS = {
@@ -514,7 +514,7 @@ def test_conflict_is_resolved_for_the_current_content(tmp_path: Path, row: Row) 
 
 @pytest.mark.parametrize("row", CONFLICTS.values(), ids=CONFLICTS)
 def test_conflict_is_resolved_for_the_old_content(tmp_path: Path, row: Row) -> None:
-    """`mdplan recover --restore-base`; where the old content is gone there is nothing to restore."""
+    """`mdplan recover --restore-base`; if the old content is lost, there is nothing to restore."""
     interrupted(tmp_path, row)
     recovered(tmp_path)
     found = recovered(tmp_path, keep="base")
@@ -569,7 +569,7 @@ def test_folder_instead_of_the_target_is_a_conflict(tmp_path: Path) -> None:
 
 
 def test_file_that_is_larger_than_both_is_foreign(tmp_path: Path) -> None:
-    """It is told apart without reading it."""
+    """It is recognised without reading it."""
     interrupted(tmp_path, (REPLACE, b"x" * 100, STORAGE_RESTORE_NEW, None, b"x" * 100, set()))
 
     assert recovered(tmp_path).problems == ()

@@ -338,7 +338,7 @@ def test_interrupted_commit_in_the_other_root_is_reported(outer: Path, which: st
     assert tree(outer) == before
 
 
-# --- Plans outlive the process, in a directory that is the user's alone.
+# --- Plans survive the process, in a directory of the user.
 
 A = "sha256-" + "a" * 64
 B = "sha256-" + "a" * 12 + "b" * 52

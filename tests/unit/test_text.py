@@ -151,7 +151,7 @@ def test_bytes_that_do_not_round_trip_are_refused(
     "encoding",
     [
         *("utf-7", "utf-16", "utf-32", "iso2022_jp", "hz", "idna", "punycode", "unicode_escape"),
-        # In these a character can take two code points, of which one alone has other bytes or none.
+        # In these encodings a character can be two code points, one of which has other bytes or none.
         *("euc_jis_2004", "euc_jisx0213", "shift_jis_2004", "shift_jisx0213", "big5hkscs"),
     ],
 )
@@ -275,7 +275,7 @@ def test_changes_are_separate_and_not_empty(data: DataObject, base: str) -> None
 
 @given(data=st.data(), base=few_lines)
 def test_edits_that_restore_the_text_change_no_line(data: DataObject, base: str) -> None:
-    """What is touched and stays the same is kept."""
+    """Rewritten but equal text counts as unchanged."""
     spans = [edit.span for edit in data.draw(edit_lists(base, few_lines))]
 
     assert changes_of(base, *(TextEdit(span, base[span.start : span.end]) for span in spans)) == []

@@ -64,7 +64,7 @@ def undone(change: FileChange, before: bytes | None) -> UndoneFile:
 
 
 def applied(file: UndoneFile, current: bytes | None) -> bytes | None:
-    """What the plan of the undo makes of `current`, after its document was written and read."""
+    """Apply the undo plan to `current`, after writing and reading its document."""
     plan = read_document(write_document(undo_plan(TRANSACTION, [file], is_part=False)))
     assert not isinstance(plan, Diagnostic), plan
     source = None if current is None else decoded(current, file.change.encoding)

@@ -41,7 +41,7 @@ OLD = ("## Install", "", "Get the nightly build.", "", "## Use", "", "Run it onc
         ),
         # The body of a section that was removed is beside nothing.
         (OLD, OLD[4:], [(0, None), (1, None), (2, None), (3, None), (4, 0), (5, 1), (6, 2)]),
-        # A new section before two renamed ones: titles go with their bodies.
+        # A new section before two renamed ones: titles stay with their bodies.
         (
             ("## One", "First body.", "## Two", "Second body."),
             ("## Nil", "New text.", "## Uno", "First body, again.", "## Dos", "Second body, again."),
