@@ -759,7 +759,7 @@ def _styles_of_tokens(old: MeaningNode, new: MeaningNode) -> Iterator[str]:
 
 def _code_in(nodes: Sequence[MeaningNode]) -> Iterator[MeaningNode]:
     for node in nodes:
-        yield from [node] * (node.kind == "code" and bool(node.lines))
+        yield from [node] * (node.kind == "code")
         yield from _code_in(node.children)
 
 
@@ -767,4 +767,9 @@ def _losable(nodes: Sequence[MeaningNode]) -> Iterator[str]:
     for node in nodes:
         keys = [node.kind, *(token.key.partition(":")[0] for token in node.tokens)]
         yield from (_LOSABLE[key] for key in keys if key in _LOSABLE)
+        # Other parsers see cells beyond the columns, and rows in what is no table here: editors change them.
+        misfits = node.source.count("\n|") if node.kind == "paragraph" else 0
+        if node.kind == "table" and node.table is not None:
+            misfits = sum(len(row.cells) > len(node.table.columns) for row in node.table.rows)
+        yield from ["rows that do not fit a table"] * misfits
         yield from _losable(node.children)

@@ -12,7 +12,7 @@ from mdplan.merge.data import with_values_of
 from mdplan.merge.reconcile import Reconciled, Unproven, reconcile
 from mdplan.operations.base import Claim, Operation, Resolution
 from mdplan.text.diff import replaced_lines
-from mdplan.text.lines import Position, to_lf
+from mdplan.text.lines import to_lf
 from mdplan.text.source import DocumentFormat
 from mdplan.words import say
 
@@ -35,6 +35,7 @@ class SaveFile(Operation):
     }
     needs_markdown: ClassVar = False
     edits_source: ClassVar = True
+    replaces_text: ClassVar = True
 
     op: Literal["save_file"]
     markdown: str = Field(description="The whole new text.")
@@ -46,7 +47,7 @@ class SaveFile(Operation):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """Edits of the lines that change. Errors: REWRITE_UNPROVEN, REWRITE_LOSES."""
+        """Return edits of the lines that change. Errors: REWRITE_UNPROVEN, REWRITE_LOSES."""
         source = outline.source
         old, new = outline.view.text, to_lf(self.markdown.removeprefix("\ufeff"))
         serialized = None if self.serialized is None else to_lf(self.serialized.removeprefix("\ufeff"))
@@ -59,7 +60,6 @@ class SaveFile(Operation):
             raise Code.REWRITE_UNPROVEN.refused(
                 f"the change at line {problem.line} of the new text cannot be carried over: {problem.reason}",
                 say("send that change as an edit of its own, or the other changes without it"),
-                place=Position(line=1, col=1),
             ) from None
         if found.losses and "losses" not in self.include:
             raise Code.REWRITE_LOSES.refused(
