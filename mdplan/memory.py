@@ -507,6 +507,19 @@ class DocumentReport(PlanReport, kw_only=True):
         return self.document.data
 
 
+def reconcile(original: str, edited: str, serialized: str | None = None) -> str:
+    r"""Return `original` with the changes of `edited`, which an editor or a model wrote in its own style.
+
+    `serialized` is `original` as the same editor writes it. With it, only what differs between `serialized`
+    and `edited` counts as a change. Raise `Refused`: REWRITE_UNPROVEN, REWRITE_LOSES.
+
+    >>> reconcile("* one\n* *two*\n", "- one\n- _two_ cups\n")
+    '* one\n* *two* cups\n'
+    """
+    edit = edits.SaveFile(markdown=edited, serialized=serialized)
+    return Document.from_text(original).apply(edit).text
+
+
 def _for_caller(*problems: Diagnostic) -> Problems:
     told: Problems = PythonWords(of_document=True).tell_all(problems)
     return told

@@ -107,7 +107,7 @@ def edit_schema() -> Schema:
 _PARTS: Final = frozenset(
     {
         *("lineHash", "minMatches", "maxMatches", "allowInsecureRange", "keep", "drop"),
-        *("dates", "numbers", "frontMatterFormat", "wholeBlock", "preview", "serialized"),
+        *("dates", "numbers", "frontMatterFormat", "wholeBlock", "preview"),
     }
 )
 _DESCRIBED: Final[Mapping[str, str]] = {
@@ -176,8 +176,8 @@ def flat_report_schema(shape: type[Report]) -> Schema:
 _ITEM: Final = "list itemOccurrence"
 _LEGEND: Final = (
     "op: fields [optional]. SECTION, with subsections: sectionId, headingPath, heading or anchor. "
-    "ITEM: " + _ITEM + ". BLOCK: block, text that it begins with or contains, or ^id [kind]. Indexes "
-    "count from 0, in the section if one is given. KEY: key [expectedValue], like nav[0].a, "
+    "ITEM: " + _ITEM + ". BLOCK: block, text that it has, or ^id [kind]. Indexes "
+    "count from 0, in a given section. KEY: key [expectedValue], like nav[0].a, "
     "jobs[name=x].b in YAML, JSON, TOML, INI, front matter. PLACE: before after inOrder. * needs no op."
 )
 

@@ -164,7 +164,7 @@ def test_edit_schema_accepts_every_operation(tools: dict[str, Any], op: str) -> 
     Draft202012Validator(edit).validate(dict(model.example))
     written_otherwise = {"lineHash", "minMatches", "maxMatches", "allowInsecureRange", "keep", "drop"}
     # No model needs them.
-    written_otherwise |= {"dates", "numbers", "frontMatterFormat", "wholeBlock", "preview", "serialized"}
+    written_otherwise |= {"dates", "numbers", "frontMatterFormat", "wholeBlock", "preview"}
     names = {field.alias or name for name, field in model.model_fields.items()} - written_otherwise
     assert names <= edit["properties"].keys()
     listed = edit["properties"]["op"]["description"]
