@@ -63,9 +63,10 @@ def no_approval(plan: Plan, root: Root) -> Problems:
 
 
 class Clearance(Struct, kw_only=True):
-    """A plan may be committed now. `approved` is the approval that the commit uses, None where there is none.
+    """Permission to commit a plan now.
 
-    `version` is the version of the decisions that the gate saw; None where the approval is not one of them.
+    `approved` is the approval that the commit uses up, or None if the plan needs none. `version` is the
+    version of the decisions that the gate saw, or None if the approval is not a stored decision.
     """
 
     approved: Approved | None
@@ -94,7 +95,7 @@ class ApprovalGate(Struct, kw_only=True):
     def check(self, plan: Plan, root: Root) -> Clearance | Problems:
         """Clear `plan` for a commit under the lock of `root`, or return why it must not be committed.
 
-        Errors: those of `rejection`; APPROVAL_REQUIRED where an approval is required, and there is none or it
+        Errors: as `rejection`; APPROVAL_REQUIRED if the plan needs an approval and has none, or its approval
         was used.
         """
         rejection = self.rejection(plan, root)
@@ -141,10 +142,10 @@ class ApprovalGate(Struct, kw_only=True):
 
 
 def rejection_of(root_path: str, plan: Plan, standing: DecisionHistory) -> Decision | None:
-    """Return the decision that keeps `plan` from being committed, if there is one.
+    """Return the decision that blocks the commit of `plan`, if any.
 
-    It is on the plan itself, or on one that it was derived from, or that makes the same edits under another
-    title; an approval of the plan itself comes first.
+    A decision can be on the plan itself, on a plan that it was derived from, or on the same edits under
+    another title. An approval of the plan itself takes precedence.
     """
     own = standing.decision
     if own is not None and not own.approves:
@@ -178,9 +179,9 @@ def _required(plan_id: str, standing: DecisionHistory) -> Diagnostic:
 
 
 def shown_part(decision: Decision, plan: Plan, root: Root) -> tuple[Decision, EditNumbers]:
-    """Return `decision` without files that `--allow` or `--deny` exclude, and the numbers of its edits.
+    """Return `decision` without files excluded by `--allow` or `--deny`, and the numbers of its edits.
 
-    It can be on another plan than `plan`, which is shown: one with more files.
+    The decision can be on a plan with more files than `plan`, which is the one on display.
     """
     numbers = _numbers(decision, plan, root)
     if not root.scope.is_limited:
@@ -276,7 +277,7 @@ _NOT_STORED: Final = Code.IO_ERROR.problem(
 
 # --- Feedback for the authors of plans.
 
-# A plan can answer one of the last decisions, of which so many are examined.
+# A new plan can answer any of this many recent decisions.
 _MOST_DECISIONS: Final = 10
 
 
@@ -290,10 +291,10 @@ class Feedback(Struct):
     client: Callable[[], Client]
 
     def record_revision(self, plan: Plan, revises: str | None) -> Problems:
-        """Record that `plan` was made in place of the plan `revises`.
+        """Record that `plan` replaces the plan `revises`.
 
-        Where none is given, it is the one of the same client and files that a person commented last, unless a
-        plan was committed in its place already. Errors: those of loading the plan.
+        Without `revises`, it replaces the plan of the same client and files that a person commented on last,
+        unless another plan was already committed in its place. Errors: as for loading a plan.
         """
         root = self.library.root_of(plan)
         if revises is not None:
@@ -407,7 +408,7 @@ def _in_order(comment: ReviewComment) -> tuple[bool, int, str, int]:
 
 
 def _dated(comment: ReviewComment, compared: "ComparedResults") -> ReviewComment:
-    """`comment`, marked where its lines are others now."""
+    """Return `comment`, marked where its lines are others now."""
     if comment.file is None or comment.side != Side.AFTER or comment.start_line is None:
         return comment
     lines = range(comment.start_line, (comment.end_line or comment.start_line) + 1)
@@ -416,6 +417,6 @@ def _dated(comment: ReviewComment, compared: "ComparedResults") -> ReviewComment
 
 
 def _are_same_files(one: Plan, other: Plan) -> bool:
-    """Return True if the files of one plan are among those of the other."""
+    """Return True if one plan covers all files of the other."""
     paths, other_paths = ({change.path for change in plan.files} for plan in (one, other))
     return paths <= other_paths or other_paths <= paths

@@ -22,7 +22,7 @@ def _as_coroutine(
     ) -> _Result:
         from anyio import to_thread
 
-        # An engine that raises refusals has verbs of its own.
+        # An engine that raises refusals overrides its verbs.
         bound: Callable[_Arguments, _Result] = getattr(engine.engine, verb.__name__)
         return await to_thread.run_sync(partial(bound, *arguments, **named))
 
@@ -54,7 +54,7 @@ class AsyncEngine:
         roots: str | Path | Sequence[str | Path] | Mapping[str, str | Path],
         **options: Any,  # noqa: ANN401 (of `Engine.open`)
     ) -> "AsyncEngine":
-        """An engine over `roots`; `options` are those of `Engine.open`, and so are the errors."""
+        """Open an engine over `roots`, with the options and errors of `Engine.open`."""
         return cls(Engine.open(roots, **options))
 
     async def __aenter__(self) -> Self:

@@ -29,15 +29,17 @@ from mdplan.storage.root import Root
 from mdplan.text.source import Source
 from mdplan.values import Struct, replace
 
-# Plans something, or raises `StorageRefused`; a plan alone was committed before, and is still in place.
+# Plans a change or raises `StorageRefused`. A bare plan means that it was committed before and is still in
+# place.
 MakePlan: TypeAlias = Callable[[], PlannedBatch | Plan]
 
 
 class Committer(Struct, kw_only=True):
     """Commits batches, plans and undos, each under the lock of its root and through the `gate`.
 
-    What is stale is planned again if the caller asks for that. It is `caller` who commits; `clock` gives
-    seconds since the epoch. Public methods raise `StorageRefused` where the lock cannot be taken.
+    Plans stale batches and plans again if the caller asks for it. `caller` is recorded as the author of a
+    commit; `clock` returns seconds since the epoch. Public methods raise `StorageRefused` if they cannot take
+    the lock.
     """
 
     documents: Documents
@@ -74,17 +76,17 @@ class Committer(Struct, kw_only=True):
             if isinstance(planned, PlannedBatch):
                 granted(self.feedback.record_revision(planned.plan, batch.revises))
                 return planned
-            # A batch whose bases are gone may be one whose answer was lost.
+            # The base may be gone because this batch was committed and the answer got lost.
             return (self.stored.repeated(batch) if is_pinned else None) or granted(planned)
 
         return self.commit_batch(make_plan)
 
     def commit_batch(self, make_plan: MakePlan) -> ApplyReport:
-        """Commit what `make_plan` plans before the lock is taken, so that a refusal leaves no trace.
+        """Plan with `make_plan` before taking the lock, so that a refusal leaves no trace, then commit.
 
-        If another writer was faster, it is planned again under the lock.
+        If another writer was faster, plan again under the lock.
         """
-        # What a commit left half done is no base to plan on.
+        # Never plan on the remains of an interrupted commit.
         recovered = self.recovery.recover_pending()
 
         def commit_planned() -> ApplyReport:
@@ -145,7 +147,7 @@ class Committer(Struct, kw_only=True):
             return with_recovered(_reported(partial(commit, lock)), [recovered])
 
     def _select(self, plan: Plan, accept: Sequence[int] | None) -> PlanSelection:
-        """Return `plan`, or store the plan of the edits in `accept`. Errors: those of `plan_part`."""
+        """Return `plan`, or store the plan of the edits in `accept`. Errors: as `plan_part`."""
         if accept is None:
             return PlanSelection(plan)
         if plan.undoes is not None:
@@ -218,7 +220,7 @@ class Committer(Struct, kw_only=True):
     ) -> ApplyReport:
         """Stage and publish what the text edits of `plan` make of its `bases`, if that is approved.
 
-        `replayed` is what they make, if that is known already. Errors: PLAN_TAMPERED; those of the gate.
+        `replayed` is what they make, if that is known already. Errors: PLAN_TAMPERED; as for the gate.
         Raises `StorageRefused`.
         """
         results = replayed or granted(self.documents.replay(plan, bases, with_diff=with_diff))
@@ -231,7 +233,7 @@ class Committer(Struct, kw_only=True):
             stored = self.library.save(plan, bases=bases)
             return replace(refusal(ApplyReport, clearance), stored=stored, **fields)
         fields |= {"approved": clearance.approved}
-        # Before anything is put in place: a base that is not held can be read no more afterwards.
+        # Do this before any file is replaced: afterwards, a base that is not in memory can no longer be read.
         fields |= {"written": written_files(plan, bases, results.texts)}
         transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
         staged = stage(
@@ -293,9 +295,9 @@ def _reported(commit: Callable[[], ApplyReport]) -> ApplyReport:
 def files_to_stage(
     plan: Plan, documents: Documents, bases: Sequence[Source], replayed: Replay
 ) -> list[StagedFile]:
-    """Return the files of `plan` in `documents` that change, and those that keep old content.
+    """Return the files of `plan` in `documents` that change, and the files that back up old content.
 
-    Raises `StorageRefused` as `Documents.backups_of` does.
+    Raise `StorageRefused` as `Documents.backups_of`.
     """
     backups = documents.backups_of(plan)
     restores = plan.undoes is not None
@@ -344,7 +346,7 @@ def _read_unchanged(content: bytes | None, path: str) -> bytes:
 def _backup(
     name: FileName, bases: Sequence[Source], index: int, backups: Mapping[FileName, str | None]
 ) -> Iterator[StagedFile]:
-    """Return the backup of a file, if one is asked for and is not there already."""
+    """Return the backup of a file if the batch wants one and none exists."""
     backup = FileName(name.root, name.path + BACKUP_SUFFIX)
     if backup not in backups:
         return

@@ -34,9 +34,9 @@ class ComparedResults(Struct):
 
 
 class PlanComparer(Struct):
-    """Compares plans of `library` by what they make of their files.
+    """Compares plans of `library` by their results.
 
-    `past` gives what a file contained when it had a hash, as far as that is kept.
+    `past` returns the content that a file had under a given hash, if it is still known.
     """
 
     documents: Documents
@@ -44,10 +44,9 @@ class PlanComparer(Struct):
     past: Callable[[FileName, str, Mapping[str, bytes]], bytes | None]
 
     def compare(self, new: Plan, old: Plan) -> ComparedResults:
-        """What `new` does otherwise than `old`. A file of one plan alone is compared with its base.
+        """Return how the results of `new` and `old` differ, or result and base if only one has a file.
 
-        Raises `StorageRefused`: STALE_BASE for a file whose text at the time of a plan is no longer known;
-        PLAN_TAMPERED.
+        Raise `StorageRefused`: STALE_BASE if the old text of a file is no longer known; PLAN_TAMPERED.
         """
         before, after = self._sides(old), self._sides(new)
         parts: list[bytes] = []
@@ -81,7 +80,7 @@ class PlanComparer(Struct):
         return ComparedResults(comparison, changed)
 
     def _sides(self, plan: Plan) -> dict[str, FileSides]:
-        """Both sides of each file that `plan` changes, by its path before."""
+        """Return both sides of each file that `plan` changes, by its path before."""
         current_files = granted(self.documents.read_current(plan))
         kept = self.library.bases_of(plan.plan_id)
         return {
@@ -111,7 +110,7 @@ class PlanComparer(Struct):
 
 
 class _PlanState(Struct):
-    """A file in one state: its path and text, None where it is not there."""
+    """A file in one state: its path, and its text or None if it does not exist."""
 
     path: str | None
     text: str | None
@@ -132,7 +131,7 @@ class _PlanState(Struct):
 
 
 def _difference(old: str, new: str) -> tuple[tuple[Hunk, ...], frozenset[int]]:
-    """The hunks from `old` to `new`, and the lines of `old` that they remove."""
+    """Return the hunks from `old` to `new`, and the lines of `old` that they remove."""
     source = Source.from_text(old)
     edits = source.planned_byte_edits(LineDrift.between(old, new).edits)
     assert not isinstance(edits, EncodeProblem), "UTF-8 has all characters"
@@ -151,9 +150,9 @@ def _removed(hunk: Hunk) -> Iterator[int]:
 def compare_plans(
     library: PlanLibrary, comparer: PlanComparer, plan_id: str, against: str
 ) -> ComparisonReport:
-    """What the plan `plan_id` does otherwise than the plan `against`.
+    """Return what the plan `plan_id` does otherwise than the plan `against`.
 
-    Errors: those of loading, and of `PlanComparer.compare`.
+    Errors: as for loading, and of `PlanComparer.compare`.
     """
     new, old = library.load(plan_id), library.load(against)
     problems = tuple(loaded for loaded in (new, old) if isinstance(loaded, Diagnostic))
@@ -181,7 +180,7 @@ class DocumentCheck(Struct):
     limits: Limits
 
     def named(self, request: PlanRef | PlanDocument) -> tuple[Plan, Root]:
-        """The plan that `request` names or describes, and its root.
+        """Return the plan that `request` names or describes, and its root.
 
         Raises `StorageRefused` with the errors of `PlanLibrary.load` and `check`, and STALE_BASE where
         `request` names another base.
@@ -192,11 +191,11 @@ class DocumentCheck(Struct):
         return granted(other_base(loaded[0], request.base_sha256) or loaded)
 
     def check(self, data: Mapping[str, Any]) -> tuple[Plan, Root]:
-        """The plan that the document `data` describes, and its root.
+        """Return the plan in the document `data`, and its root.
 
-        A plan that is stored under the same ID is taken as it is stored. Of a plan whose files are not its
-        bases, results and warnings cannot be computed again, and are omitted. Raises `StorageRefused`:
-        PLAN_TAMPERED; those of locating the files.
+        A stored plan with the same ID takes precedence. If the files are no longer its bases, results and
+        warnings cannot be computed again and are omitted. Raise `StorageRefused`: PLAN_TAMPERED; as for
+        locating files.
         """
         plan = granted(read_document(data))
         workspace = self.documents.workspace
@@ -205,7 +204,7 @@ class DocumentCheck(Struct):
         return (self._proven(plan), root) if isinstance(stored, Diagnostic) else stored
 
     def _proven(self, plan: Plan) -> Plan:
-        """`plan` with nothing in it that the files do not confirm."""
+        """Return `plan` with nothing in it that the files do not confirm."""
         undone = plan.undoes
         batch = read_batch(request_of(plan, with_bases=True), self.limits) if undone is None else None
         if isinstance(batch, tuple):
@@ -218,12 +217,12 @@ class DocumentCheck(Struct):
         return granted(again or _FORGED_PLAN)
 
     def _planned_again(self, plan: Plan, batch: Batch) -> Plan | None:
-        """The plan of the same edits, if it has the same ID."""
+        """Return the plan of the same edits, if it has the same ID."""
         planned = self.planner.plan(batch)
         if not isinstance(planned, PlannedBatch):
             return None
         again = planned.plan
-        # The plan of a manifest leaves out files that stay as they are. It plans each file alone, so it may
+        # The plan of a manifest omits unchanged files, and plans each file on its own, so it may
         # warn of a link to a file that the same plan creates.
         as_manifest = with_plan_id(
             ready_to_merge(replace(again, warnings=_with_link_warnings(again.warnings, plan.warnings)))
@@ -231,7 +230,7 @@ class DocumentCheck(Struct):
         return next((made for made in (again, as_manifest) if made.plan_id == plan.plan_id), None)
 
     def _undone_again(self, plan: Plan, transaction: str) -> Plan | None:
-        """The plan that undoes the same transaction, if it has the same ID."""
+        """Return the plan that undoes the same transaction, if it has the same ID."""
         try:
             past = granted(self.undoing.find(transaction))
             again = self.undoing.plan(past, "rebase", plan.undone_files).plan
@@ -241,13 +240,13 @@ class DocumentCheck(Struct):
 
 
 def _without_derived(plan: Plan) -> Plan:
-    """`plan` without what a report would say of its edits."""
+    """Return `plan` without what a report would say of its edits."""
     files = tuple(replace(change, base_sections={}) for change in plan.files)
     return replace(plan, files=files, results=(), warnings=())
 
 
 def _with_link_warnings(warnings: Problems, claimed: Problems) -> Problems:
-    """`claimed` if it says the same as `warnings` of its files, and of links perhaps more."""
+    """Return `claimed` if it says the same as `warnings` of its files, and of links perhaps more."""
     of_files = tuple(each for each in warnings if each.file is not None or each.code not in LINK_CODES)
     rest = tuple(warning for warning in claimed if warning in of_files or warning.code not in LINK_CODES)
     return claimed if rest == of_files else warnings

@@ -1,6 +1,6 @@
 """All verbs: decode, parse, resolve, check, build, verify, stage, publish.
 
-Every surface is a thin adapter onto this class; none of them edits text by itself.
+Every surface is a thin adapter for this class; no surface edits text.
 """
 
 import time
@@ -55,7 +55,7 @@ class EngineServices:
     ) -> None:
         """Work on `workspace` for `caller`; `clock` returns seconds since the epoch.
 
-        Every commit calls `approval`, also that of an undo: problems that it returns refuse the commit.
+        Every commit calls `approval`, even the commit of an undo. Problems that it returns refuse the commit.
         """
         self.workspace = workspace
         self.settings = settings
@@ -173,13 +173,13 @@ class Engine(EngineServices):
 
     @verb("read")
     def read(self, request: "ReadRequest | Mapping[str, Any]") -> "ReadReport":
-        """A request can name several places; each comes with what guards an edit of it."""
+        """A request can name several places; each result includes the hashes that guard an edit there."""
         from mdplan.engine.read import read_files
 
         return read_files(self.documents, request)
 
     def source(self, file: str, encoding: str | None = None) -> Source | Diagnostic:
-        """A file, decoded. Errors: those of locating and of reading it."""
+        """Return a file, decoded. Errors: as for locating and of reading it."""
         name = self.workspace.locate(file)
         return name if isinstance(name, Diagnostic) else self.documents.read(name, encoding)
 
@@ -208,7 +208,7 @@ class Engine(EngineServices):
         *,
         stores: bool = True,
     ) -> PlanResult:
-        """Plan of a batch with diff and document; `overrides` are fields of the batch."""
+        """Plan a batch, with diff and document; `overrides` are fields of the batch."""
         batch = read_batch(data, self.settings.batch)
         if not isinstance(batch, Batch):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
@@ -223,10 +223,10 @@ class Engine(EngineServices):
         return with_interrupted(self.stored.show(plan_id), self.workspace)
 
     def replan(self, plan_id: str) -> PlanReport:
-        """The edits of a stored plan as a new one on its files as they are now, if they still do the same.
+        """Plan the edits of a stored plan again on the current files, if they still do the same.
 
-        A plan whose files are its bases still comes out as it is. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED;
-        STALE_BASE; those of planning, and of an undo for the plan of one.
+        If the files are still its bases, the result is the same plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED,
+        STALE_BASE; as for planning, or as `undo` for the plan of an undo.
         """
         loaded = self.library.load(plan_id)
         if isinstance(loaded, Diagnostic):
@@ -243,12 +243,12 @@ class Engine(EngineServices):
         return PlanReport(ok=True, stored=stored, **planned.report_fields())
 
     def export(self, plan_id: str) -> bytes | Problems:
-        """The document of a stored plan, which `apply` takes. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        """Return the document of a stored plan, for `apply`. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
         loaded = self.library.load(plan_id)
         return (loaded,) if isinstance(loaded, Diagnostic) else write_document(loaded[0])
 
     def diff_bytes(self, plan_id: str) -> bytes | Problems:
-        """The exact diff of a plan, or of the commit that applied it. Errors: as `show`; NOT_UNDOABLE."""
+        """Return the exact diff of a plan, or of the commit of it. Errors: as `show`; NOT_UNDOABLE."""
         try:
             return self.stored.replayed(granted(self.library.load(plan_id))[0]).diff
         except StorageRefused as refused:
@@ -259,11 +259,11 @@ class Engine(EngineServices):
     def apply(
         self, data: object, tick: ProgressCallback = no_progress, seen: Seen | None = None
     ) -> ApplyReport:
-        """A plan is ``{planId}`` or its document; it and a batch are decoded JSON, or read already.
+        """A plan is ``{planId}`` or its document; plans and batches are decoded JSON, or request objects.
 
-        `tick` is called for the planning of a batch; `seen` guards the files that it gives no hash for.
-        With a plan, `baseSha256`, `dryRun`, `accept` and `onStale` count. Errors: those of planning, of
-        `ApprovalGate.check`, of loading a plan, and of storage.
+        `tick` is called while a batch is planned; `seen` guards the files for which the batch has no hash.
+        With a plan, only `baseSha256`, `dryRun`, `accept` and `onStale` apply. Errors: as for planning,
+        loading a plan and storage, and as `ApprovalGate.check`.
         """
         try:
             match (
@@ -281,14 +281,14 @@ class Engine(EngineServices):
             return refusal(ApplyReport, refused.problems)
 
     def commit(self, plan: Plan) -> ApplyReport:
-        """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
+        """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; as for storage."""
         try:
             return self.committer.commit(plan)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
     def write(self, data: object) -> ApplyReport:
-        """Plan and commit a batch of a caller that has guards. Errors: of planning and storage."""
+        """Plan and commit a guarded batch. Errors: as for planning and storage."""
         request = read_batch(data, self.settings.batch)
         if not isinstance(request, Batch):
             return refusal(ApplyReport, request)
@@ -323,41 +323,41 @@ class Engine(EngineServices):
 
     @verb("history")
     def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
-        """With `file` only those are listed that changed it. Errors: those of locating it."""
+        """With `file` only those are listed that changed it. Errors: as for locating it."""
         from mdplan.engine.history_list import list_transactions
 
         return list_transactions(self.workspace, limit, file, self.settings)
 
     def prune(self, older_than: float | None = None, *, dry_run: bool = False) -> "PruneReport":
-        """Forget transactions beyond the limits, or before so many days; the last one of a root stays."""
+        """Forget transactions beyond the limits or this many days; each root keeps its last one."""
         from mdplan.engine.history_list import prune_history
 
         return prune_history(self.workspace, self.settings, self.clock(), older_than, dry_run=dry_run)
 
     def transaction(self, transaction: str) -> "HistoryReport":
-        """One transaction, with its diff. Errors: NOT_UNDOABLE."""
+        """Return one transaction, with its diff. Errors: NOT_UNDOABLE."""
         from mdplan.engine.history_list import show_transaction
 
         return show_transaction(self.workspace, transaction, self.transaction_diff(transaction))
 
     def transaction_diff(self, transaction: str) -> bytes | Problems:
-        """The exact diff of a transaction. Errors: NOT_UNDOABLE."""
+        """Return the exact diff of a transaction. Errors: NOT_UNDOABLE."""
         try:
             return self.undoing.diff(granted(self.undoing.find(transaction)))
         except StorageRefused as refused:
             return refused.problems
 
     def compare(self, plan_id: str, against: str) -> ComparisonReport:
-        """What the plan `plan_id` does otherwise than the plan `against`, from one result to the other.
+        """Return how the result of the plan `plan_id` differs from the result of the plan `against`.
 
-        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where the text of a file is no longer known.
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE if the text of a file is no longer known.
         """
         from mdplan.engine.comparison import compare_plans
 
         return compare_plans(self.library, self.comparer, plan_id, against)
 
     def reviews(self, plan_id: str | None = None) -> "HistoryReport":
-        """What people said of a plan; without an ID, of plans of this client that are not made again yet.
+        """Return the review of a plan; without an ID, all reviews that this client has not answered yet.
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED.
         """
@@ -365,7 +365,7 @@ class Engine(EngineServices):
 
     @verb("recover")
     def recover(self, keep: "Keep | None" = None, *, adopt: bool = False) -> "RecoverReport":
-        """With `adopt` those of others too; `keep` decides conflicts."""
+        """With `adopt`, recover interrupted commits of other users too; `keep` decides conflicts."""
         return self.recovery.recover(keep, adopt=adopt)
 
     @verb("doctor")
@@ -421,7 +421,7 @@ def raise_refusals(engine: object) -> None:
 
 def _raising(verb: Callable[..., Report]) -> Callable[..., Report]:
     @wraps(verb)
-    def call(*arguments: Any, **named: Any) -> Report:  # noqa: ANN401 (those of any verb)
+    def call(*arguments: Any, **named: Any) -> Report:  # noqa: ANN401 (arguments of any verb)
         return verb(*arguments, **named).unwrap()
 
     return call

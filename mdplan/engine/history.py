@@ -89,12 +89,12 @@ class PastTransaction(Struct):
 
     @property
     def hides_files(self) -> bool:
-        """Whether `--allow` or `--deny` exclude one of its files: then no text of it leaves."""
+        """True if `--allow` or `--deny` excludes one of its files, so that no text of it may be shown."""
         return len(self.shown_paths) < len({file.path for file in self.stored.record.entries})
 
     @property
     def is_committed(self) -> bool:
-        """Whether it was committed, even if it was undone later; False for one that recovery rolled back."""
+        """True if it was committed, even if it was undone later; False if recovery rolled it back."""
         return self.stored.state == _COMMITTED
 
     @property
@@ -105,7 +105,7 @@ class PastTransaction(Struct):
 
     @property
     def durability(self) -> str | None:
-        """What it was to survive."""
+        """The durability setting of the commit."""
         return _text(self.stored.note, "durability")
 
     @property
@@ -115,12 +115,12 @@ class PastTransaction(Struct):
 
     @property
     def actor(self) -> str | None:
-        """Who committed it; None where the record does not say."""
+        """Who committed it, or None if the record does not say."""
         return _text(self.stored.note, "actor")
 
     @property
     def client(self) -> Client | None:
-        """The program that made its plan; None where the record does not say."""
+        """The program that made its plan, or None if the record does not say."""
         client = self.stored.note.get("client")
         name = _text(client, "name") if isinstance(client, Mapping) else None
         return Client(name, _text(client, "version") or "") if name and isinstance(client, Mapping) else None
@@ -151,15 +151,15 @@ class PastTransaction(Struct):
         return None if self.stored.note.get("undoesPart") else self.undoes
 
     def plan(self) -> Plan | None:
-        """The plan that it committed, with the paths of then; None where the record contains none."""
+        """Return the plan that it committed, with the paths of that time, or None without a valid plan."""
         document = self.stored.note.get("plan")
         plan = read_document(document) if isinstance(document, Mapping) else None
         return plan if isinstance(plan, Plan) and plan.plan_id == self.plan_id else None
 
     def plan_now(self) -> Plan | None:
-        """The committed plan with the present paths of its files; None where the record lacks them.
+        """Return the committed plan with the current paths of its files, or None if they are unknown.
 
-        A root may have had another name then, or none, as it was alone.
+        The root may have had another name, or no name because it was the only root.
         """
         plan, then = self.plan(), _text(self.stored.note, "rootName")
         if plan is None or then is None:
@@ -178,11 +178,11 @@ class PastTransaction(Struct):
         return replace(plan, files=files)
 
     def relative(self, path: str) -> str:
-        """One of those paths without the name of the root."""
+        """Return a path without the name of the root."""
         return path.removeprefix(f"{self.root.name}:" if self.root.name else "")
 
     def named(self) -> UndoneTransaction:
-        """What an undo reports about the transaction that it takes back."""
+        """Return what an undo reports about the transaction that it takes back."""
         return UndoneTransaction(transaction=self.id, actor=self.actor, committed_at=self.committed_at)
 
     def receipt(self) -> Receipt:
@@ -208,17 +208,17 @@ class History:
         self._workspace = workspace
 
     def newest_first(self, beginning: str = "") -> Iterator[PastTransaction | Diagnostic]:
-        """Yield the transactions of all roots, newest first, whose ID has that `beginning`.
+        """Yield the transactions of all roots whose ID starts with `beginning`, newest first.
 
-        Each is read when it is asked for. Those that only changed hidden files are left out.
+        Reads each one on demand. Skips transactions that only changed hidden files.
         """
         streams = [list_root(root, beginning) for root in self._workspace.roots]
         return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_age)
 
     def last(self, actor: str | None = None) -> PastTransaction | Diagnostic | None:
-        """The newest transaction that was committed, by `actor` where one is given.
+        """Return the newest committed transaction, optionally by `actor` only.
 
-        A newer record that cannot be read is returned in its place.
+        Returns the problem instead if a newer record cannot be read.
         """
         for past in self.newest_first():
             if isinstance(past, Diagnostic):
@@ -228,7 +228,7 @@ class History:
         return None
 
     def find(self, transaction: str) -> PastTransaction | None:
-        """The transaction of that ID, or the only one whose ID begins so (4 digits or more)."""
+        """Return the transaction with that ID or unique prefix of 4 digits or more."""
         if len(transaction) < _LEAST_DIGITS:
             return None
         candidates = self.newest_first(transaction.lower())
@@ -237,7 +237,7 @@ class History:
         return exact[0] if exact else matches[0] if len(matches) == 1 else None
 
     def of_plan(self, plan_id: str) -> PastTransaction | None:
-        """The newest transaction that committed the plan of that ID, or the only plan whose ID begins so."""
+        """Return the newest transaction that committed the plan with that ID or unique prefix."""
         digits = plan_id.removeprefix(PREFIX).lower()
         if len(digits) < _LEAST_PLAN_DIGITS:
             return None
@@ -249,7 +249,7 @@ class History:
         return commits[0] if len({past.plan_id for past in commits}) == 1 else None
 
     def with_undos(self) -> Iterator[tuple[PastTransaction | Diagnostic, str | None]]:
-        """Yield the transactions newest first, each with the one in force that took it back."""
+        """Yield the transactions newest first, each with the effective transaction that undid it."""
         undone_by: dict[str, str] = {}
         for past in self.newest_first():
             if isinstance(past, Diagnostic):
@@ -261,7 +261,7 @@ class History:
             yield past, undone_by.get(past.id)
 
     def renames_since(self, past: PastTransaction) -> list[dict[str, str]]:
-        """By old path the new one of each renamed file, for each transaction after `past` in its order."""
+        """Return the renames of each transaction after `past`, oldest first, as old path to new path."""
         renames: list[dict[str, str]] = []
         for later in list_root(past.root):
             if isinstance(later, Diagnostic) or later.id == past.id:
@@ -272,9 +272,9 @@ class History:
         return renames[::-1]
 
     def last_on(self, root: Root, paths: Container[str]) -> PastTransaction | None:
-        """The newest transaction of `root` in force that changed a file of `paths` (relative to the root).
+        """Return the newest effective transaction of `root` that changed one of `paths`.
 
-        Undone transactions and their undoing do not count: they left no trace.
+        `paths` are relative to the root. Skips undone transactions and their undos, which leave no trace.
         """
         undone: set[str] = set()
         for past in list_root(root):
@@ -306,12 +306,12 @@ def list_root(root: Root, beginning: str = "") -> Iterator[PastTransaction | Dia
 
 
 def _age(past: PastTransaction | Diagnostic) -> float:
-    """A key that sorts the newest first; what cannot be read comes before what is older than it."""
+    """Sort newest first; an unreadable record precedes all older ones."""
     return float("-inf") if isinstance(past, Diagnostic) else -(past.committed_at or 0.0)
 
 
 def changed_paths(change: FileChange) -> tuple[str, ...]:
-    """The path of a change, and the new one where it renames the file."""
+    """Return the path of a change, and the new one where it renames the file."""
     return (change.path,) if change.new_path is None else (change.path, change.new_path)
 
 
@@ -332,12 +332,12 @@ _MOST_NAME: Final = 100
 
 
 def user_actor() -> str:
-    """The user of this process, as transactions name them."""
+    """Return the user of this process, as transactions name them."""
     return _USER + user_name()
 
 
 def client_actor(name: str) -> str:
-    """A client of a server, by the name that it gives itself."""
+    """Return a client of a server, by the name that it gives itself."""
     return _CLIENT + _shortened(name)
 
 
@@ -351,17 +351,17 @@ def ignore_pending(plan: Plan, root: Root) -> None:
 
 
 def library_client() -> Client:
-    """The client of plans that a program makes with the library."""
+    """Return the client of plans that a program makes with the library."""
     return Client("mdplan library", __version__)
 
 
 def shell_client() -> Client:
-    """The client of plans that a command makes."""
+    """Return the client of plans that a command makes."""
     return Client("mdplan CLI", __version__)
 
 
 def mcp_client(name: str, version: str) -> Client:
-    """A client of a server, by the name and version that it gives itself."""
+    """Return a client of a server, by the name and version that it gives itself."""
     return Client(_shortened(name), _shortened(version))
 
 
@@ -377,7 +377,7 @@ class CallerIdentity(Struct, kw_only=True):
 
 
 def user_name() -> str:
-    """The name of the user of this process, by its ID and not by what the environment says."""
+    """Return the user name for the user ID of this process; ignores the environment."""
     import pwd
 
     try:

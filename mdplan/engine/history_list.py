@@ -1,4 +1,4 @@
-"""The reports of `history`: past transactions, or one of them; and what is forgotten."""
+"""Reports of `history`: list transactions, show one, and prune old ones."""
 
 from collections.abc import Iterator
 
@@ -21,9 +21,9 @@ from mdplan.values import replace
 def list_transactions(
     workspace: Workspace, limit: int, file: str | None, settings: Settings
 ) -> HistoryReport:
-    """Up to `limit` transactions, the newest first; with `file`, only those that changed it.
+    """Return up to `limit` transactions, newest first, optionally only those that changed `file`.
 
-    What cannot be read is a warning. Errors: those of `Workspace.locate`.
+    Unreadable records are warnings. Errors: as `Workspace.locate`.
     """
     name = workspace.locate(file) if file is not None else None
     if isinstance(name, Diagnostic):
@@ -61,10 +61,10 @@ def _size(workspace: Workspace, settings: Settings) -> HistorySize:
 def prune_history(
     workspace: Workspace, settings: Settings, now: float, older_than: float | None, *, dry_run: bool
 ) -> PruneReport:
-    """Forget what is beyond the limits of `settings`, and give its room back; or only say what that would be.
+    """Delete transactions beyond the limits of `settings` and release their space, or report what would go.
 
-    `now` is in seconds since the epoch, and `older_than` a number of days in place of that of `settings`.
-    Errors: those of locking, and of the store.
+    `now` is in seconds since the epoch; `older_than` (days) overrides the limit in `settings`. Errors: as for
+    locking and the store.
     """
     limits = settings if older_than is None else replace(settings, history_days=older_than)
     went: list[tuple[int, int]] = []
@@ -82,7 +82,7 @@ def prune_history(
 
 
 def show_transaction(workspace: Workspace, transaction: str, diff: bytes | Problems) -> HistoryReport:
-    """A transaction of `workspace`, by its ID or the beginning of one; `diff` may be why it has none."""
+    """Return a transaction by its ID or prefix; `diff` may be the reason why it has no diff."""
     if not isinstance(diff, bytes):
         return with_interrupted(refusal(HistoryReport, diff), workspace)
     past = History(workspace).find(transaction)
@@ -94,7 +94,7 @@ def show_transaction(workspace: Workspace, transaction: str, diff: bytes | Probl
 
 
 def _entries(workspace: Workspace, name: FileName | None) -> Iterator[TransactionEntry | Diagnostic]:
-    """All transactions that changed the file `name`, or any file, the newest first."""
+    """Yield all transactions that changed the file `name`, or any file, the newest first."""
     for past, undone_by in History(workspace).with_undos():
         if isinstance(past, Diagnostic):
             yield past

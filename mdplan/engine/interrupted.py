@@ -21,7 +21,7 @@ _HIDDEN: Final = "an interrupted commit changed a file that `--allow` or `--deny
 
 
 def with_interrupted(report: AnyReport, workspace: Workspace) -> AnyReport:
-    """`report` of a verb that only looks, with a warning for each interrupted commit in `workspace`.
+    """Return `report` of a verb that only looks, with a warning for each interrupted commit in `workspace`.
 
     The warnings have the codes of `pending`.
     """
@@ -33,7 +33,7 @@ def with_interrupted(report: AnyReport, workspace: Workspace) -> AnyReport:
 
 
 def without_hidden(workspace: Workspace, problems: Iterable[Diagnostic]) -> Problems:
-    """`problems`, without what they tell of files that `--allow` or `--deny` excludes."""
+    """Return `problems`, without what they tell of files that `--allow` or `--deny` excludes."""
     return tuple(
         replace(problem, file=None, message=_HIDDEN, hint=say("{run recover} without these options"))
         if problem.file is not None and workspace.hides(problem.file)

@@ -62,10 +62,10 @@ def examine_links(
     *,
     finds_unused: bool = False,
 ) -> tuple[LinksReport, list[LinkRepair]]:
-    """Return the links of the Markdown files of a root that lead to nothing, and repairs of them, in order.
+    """Return the broken links in the Markdown files of a root, and repairs of them, in order.
 
-    `paths` are files or folders, from the root; without them all documents count. What nothing uses is found
-    if it is asked for. `tick` is called for each document.
+    `paths` limits the search to files or folders, relative to the root. `finds_unused` also reports orphan
+    pages and unused definitions. `tick` is called for each document.
     """
     index = LinkIndex(files, files.workspace.roots[0])
     repairer = LinkRepairer(index, GitLinkHistory(files))
@@ -125,14 +125,14 @@ def _broken_links(index: LinkIndex, repairer: LinkRepairer, path: str, outline: 
             end = lines.position(where.span.end)
             yield warning, LinkRepair(path, start, end, outline.text_of(where.span), outcome)
         elif link.is_certain:
-            # What only the site knows is broken if the past of its file says so.
+            # A link that only the site can resolve counts as broken if the history of its file says so.
             yield warning, None
 
 
 def _broken_entries(
     repairer: LinkRepairer, file: SnapshotFile, navigation: Navigation, content: DataContent
 ) -> Iterator[_Broken]:
-    """Yield the entries of `navigation`, the `content` of `file`, that name a page which is not there."""
+    """Yield the entries of `navigation`, the `content` of `file`, whose page does not exist."""
     outline = file.outline
     for key, value in strings_of(content.values):
         pages, span = navigation.page(key, value), content.places.get(key)

@@ -58,8 +58,8 @@ def open_merge(engine: Engine, plan_id: str) -> OpenMerge:
 def plan_merge(engine: Engine, plan_id: str, choices: Mapping[str, Sequence[Choice]], version: str) -> str:
     """Save the plan that merges `plan_id` into its files, with `choices` for the conflicts of each path.
 
-    Returns the ID of that plan. Raises `StorageRefused`: INVALID_ARGUMENT where `version` is not that of the
-    files any more; MERGE_CONFLICT without a choice for each conflict; those of planning.
+    Return the ID of the new plan. Raise `StorageRefused`: INVALID_ARGUMENT if `version` is outdated;
+    MERGE_CONFLICT if a conflict has no choice; as for planning.
     """
     merging = engine.merging
     opened = _open_sides(merging, plan_id)

@@ -55,9 +55,9 @@ _MOST_CACHED: Final = 200_000
 
 
 class PlanLibrary:
-    """Plans by ID, each in the store of its root. What comes out is proven again: a store may be hostile.
+    """Plans by ID, each in the store of its root, verified when loaded, because a store may be hostile.
 
-    A plan that was committed is in the record of its transaction, so it need not be in the store as well.
+    A committed plan is also in the record of its transaction, so the store may drop it.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class PlanLibrary:
         return self._workspace.root_of(name)
 
     def client_of(self, plan_id: str, root: Root) -> Client | None:
-        """The program that made a stored plan of `root`, as far as it is known."""
+        """Return the program that made a stored plan of `root`, as far as it is known."""
         # The first program that made a plan stays the one.
         known = self._clients.get(plan_id) or self._store_of(root).load_client(plan_id)
         if known is not None and len(self._clients) < _MOST_CLIENTS:
@@ -121,7 +121,7 @@ class PlanLibrary:
         return next(store for known, store in self._stores if known is root)
 
     def bases_of(self, plan_id: str) -> dict[str, bytes]:
-        """What the files of a stored plan contained, by hash, as far as that is kept."""
+        """Return what the files of a stored plan contained, by hash, as far as that is kept."""
         return {sha256_hex(base): base for _, store in self._stores for base in store.load_bases(plan_id)}
 
     def derive(self, plan_id: str | None, origin: Plan, root: Root) -> None:
@@ -129,7 +129,7 @@ class PlanLibrary:
         PlanLinks(root.path, "derived").add(plan_id or "", origin.plan_id)
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
-        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED.
+        """Return the plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED.
 
         A plan with a file that `--allow` or `--deny` excludes is not found.
         """
@@ -152,12 +152,12 @@ class PlanLibrary:
         return _NOT_FOUND if past is None or committed is None else (committed, past.root)
 
     def pending(self) -> list[tuple[StoredPlan, Root]]:
-        """The plans in the stores, with their roots, the last saved first."""
+        """Return the plans in the stores, with their roots, the last saved first."""
         pending = ((plan, root) for root, store in self._stores for plan in store.list_plans())
         return sorted(pending, key=lambda entry: (-entry[0].saved_at, entry[0].plan_id))
 
     def stored(self, plan_id: str) -> StoredPlan:
-        """What the store says of the plan of that full ID; one that is not in it was saved long ago."""
+        """Return the stored plan with that full ID; a missing plan counts as saved long ago."""
         return next((plan for plan, _ in self.pending() if plan.plan_id == plan_id), StoredPlan(plan_id, 0.0))
 
     def discard(self, plan_id: str) -> Diagnostic | None:
@@ -166,14 +166,14 @@ class PlanLibrary:
         return None if PlanLinks(store.path, "discarded").add(plan_id, plan_id) else _NOT_STORED
 
     def last_commit_on(self, files: Sequence[str]) -> PastTransaction | None:
-        """The last transaction that changed one of `files`, paths of one root as callers write them."""
+        """Return the last transaction that changed one of `files`, which are paths in one root."""
         names = [name for path in files if isinstance(name := self._workspace.locate(path), FileName)]
         if len(names) < len(files) or len({name.root for name in names}) != 1:
             return None
         return self._history.last_on(self._workspace.root_of(names[0]), {name.path for name in names})
 
     def last_commit_of(self, plan: Plan) -> PastTransaction | None:
-        """The last transaction that committed `plan`."""
+        """Return the last transaction that committed `plan`."""
         return self._history.of_plan(plan.plan_id)
 
 
@@ -202,7 +202,7 @@ class StoredPlans:
         self._library = library
 
     def show(self, plan_id: str) -> PlanReport:
-        """A plan with its diff. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
+        """Return a plan with its diff. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; as `replayed`."""
         loaded = self._library.load(plan_id)
         if isinstance(loaded, Diagnostic):
             return refusal(PlanReport, (loaded,))
@@ -219,16 +219,16 @@ class StoredPlans:
             return refusal(PlanReport, refused.problems)
 
     def replayed(self, plan: Plan) -> Replay:
-        """What `plan` makes of its files, which must be its bases.
+        """Return what `plan` makes of its files, which must be its bases.
 
-        Raises `StorageRefused`: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT; those of reading.
+        Raises `StorageRefused`: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT; as for reading.
         """
         current_files = granted(self._documents.read_current(plan))
         granted(self._documents.stale(plan, current_files))
         return granted(self._documents.replay(plan, bases_of(plan, current_files)))
 
     def repeated(self, batch: Batch) -> Plan | None:
-        """Plan of the last commit on the files of `batch`, if it was this batch and its result is."""
+        """Return the plan of the last commit on the files of `batch`, if it repeats that commit."""
         paths = [file.file for file in batch.files]
         last = self._library.last_commit_on(paths) if batch.accept is None else None
         plan = last.plan() if last is not None else None
@@ -296,12 +296,11 @@ class Planner:
         *,
         makes_parts: bool = False,
     ) -> None:
-        """Read files through `documents`; a plan has no more files than `limits` allow a batch.
+        """Read files through `documents`; `limits` cap the number of files of a plan.
 
-        Where it `makes_parts` of another plan, these have no ID.
-
-        `link_index` gives the files around one of a batch, for callers who plan many batches on files
-        that no one changes concurrently; without it they are examined again for each batch.
+        `link_index` returns the index of the files around a file of the batch, for callers who plan many
+        batches while no one changes the files; by default each batch builds its own. `makes_parts` makes
+        plans that are parts of a larger plan, without IDs.
         """
         self._documents = documents
         self._limits = limits
@@ -309,7 +308,7 @@ class Planner:
         self._link_index = link_index or (lambda file: LinkIndex.for_file(file, documents))
 
     def plan(self, batch: Batch, tick: ProgressCallback = no_progress) -> PlannedBatch | Problems:
-        """The plan of `batch`, or of the edits of it that are accepted; or all problems.
+        """Return the plan of `batch`, or of the edits of it that are accepted; or all problems.
 
         `tick` is called for each file that was read, and then of each that was planned.
         """
@@ -326,7 +325,7 @@ class Planner:
         return (planned,) if isinstance(planned, Diagnostic) else planned
 
     def _build(self, batch: Batch, tick: ProgressCallback = no_progress) -> BuildResult | Problems:
-        """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived."""
+        """Read and build all files of `batch`, verify the results, and derive link edits."""
         total = 2 * len(batch.files)
         snapshot, problems = self._documents.snapshot(batch, lambda done, _: tick(done, total))
         if not snapshot:
@@ -379,7 +378,7 @@ class _PastWorkspace(Workspace):
     past: Mapping[FileName, bytes]
 
     def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
-        """Read a file. Errors: those of `Workspace.read`."""
+        """Read a file. Errors: as `Workspace.read`."""
         content = super().read(name, max_bytes)
         data = self.past.get(name)
         return content if data is None or isinstance(content, Diagnostic) else replace(content, data=data)
@@ -394,9 +393,9 @@ class MergeService(Struct):
     limits: Limits
 
     def plan(self, batch: Batch, tick: ProgressCallback = no_progress) -> PlannedBatch | Problems:
-        """The plan of `batch`; where it asks for that, merged into files that are not those that it names.
+        """Return the plan of `batch`, merged into files that changed since if the batch asks for that.
 
-        Errors: those of planning; MERGE_CONFLICT.
+        Errors: as for planning; MERGE_CONFLICT.
         """
         planned = self.planner.plan(batch, tick)
         if batch.on_stale != "merge" or isinstance(planned, PlannedBatch) or not _are_stale(planned):
@@ -432,10 +431,10 @@ class MergeService(Struct):
         choices: "Choices" = MappingProxyType({}),
         kept: Mapping[str, bytes] | None = None,
     ) -> PlannedBatch:
-        """The plan that does what `stale` did, on its files as they were `current_files`, with `choices`.
+        """Return a plan that makes the changes of `stale` in `current_files`; `choices` settle conflicts.
 
-        `kept` are the bases by hash, None for those in the store. Raises `StorageRefused`: MERGE_CONFLICT,
-        STALE_BASE; those of planning.
+        `kept` are the bases by hash; None reads them from the store. Raise `StorageRefused`: MERGE_CONFLICT,
+        STALE_BASE; as for planning.
         """
         from mdplan.planning.merging import merged_request
 
@@ -447,7 +446,7 @@ class MergeService(Struct):
     def sides_of(
         self, stale: Plan, current_files: Sequence[FoundFile], kept: Mapping[str, bytes] | None = None
     ) -> "list[Sides]":
-        """The files of `stale` that are merged, as they were `current_files`.
+        """Return the files of `stale` that are merged, as they were `current_files`.
 
         Raises `StorageRefused` (STALE_BASE).
         """
@@ -478,9 +477,9 @@ class MergeService(Struct):
         return Sides.of(change, base, ours, theirs)
 
     def on_new_base(self, stale: Plan) -> PlannedBatch | Problems:
-        """The edits of `stale` on its files as they are now, if they still do the same.
+        """Return the edits of `stale` on its files as they are now, if they still do the same.
 
-        Errors: those of `plan_on_new_base`.
+        Errors: as `plan_on_new_base`.
         """
         kept = self.library.bases_of(stale.plan_id)
         return plan_on_new_base(self.planner.plan, stale, self.limits, partial(self.past_outline, kept=kept))
@@ -488,7 +487,7 @@ class MergeService(Struct):
     def past_outline(
         self, file: SnapshotFile, sha256: str, kept: Mapping[str, bytes] = MappingProxyType({})
     ) -> Outline | None:
-        """The `file` of a batch when its hash began with `sha256`; None where that is not `kept`."""
+        """Return `file` as it was when its hash started with `sha256`, or None if that is not known."""
         name, requested = self.documents.workspace.locate(file.path), file.requested
         if isinstance(name, Diagnostic):
             return None
@@ -498,9 +497,9 @@ class MergeService(Struct):
         return self.documents.outline(name, source, requested.format) if isinstance(source, Source) else known
 
     def past(self, name: FileName, sha256: str, kept: Mapping[str, bytes]) -> bytes | None:
-        """What the file `name` contained when its hash began with `sha256`.
+        """Return the content of the file `name` when its hash started with `sha256`, or None if unknown.
 
-        It is kept with the plan, in the history of what was committed, or in the last commit of git.
+        Looks in `kept`, in the history, and in the last git commit.
         """
         if sha256 in kept:
             return kept[sha256]
@@ -525,7 +524,7 @@ class MergeService(Struct):
 
 
 def _are_stale(problems: Problems) -> bool:
-    """Whether nothing but other contents of files stands against a change."""
+    """Return True if nothing but other contents of files stands against a change."""
     return bool(problems) and all(problem.code is Code.STALE_BASE for problem in problems)
 
 
@@ -560,10 +559,10 @@ ApplyRequest: TypeAlias = PlanRef | PlanDocument | Batch
 
 
 def read_apply_request(data: object, limits: Limits) -> ApplyRequest | Problems:
-    """The request in decoded JSON: ``{planId}`` or a plan document, each with its options, or a batch.
+    """Return the request in decoded JSON: ``{planId}`` or a plan document, each with its options, or a batch.
 
     A report may be handed back as it is: next to `planId` the fields of one are ignored. Errors:
-    INVALID_ARGUMENT, also for edits next to a plan, which has its own; UNKNOWN_FIELD; those of `read_batch`.
+    INVALID_ARGUMENT, also for edits next to a plan, which has its own; UNKNOWN_FIELD; as `read_batch`.
     """
     if not isinstance(data, Mapping):
         return read_batch(data, limits)
@@ -584,7 +583,7 @@ AnyApplyRequest = TypeVar("AnyApplyRequest", bound=PlanRef | PlanDocument | Batc
 
 
 def with_options(request: AnyApplyRequest, options: Mapping[str, Any]) -> AnyApplyRequest:
-    """`request` with those of `options`, values of its fields by name, that are not empty."""
+    """Return `request` with the truthy `options`, which are field values by name."""
     changes = {name: value for name, value in options.items() if value}
     changed: Any = (
         request.model_copy(update=changes) if isinstance(request, Batch) else replace(request, **changes)
@@ -604,7 +603,7 @@ def _read(model: type[PlanRef | PlanDocument], given: Mapping[str, Any]) -> Plan
 
 
 def _unknown_fields(given: Mapping[str, Any], known: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """Yield what may not go with a plan ID: edits, which would be ignored, and unknown names."""
+    """Yield problems for fields next to a plan ID: edits, which would be ignored, and unknown names."""
     files = given.get("files")
     entries = files if isinstance(files, list) else []
     if "edits" in given or any(isinstance(entry, Mapping) and "edits" in entry for entry in entries):

@@ -1,6 +1,6 @@
-"""Review of plans: those that wait, what is in them, and what people decide.
+"""Review of plans: list them, show their content, and record decisions.
 
-The terminal, the page and comments on pull requests only show this.
+The terminal, the page and comments on pull requests are views of this module.
 """
 
 import time
@@ -60,9 +60,9 @@ _NO_TERMS: Final = DecisionTerms()
 
 
 class ReviewState(StrEnum):
-    """The state of a plan. A plan that was approved in part is approved; its part is a plan of its own.
+    """The state of a plan. A partly approved plan counts as approved; the part is another plan.
 
-    What was done to it since it was last saved comes first, then what people decided, then its files.
+    In order of precedence: events since it was last saved, then decisions, then the state of its files.
     """
 
     PENDING = "waiting"
@@ -78,12 +78,12 @@ class ReviewState(StrEnum):
 
     @property
     def may_be_applied(self) -> bool:
-        """Whether somebody may want to apply the plan; one that is stale with a merge or a rebase."""
+        """True if a person may want to apply the plan; a stale one needs a merge or a rebase."""
         return self in {ReviewState.PENDING, ReviewState.APPROVED, ReviewState.STALE}
 
     @property
     def is_result(self) -> bool:
-        """Whether the files have the planned text, or had it when it was applied."""
+        """True if the files have the planned text, or had it when it was applied."""
         return self in {ReviewState.APPLIED, ReviewState.ALREADY_SO}
 
 
@@ -108,12 +108,12 @@ _Part = TypeVar("_Part")
 
 
 class OpenPlan(Struct, kw_only=True, dict=True):
-    """A plan that is examined. `review` is it in short; `file` and `section` give the rest, piece by piece.
+    """An open plan. `review` summarizes it; `file` and `section` return the details piece by piece.
 
-    `decision` is the one in force, which can be on a plan that this one was derived from. `stale` lists what
-    changed since the plan was made, section by section. `bases` are its files before the plan; None where the
-    content is no longer known, and `without_text` says why. `client` is the program that made the plan,
-    as far as it is known, and `revises` the plan in whose place its author made it.
+    `decision` is the effective one, possibly on a plan that this one was derived from. `stale` lists the
+    sections that changed since the plan was made. `bases` are the files before the plan, or None if their
+    content is no longer known; `without_text` says why. `client` made the plan, if known, to replace the plan
+    `revises`.
     """
 
     plan: Plan
@@ -131,13 +131,13 @@ class OpenPlan(Struct, kw_only=True, dict=True):
 
     @property
     def can_approve(self) -> bool:
-        """Whether an approval could lead to a commit."""
+        """True if an approval could lead to a commit."""
         return not self.state.is_result and self.state is not ReviewState.STALE
 
     def file(self, index: int) -> plan_review.FileReview | Problems:
-        """The file at `index` of the plan, with its hunks.
+        """Return the file at `index` of the plan, with its hunks.
 
-        Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; those of `without_text`.
+        Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; as `without_text`.
         """
         return self._with_timeout(index, lambda sides: plan_review.review_file(self.plan, self.review, sides))
 
@@ -154,35 +154,35 @@ class OpenPlan(Struct, kw_only=True, dict=True):
                 yield from found if isinstance(found, list) else ()
 
     def texts(self, index: int) -> tuple[list[str], list[str]] | None:
-        """The lines of the file at `index` before and after the plan; None where its text is not known."""
+        """Return the lines of the file at `index` before and after the plan, or None if unknown."""
         sides = self._sides(index)
         if not isinstance(sides, FileSides):
             return None
         return _lines(sides.base.text), _lines(sides.result_text)
 
     def section(self, edit_index: int, file_index: int) -> plan_review.TouchedSection | Problems | None:
-        """What an edit touches in a file, before and after; None where there is no section.
+        """Return the section that an edit touches in a file, before and after, or None outside of sections.
 
-        Errors: those of `file`.
+        Errors: as `file`.
         """
         edit = next(edit for edit in self.review.edits if edit.index == edit_index)
         return self._with_timeout(file_index, lambda sides: plan_review.touched_section(sides, edit.result))
 
     def context(self, index: int, first: int, last: int) -> list[plan_review.ReviewedLine] | Problems:
-        """The lines `first` to `last` of the result of a file, without those that are in its hunks.
+        """Return the lines `first` to `last` of the result of a file, without the lines in its hunks.
 
-        Errors: those of `file`.
+        Errors: as `file`.
         """
         return self._with_timeout(index, lambda sides: plan_review.unchanged_lines(sides, first, last))
 
     def found(self, index: int, text: str, limit: int) -> list[plan_review.FoundLine] | Problems:
-        """The first `limit` lines of the diff of a file that contain `text`. Errors: those of `file`."""
+        """Return the first `limit` lines of the diff of a file that contain `text`. Errors: as `file`."""
         return self._with_timeout(
             index, lambda sides: list(islice(plan_review.found_lines(sides, text), limit))
         )
 
     def _with_timeout(self, index: int, read: Callable[[FileSides], _Part]) -> _Part | Problems:
-        """What `read` returns for the file at `index`. Errors: as above."""
+        """Return what `read` returns for the file at `index`. Errors: as above."""
 
         def read_file() -> _Part | Problems:
             sides = self._sides(index)
@@ -212,9 +212,9 @@ class ReviewService:
         self._clock = clock
 
     def entries(self, limit: int = 50, skip: int = 0) -> list[ReviewEntry]:
-        """The plans of the newest `limit` after the first `skip`, the last saved first.
+        """Return `limit` plans, last saved first, after skipping `skip`.
 
-        Those that cannot be read are omitted, and so are those that change nothing.
+        Omits plans that cannot be read or change nothing.
         """
         committed = self._committed()
         entries: list[ReviewEntry] = []
@@ -240,7 +240,7 @@ class ReviewService:
         return entries
 
     def open(self, plan_id: str) -> OpenPlan | Problems:
-        """The plan of that ID, or the only one whose ID begins so. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        """Return the plan with that ID or unique prefix. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
         loaded = self._plans.load(plan_id)
         if isinstance(loaded, Diagnostic):
             return (loaded,)
@@ -284,7 +284,7 @@ class ReviewService:
         return replace(opened, plan=plan, review=plan_review.review_plan(plan), bases=committed.bases)
 
     def earlier(self, opened: OpenPlan) -> ReviewReport | None:
-        """What was said of the plan that `opened` revises, with what differs; None where it revises none."""
+        """Return the review of the plan that `opened` revises, with the differences, or None."""
         return self.engine.feedback.earlier(opened.plan, opened.root)
 
     def decide(
@@ -297,14 +297,14 @@ class ReviewService:
         rejected: Collection[int] = (),
         terms: DecisionTerms = _NO_TERMS,
     ) -> Decision | Problems:
-        """Decide about a plan for the user `by`: approve it without the edits `rejected`, or refuse it.
+        """Record the decision of the user `by`: approve the plan without the edits `rejected`, or refuse it.
 
-        Of a part, the plan of the accepted edits is made and approved as well; the decision names it. A
-        rejection, of all edits too, and a request for changes, which has remarks, revoke the approvals of
-        plans that were derived from it. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION where `terms`
-        name another version; INVALID_ARGUMENT; IO_ERROR. Of an approval also: STALE_BASE where its files are
-        its bases no more; PLAN_REJECTED or CHANGES_REQUESTED where `terms` do not override that;
-        CONFLICTING_EDITS where accepted edits need rejected ones.
+        A partial approval also stores and approves the plan of the accepted edits, and names it in the
+        decision. A rejection (also of all edits) and a request for changes, which needs remarks, revoke the
+        approvals of derived plans. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION if `terms` name
+        another version; INVALID_ARGUMENT; IO_ERROR. For approvals also STALE_BASE if the files changed;
+        PLAN_REJECTED or CHANGES_REQUESTED unless `terms` override it; CONFLICTING_EDITS if accepted edits
+        need rejected ones.
         """
         if verdict is Verdict.CHANGES_REQUESTED and remarks.is_empty:
             return (_NO_COMMENT,)
@@ -345,7 +345,7 @@ class ReviewService:
         return replace(decision, approved_plan_id=approved, rejected=out, overrides=overrides)
 
     def _part(self, plan: Plan, accepted: Collection[int]) -> str:
-        """ID of the plan of the `accepted` edits of `plan`, which is stored."""
+        """Return ID of the plan of the `accepted` edits of `plan`, which is stored."""
         request = PlanRef(plan_id=plan.plan_id, accept=tuple(sorted(accepted)), dry_run=True)
         report = self.engine.apply(request)
         if not report.ok or report.plan_id is None:
@@ -360,7 +360,7 @@ class ReviewService:
         part = decision.approved_plan_id if not decision.approves else None
         if part is not None and store.history(part).is_rejected and not terms.overrides:
             raise StorageRefused((_must_override(store.history(part)),))
-        # What the last decision allowed goes first: a crash between the two leaves too little allowed.
+        # Revoke first: a crash between the two steps then allows too little, not too much.
         self._revoke_derived(decision, opened)
         granted(decision_problems(store.add(decision.plan_id, decision, terms.saw)))
         if part is not None:
@@ -372,7 +372,7 @@ class ReviewService:
         """Revoke the approvals that a rejection takes back, or the part that an earlier decision approved."""
         origins, store = plans.PlanLinks(opened.root.path, "derived"), plans.DecisionStore(opened.root.path)
         if decision.is_rejection:
-            # The same edits under another title are found through the plan that has none.
+            # The untitled plan connects plans with the same edits and different titles.
             origins.add(untitled_id(opened.plan), decision.plan_id)
             derived = origins.derived_from(decision.plan_id)
         else:
@@ -389,7 +389,7 @@ class ReviewService:
             granted(decision_problems(store.add(plan_id, event, standing.version)))
 
     def _committed(self) -> "_Commits":
-        """When each plan was last committed, as far as that is not forgotten, and whether that is undone."""
+        """Return the last known commit time of each plan, and True if it was undone."""
         commits: dict[str, tuple[float, bool]] = {}
         for past, undone_by in self.engine.past.with_undos():
             if isinstance(past, PastTransaction) and past.is_committed and past.plan_id is not None:
@@ -397,7 +397,7 @@ class ReviewService:
         return commits
 
     def _done(self, stored: plans.StoredPlan, root: Root, committed: "_Commits") -> ReviewState | None:
-        """What became of a plan since it was last saved, by itself or as a plan that was derived from it."""
+        """Return the state of a plan since it was last saved, including plans derived from it."""
         derived = plans.PlanLinks(root.path, "derived").derived_from(stored.plan_id) if committed else ()
         commits = (committed[plan_id] for plan_id in (stored.plan_id, *derived) if plan_id in committed)
         at, is_undone = max(commits, default=(-1.0, False))
@@ -480,7 +480,7 @@ def _reason(
 
 
 def _approval_problem(standing: DecisionHistory, terms: DecisionTerms) -> Problems:
-    """What keeps a plan from being approved. Errors: STALE_DECISION, PLAN_REJECTED, CHANGES_REQUESTED."""
+    """Return the obstacles to an approval. Errors: STALE_DECISION, PLAN_REJECTED, CHANGES_REQUESTED."""
     if standing.version != terms.saw:
         return (STALE_DECISION,)
     return (_must_override(standing),) if standing.is_rejected and not terms.overrides else ()
@@ -492,7 +492,7 @@ def _must_override(standing: DecisionHistory) -> Diagnostic:
 
 
 def _of_part(decision: Decision) -> Decision:
-    """The decision on the accepted part of the plan that `decision` is on."""
+    """Return the decision on the accepted part of the plan that `decision` is on."""
     return replace(
         decision,
         plan_id=decision.approved_plan_id or "",
@@ -528,7 +528,7 @@ _OVERRIDE: Final = Code.PLAN_REJECTED.problem(
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of `text` as the diff counts them: a CR alone ends none."""
+    """Return the lines of `text` as the diff counts them: a lone CR does not end a line."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     return lines if lines[-1] else lines[:-1]
 
@@ -541,7 +541,7 @@ _MOST_CHARACTERS: Final = 2_000
 
 
 def placed_remarks(opened: OpenPlan, remarks: Remarks) -> Remarks:
-    """`remarks` with the text of the lines that they are on, and the edits that made these.
+    """Return `remarks` with the text of the lines that they are on, and the edits that made these.
 
     Raises `StorageRefused`: INVALID_ARGUMENT for too long or too many comments, a file that is not of the
     plan, or lines that it does not have.
@@ -583,7 +583,7 @@ def _placed(opened: OpenPlan, comment: LineComment) -> LineComment | Diagnostic:
 
 
 def _edit_at(opened: OpenPlan, index: int, comment: LineComment) -> int | None:
-    """The first edit that changed one of the lines; else one of the hunk that they are in."""
+    """Return the first edit that changed one of the lines, else an edit of the hunk around them."""
     file = opened.file(index)
     if not isinstance(file, plan_review.FileReview):
         return None

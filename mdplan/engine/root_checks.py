@@ -47,7 +47,7 @@ def _findings(root: Root, workspace: Workspace, settings: Settings) -> Iterator[
 
 
 def _folder(root: Root) -> _Finding:
-    """Whether files can be written at all: a disk can be mounted to be read only."""
+    """Return True if files can be written at all: a disk can be mounted to be read only."""
     if root.filesystem.may_write(root.descriptor, "."):
         return _ok(root, "folder", "can be written")
     problem = Code.PERMISSION_DENIED.problem(
@@ -58,7 +58,7 @@ def _folder(root: Root) -> _Finding:
 
 
 def _lock(root: Root, settings: Settings) -> Iterator[_Finding]:
-    """The lock of the folder, and whether files can change places in it."""
+    """Yield the lock of the folder, and whether files can change places in it."""
     try:
         with locked(root, min(settings.lock_timeout, _LOCK_SECONDS)) as lock:
             if lock.warnings:
@@ -99,7 +99,7 @@ def _interruptions(root: Root, workspace: Workspace) -> _Finding:
 
 
 def _old_folder(root: Root) -> _Finding:
-    """What mdplan 0.2 kept in the root."""
+    """Return what mdplan 0.2 kept in the root."""
     try:
         root.filesystem.status_of(root.descriptor, ".mdplan")
     except OSError:
@@ -125,7 +125,7 @@ def _stray_files(root: Root) -> _Finding:
 
 
 def _store(root: Root, settings: Settings) -> Iterator[_Finding]:
-    """Whether the store can be written and is whole, and how much is in it."""
+    """Return True if the store can be written and is whole, and how much is in it."""
     store = Store(root.path)
     try:
         how = store.examine()
@@ -157,7 +157,7 @@ def _problem(root: Root, check: str, problems: Problems) -> _Finding:
 
 
 def orphan_files(root: Root) -> Iterator[str]:
-    """The paths of all files below `root` that are named as a commit names what it works on.
+    """Yield the paths of all files below `root` that are named as a commit names what it works on.
 
     Links are not followed; folders that cannot be opened, and `.git`, are skipped.
     """

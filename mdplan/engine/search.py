@@ -1,4 +1,4 @@
-"""`search`: where a pattern is in files."""
+"""`search`: find a pattern in files."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,11 +36,11 @@ def search_files(
     tick: ProgressCallback = no_progress,
     others: Sequence[str] = (),
 ) -> SearchReport:
-    """Search one file, or those of a folder or glob, for a pattern; the totals are exact.
+    """Search one file, or the files of a folder or glob, for a pattern; the totals are exact.
 
-    `tick` is called for each file that was searched. A file that cannot be read is a warning, unless it was
-    asked for by its name. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a
-    cursor that is none; those of listing; those of reading a request that is decoded JSON.
+    `tick` is called for each searched file. An unreadable file is a warning, unless the request names it.
+    Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for an invalid cursor; as for
+    listing, and for reading a request in decoded JSON.
     """
     if not isinstance(request, SearchRequest):
         from mdplan.requests.query_reader import read_search_request
@@ -126,7 +126,7 @@ def _search_source(
     files: OutlinedFiles, name: FileName, source: Source, search: "_Search"
 ) -> SearchedFile | Diagnostic | None:
     text = LineEndView(source.text, source.lines).text
-    # With all lines joined there may be too many matches, and none too few.
+    # Joining all lines may find too many matches, but never too few.
     for form in (text, _LINE_END.sub(" ", text)) if search.request.joins_lines else (text,):
         matches = search.pattern.find(form, Span(0, len(form)), files.limits.pattern_seconds)
         if isinstance(matches, PatternProblem):
@@ -200,13 +200,13 @@ class _Search:
             self._uncounted.setdefault(key, []).append(file)
 
     def note_others(self, values: Mapping[str, Any] | None) -> None:
-        """Note `values` that a file has in place of those that `where` gives; None: it lacks a key."""
+        """Note the `values` that a file has instead of those in `where`; None if it lacks a key."""
         self._where_is_met |= values == {}
         for key, value in (values or {}).items():
             self._others.setdefault(key, {})[json.dumps(value, ensure_ascii=False)] = None
 
     def _other_warnings(self) -> Iterator[Diagnostic]:
-        """Yield the values that files have for the keys of `where`, if no file has those of `where`."""
+        """Yield the existing values of the keys in `where` if no file has the wanted ones."""
         for key, values in self._others.items() if not (self._files or self._where_is_met) else ():
             more = ", …" if len(values) > _MOST_VALUES else ""
             yield Code.INVALID_ARGUMENT.warning(

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 class PlannedUndo(Struct):
-    """The plan of an undo, and its `bases`, where the files are not its results already.
+    """The plan of an undo and its `bases`; `is_applied` if the files already are its results.
 
-    With `rebased` it is carried over what others changed since.
+    `rebased` if it was carried over later changes.
     """
 
     plan: Plan
@@ -59,7 +59,7 @@ class UndoService:
         self._history = history
 
     def find(self, transaction: str | None, actor: str | None = None) -> PastTransaction | Diagnostic:
-        """A transaction by its ID, or the beginning of one; None for the last of `actor`, or of all.
+        """Return a transaction by its ID, or the beginning of one; None for the last of `actor`, or of all.
 
         Errors: NOT_UNDOABLE; JOURNAL_CORRUPT where the last one cannot be read.
         """
@@ -74,19 +74,19 @@ class UndoService:
     def plan(
         self, past: PastTransaction, on_stale: OnStale = "refuse", files: Sequence[str] = ()
     ) -> PlannedUndo:
-        """The plan that takes `past` back, on the files that it left, or `on_stale` as they are now.
+        """Return the plan that undoes `past`, on the files that it left, or `on_stale` on the current files.
 
-        With `files` it is of these alone. A file with another name that mdplan gave it since is found.
-        Raises `StorageRefused`: NOT_UNDOABLE for every file that the history lacks something of;
-        INVALID_ARGUMENT for `files` that it did not change; STALE_BASE, FILE_EXISTS, FILE_NOT_FOUND,
-        MERGE_CONFLICT where files changed; PARSE_TIMEOUT; those of reading.
+        With `files`, undo only these. Finds files that mdplan renamed since. Raises `StorageRefused`:
+        NOT_UNDOABLE for every file with incomplete history; INVALID_ARGUMENT for `files` that it did not
+        change; STALE_BASE, FILE_EXISTS, FILE_NOT_FOUND or MERGE_CONFLICT for changed files; PARSE_TIMEOUT; as
+        for reading.
         """
         committed = _committed_plan(past)
         part = self._part(past, committed, files) if files else committed
         return granted(self._documents.with_timeout_of(part, lambda: self._plan(past, part, on_stale)))
 
     def _part(self, past: PastTransaction, committed: Plan, files: Sequence[str]) -> Plan:
-        """The part of a `committed` plan that is about `files`, by any name that they had since."""
+        """Return the part of a `committed` plan that is about `files`, by any name that they had since."""
         named = {str(granted(self._documents.workspace.locate(file))): file for file in files}
         renames = self._history.renames_since(past)
         names = [
@@ -110,7 +110,7 @@ class UndoService:
         renames = self._history.renames_since(past) if is_other else []
 
         def undone_files() -> Iterator[UndoneFile | Problems]:
-            """What takes back each file, under the name that mdplan gave it since."""
+            """Yield what takes back each file, under the name that mdplan gave it since."""
             for file in self._undone(past, committed):
                 yield _renamed(file, renames) if isinstance(file, UndoneFile) else file
 
@@ -136,7 +136,7 @@ class UndoService:
         return PlannedUndo(plan, bases_of(plan, current_files), rebased=True)
 
     def is_redo(self, past: PastTransaction) -> bool:
-        """Whether taking back `past` is a redo: it is an undo, and not one that was a redo itself."""
+        """Return True if undoing `past` is a redo: `past` is an undo, and not a redo itself."""
         is_redo = False
         undone = past.undoes
         while undone is not None:
@@ -146,13 +146,13 @@ class UndoService:
         return is_redo
 
     def folders_to_remove(self, plan: Plan) -> tuple[str, ...]:
-        """Folders that `plan`, where it is an undo, removes when they are empty: those that were made."""
+        """Return the folders that `plan`, if it is an undo, created before and may remove when empty."""
         transaction = plan.undoes
         past = self._history.find(transaction) if transaction is not None else None
         return tuple(past.stored.record.made_folders) if past is not None else ()
 
     def diff(self, past: PastTransaction) -> bytes:
-        """The exact diff of what `past` did. Raises `StorageRefused` as `committed` does."""
+        """Return the exact diff of `past`. Raise `StorageRefused` as `committed`."""
         committed = self.committed(past)
         paths = [
             (past.relative(change.path), change.new_path and past.relative(change.new_path))
@@ -161,9 +161,9 @@ class UndoService:
         return granted(replay(committed.plan, paths, committed.bases)).diff
 
     def committed(self, past: PastTransaction) -> CommittedPlan:
-        """The plan of `past` without the files that it left alone, and what the others held before.
+        """Return the plan of `past` without unchanged files, and the old content of the others.
 
-        Raises `StorageRefused` (NOT_UNDOABLE) where the history lacks old content.
+        Raise `StorageRefused` (NOT_UNDOABLE) if the history lacks old content.
         """
         plan = _committed_plan(past)
         plan = replace(plan, files=tuple(change for change in plan.files if not change.is_no_op))
@@ -172,7 +172,7 @@ class UndoService:
         return CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
 
     def _undone(self, past: PastTransaction, plan: Plan) -> Iterator[UndoneFile | Problems]:
-        """What takes back each file that `past` changed, one by one: the texts of all take much room."""
+        """Yield the inverse change of each file of `past`, one by one, because all texts take much memory."""
         if plan.is_no_op or not past.is_committed:
             yield (_without_plan(past),)
             return
@@ -195,7 +195,7 @@ class UndoService:
 
 
 def _committed_plan(past: PastTransaction) -> Plan:
-    """The plan of `past`. Raises `StorageRefused` where it cannot be undone or shown."""
+    """Return the plan of `past`. Raises `StorageRefused` where it cannot be undone or shown."""
     plan = past.plan_now()
     if past.hides_files:
         raise StorageRefused((_HIDDEN,))
@@ -221,7 +221,7 @@ def _not_changed(past: PastTransaction, committed: Plan, file: str) -> Diagnosti
 
 
 def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems], *, is_part: bool) -> Plan:
-    """The plan of `files`. Raises `StorageRefused` with all problems where some cannot be undone."""
+    """Yield the plan of `files`. Raises `StorageRefused` with all problems where some cannot be undone."""
     problems: list[Diagnostic] = []
 
     def possible() -> Iterator[UndoneFile]:
@@ -241,7 +241,7 @@ def _on_current_file(
     current: FoundFile,
     rebase: Callable[[UndoneFile, Source], UndoneFile | Problems],
 ) -> UndoneFile | Problems:
-    """Place `undone` on the current file, with `rebase` if the file changed."""
+    """Return `undone` for the current file, changed by `rebase` if the file changed."""
     if not isinstance(undone, UndoneFile):
         return undone
     change = undone.change
@@ -256,7 +256,7 @@ def _on_current_file(
 
 
 def _with_next_step(problem: Diagnostic) -> Diagnostic:
-    """What keeps an undo from files that changed, with the next step."""
+    """Return what keeps an undo from files that changed, with the next step."""
     hint = _NEXT_STEPS.get(problem.code)
     return problem if hint is None else replace(problem, hint=hint)
 
@@ -331,10 +331,10 @@ class Recovery:
         return recovered
 
     def recover(self, keep: recovery.Keep | None, *, adopt: bool = False) -> "RecoverReport":
-        """Recover all roots from this user's interrupted commits, and with `adopt` from those of others.
+        """Recover all roots from interrupted commits of this user, and with `adopt` of others.
 
-        `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
-        RECOVERY_CONFLICT among them; those of locking.
+        `keep` settles conflicts: keep the files as they are, or as they were before. Errors: as for recovery,
+        such as RECOVERY_CONFLICT, and for locking.
         """
         from mdplan.reports.history import RecoverReport
 
@@ -361,9 +361,9 @@ class Recovery:
         )
 
     def foreign(self) -> "tuple[ForeignTransaction, ...]":
-        """The interrupted commits of others, with what a recovery of them would change.
+        """Return the interrupted commits of other users, and what their recovery would change.
 
-        There is none in a root whose store cannot be read, which `recover` reports.
+        Skips roots with an unreadable store, which `recover` reports.
         """
         transactions: list[ForeignTransaction] = []
         for root in self._workspace.roots:
@@ -373,7 +373,7 @@ class Recovery:
         return tuple(transactions)
 
     def _shown(self, recovered: recovery.RecoveryResult) -> recovery.RecoveryResult:
-        """`recovered` without the names of files that `--allow` or `--deny` excludes."""
+        """Return `recovered` without the names of files that `--allow` or `--deny` excludes."""
         return replace(
             recovered,
             files=tuple(file for file in recovered.files if not self._workspace.hides(file)),
@@ -396,7 +396,7 @@ def _foreign_of(root: Root, transaction: str, actions: Mapping[str, str]) -> "Fo
 
 
 def with_recovered(report: AnyApplied, recovered: Iterable[recovery.RecoveryResult]) -> AnyApplied:
-    """`report` of a commit, with what recovery did before it."""
+    """Return `report` of a commit with the recovery that preceded it."""
     results = [result for result in recovered if _did(result)]
     if not results:
         return report
@@ -417,7 +417,7 @@ def with_recovered(report: AnyApplied, recovered: Iterable[recovery.RecoveryResu
 
 
 def _did(recovered: recovery.RecoveryResult) -> bool:
-    """Whether anything was done."""
+    """Return True if anything was done."""
     return bool(recovered.rolled_back or recovered.finished or recovered.files)
 
 
@@ -431,9 +431,9 @@ def _merged(recovered: Iterable[recovery.RecoveryResult]) -> RecoveredTransactio
 
 
 def _foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
-    """The commit below `root` that another identity began: its ID, and what an undo could do to each file.
+    """Return the ID of another identity's interrupted commit in `root`, and how to undo each file.
 
-    None where there is none, or it runs. Raises `StorageRefused`.
+    Return None without one, or if it is still running. Raise `StorageRefused`.
     """
     note, store = neighbours.read_note(root), Store(root.path, filesystem=root.filesystem)
     if not isinstance(note, Record) or not neighbours.is_foreign(note, store) or is_locked(root):
@@ -449,7 +449,7 @@ def _foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
 
 
 def _possible_undo(place: StagedPlace) -> str:
-    """What an undo could do to the file; empty for nothing."""
+    """Return what an undo could do to the file; empty for nothing."""
     disk = place.folders.root.filesystem
     there = [disk.has(place.folder, name) for name in (place.leaf, place.temporary, place.aside)]
     if place.entry.base is None:
@@ -460,9 +460,9 @@ def _possible_undo(place: StagedPlace) -> str:
 
 
 def _is_unfinished(root: Root) -> bool:
-    """Whether a commit below `root` runs, was interrupted, waits for a person, or may have left something.
+    """Return True if a commit below `root` runs, was interrupted, needs a person, or left something behind.
 
-    Raises `StorageRefused`.
+    Raise `StorageRefused`.
     """
     store = Store(root.path, filesystem=root.filesystem)
     return root.has_note() or bool(store.interrupted() or store.uncleaned())

@@ -124,9 +124,8 @@ def find_cross_file_moves(
 ) -> CrossFileMoves:
     """Return what the edits `resolved`, by the path of their file, do in other files of `snapshot`.
 
-    `tree` resolves the entries of a navigation.
-    Errors: INVALID_ARGUMENT for a file that no section can move to, STALE_BASE, PRECONDITION_REQUIRED, those
-    of `Export.insert`.
+    `tree` resolves the entries of a navigation. Errors: INVALID_ARGUMENT for a file that no section can move
+    to, STALE_BASE, PRECONDITION_REQUIRED; as `Export.insert`.
     """
     if not any(file.other_paths for file in snapshot):
         return CrossFileMoves()

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class ResolvedEdit(Struct, kw_only=True):
     """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0.
 
-    Of an edit that moves text here from another file, `origin` is the path of that file, from the root.
+    `origin` is the path, from the root, of the other file whose text an edit moves here.
     """
 
     index: int
@@ -52,13 +52,12 @@ class ResolvedEdit(Struct, kw_only=True):
 
 
 class SnapshotFile(Struct, kw_only=True):
-    """One file: what the caller asked of it, and its base.
+    """One file: the request for it, and its base.
 
     `path` is as callers write it, `relative` without the name of the root. `first_edit` is the index of its
-    first edit, counted through the whole batch. Of a file that is to be created `exists` is false and
-    `outline` is that of no text; `new_path` and `new_relative` are the names that a renaming gives it.
-    `other_paths` are, by the index of an edit that writes into another file too, the path of that file.
-    `numbers` name the edits of the whole batch.
+    first edit in the whole batch. A file to create has `exists` false and an empty `outline`; `new_path` and
+    `new_relative` are its names after a rename. `other_paths` maps the index of an edit that also writes into
+    another file to the path of that file. `numbers` name the edits of the whole batch.
     """
 
     path: str
@@ -79,18 +78,18 @@ class SnapshotFile(Struct, kw_only=True):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the batch deletes the file."""
+        """True if the batch deletes the file."""
         return self.requested.file_effect == "delete"
 
 
 class BuiltFile(Struct, kw_only=True, dict=True):
     """One file before and after. `written` maps the index of an edit to what it wrote, in the result.
 
-    `earlier` and `later` map the index of an edit of a sequential batch to the edits that lead from the base
-    to the document it saw, and from there to the result; in a snapshot batch every edit saw the base.
-    `changed` has pieces of base and result, in order, outside which both have the same blocks; None where
-    that is not known. `arrivals` are edits of other files that move text to this one, with what they do here.
-    `references_updated` counts the links that were rewritten besides, and `warnings` tell of broken ones.
+    In a sequential batch, `earlier` and `later` map the index of an edit to the edits from the base to the
+    document that it saw, and from there to the result; in a snapshot batch every edit saw the base. `changed`
+    are pieces of base and result, in order, outside which both have the same blocks; None if unknown.
+    `arriving_edits` are edits of other files that move text here. `references_updated` counts rewritten
+    links, and `warnings` report broken ones.
     """
 
     file: SnapshotFile
@@ -117,7 +116,10 @@ class BuiltFile(Struct, kw_only=True, dict=True):
     def moved_headings(
         self, outline: Outline, spans: Iterable[Span], index: int
     ) -> Iterator[tuple[Section, Section]]:
-        """Yield the headings in `spans` of `outline`, each with what the edit `index` wrote for it."""
+        """Yield the headings in `spans` of `outline`, each with its new form in the result.
+
+        `index` is the edit that wrote it.
+        """
         old = [heading for span in spans for heading in outline.headings_in(span)]
         written = self.written.get(index, ())
         new = [heading for span in written for heading in self.result.headings_in(span)]
@@ -152,7 +154,7 @@ class BuiltFile(Struct, kw_only=True, dict=True):
 
 
 class BuildResult(Struct):
-    """The files of a batch, then those that the engine changes besides; and warnings about other files."""
+    """The files of a batch, then other files that change with them; and warnings about unchanged files."""
 
     files: Sequence[BuiltFile]
     warnings: Problems = ()
@@ -228,10 +230,10 @@ def _make(
 def result_source(
     file: SnapshotFile, edits: EditList, byte_edits: Sequence[ByteEdit]
 ) -> Source | DecodeProblem:
-    """Decode the bytes of the result in the encoding of the base; one that the caller gave allows NUL.
+    """Decode the bytes of the result in the encoding of the base; an explicit encoding allows NUL.
 
-    The text must be the one that `edits` make: a byte order mark at the start, or bytes next to each other
-    that were none of a character alone, would be read as something else.
+    Checks that they decode to the text after `edits`: a byte order mark at the start, or adjacent bytes that
+    form a character, would change it.
     """
     source = file.outline.source
     by_default = source.bom or (source.encoding == "utf-8" and file.requested.encoding is None)
@@ -314,12 +316,11 @@ def _no_text(file: SnapshotFile, problem: DecodeProblem) -> Diagnostic:
 
 
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
-    """Resolve all edits of `file` against its base, also those after the first problem.
+    """Resolve all edits of `file` against its base, even after a problem.
 
-    Stops after a problem that took all the time or memory that an edit may take: a batch gets no more than
-    one edit. Errors: those of the operations; FILE_TOO_LARGE;
-    INVALID_ARGUMENT for an operation on a file of another format; PRECONDITION_REQUIRED for an ID that counts
-    equal headings and is not guarded.
+    Stops after a problem that used up the time or memory of one edit, because a batch gets no more than that.
+    Errors: as for the operations; FILE_TOO_LARGE; INVALID_ARGUMENT for an operation on a file of another
+    format; PRECONDITION_REQUIRED for an unguarded ID that counts equal headings.
     """
     resolved: list[ResolvedEdit] = []
     problems: list[Diagnostic] = []
@@ -388,7 +389,7 @@ _COSTLY: Final = frozenset({Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE, Code.FILE_
 
 
 def has_run_long(problems: Iterable[Diagnostic]) -> bool:
-    """Return True if one of `problems` has taken all the time or memory that an edit may take."""
+    """Return True if one of `problems` used up the time or memory of an edit."""
     return any(problem.code in _COSTLY for problem in problems)
 
 
@@ -491,7 +492,7 @@ def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[AttributedEdit]:
 
 
 def _joined_deletions(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Deletion]:
-    """Return the deletions in order; those with only blank lines between them are joined."""
+    """Return the deletions in order; deletions with only blank lines between them are merged."""
     gaps: list[_Deletion] = []
     for span, index in sorted((span, item.index) for item in resolved for span in item.resolution.deletions):
         last = gaps[-1] if gaps else None
@@ -630,7 +631,7 @@ def _change_data(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[A
     formats = (item.resolution.data.creates for item in data_edits if item.resolution.data is not None)
     creates = next((created for created in formats if created is not None), None)
     if len(data_edits) == 1:
-        # Its text edits were made for it alone.
+        # Reuse its text edits: there is nothing to combine.
         parts = _edits_of(data_edits)
     else:
         parts = [_attribute(splice, owners) for splice in data_splices(outline, changes, creates)]
@@ -657,7 +658,7 @@ SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
 
 
 class IntendedChanges:
-    """Explains changes of the outline by what line edits removed from the base or wrote into the result."""
+    """Explains outline changes by the text that line edits removed from the base or wrote into the result."""
 
     def __init__(self, built: BuiltFile) -> None:
         """Collect the intended changes of `built`."""
@@ -669,9 +670,9 @@ class IntendedChanges:
         self._written = [span for item in edits for span in built.written.get(item.index, ())]
 
     def explain_parent(self, now: Section | None) -> bool:
-        """Return True if a heading may be below `now` in the result that was below another one in the base.
+        """Return True if a heading below another parent in the base may be below `now` in the result.
 
-        It may if an edit wrote `now`, and not in place of the same heading at another level.
+        It may if an edit wrote `now`, but not in place of the same heading at another level.
         """
         if now is None or now.is_root or not self._writes(self._result.heading_span(now)):
             return False
@@ -687,9 +688,9 @@ class IntendedChanges:
         return all(self._writes(end) for end in _fences(self._result, block.span))
 
     def explain_gain(self, start: int | None) -> bool:
-        """Return True if the text at `start` of the base was in a block that is gone, or that was left open.
+        """Return True if the text at `start` of the base was in a block that is gone or was left open.
 
-        An open block swallowed text by mistake: an edit that closes it means to free that text.
+        An open block swallowed text by mistake, so an edit that closes it frees that text on purpose.
         """
         block = None if start is None else self._base.tree.leaf_at(start)
         if block is None or block.kind not in SWALLOWING:
@@ -700,9 +701,9 @@ class IntendedChanges:
         return all(self._takes(end) for end in _fences(self._base, block.span))
 
     def explain_front_matter(self) -> bool:
-        """Return True if the front matter comes with a written fence, or goes with its fences.
+        """Return True if the front matter appears with a written fence, or disappears with its fences.
 
-        New front matter must have keys: text between two thematic breaks is something else.
+        New front matter must have keys, because text between two thematic breaks is not front matter.
         """
         had, has = self._base.front_matter, self._result.front_matter
         if has is not None and had is None:

@@ -94,12 +94,10 @@ def conflict_places(sides: Sides) -> tuple[ConflictPlace, ...] | Problems:
 def merged_request(
     files: Sequence[Sides], stale: Plan | None = None, choices: Choices = MappingProxyType({})
 ) -> dict[str, Any] | Problems:
-    """Return the batch that merges the changes of `files` into them as they are now, with `choices`.
+    """Return the batch that merges the changes of `files` into their current text, with `choices`.
 
-    What the plan `stale` does to other files as a whole is in it, too.
-
-    Each file is a diff, which names the hashes of the three texts that were merged; files that need no change
-    are left out. Errors: those of `merged_edits`.
+    It also creates, deletes and renames files as the plan `stale`. Each changed file is a diff that names the
+    hashes of the three merged texts; unchanged files are omitted. Errors: as `merged_edits`.
     """
     changed: list[dict[str, Any]] = []
     unchanged: list[dict[str, Any]] = []
@@ -117,7 +115,7 @@ def merged_request(
     }
     options |= stale.intent.fields if stale is not None else {}
     guards = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
-    # A batch has a file: where all have the change already, it changes nothing in one of them.
+    # A batch needs a file: if all have the change already, add a diff without a change.
     entries = [*whole_files, *changed] or unchanged[:1]
     return tuple(problems) or {"files": entries, **options, **guards}
 
@@ -128,7 +126,7 @@ def not_kept(path: str) -> Diagnostic:
 
 
 def _whole_files(plan: Plan) -> list[dict[str, Any]]:
-    """Return the files that `plan` creates, deletes or renames, as it was asked."""
+    """Return the files that `plan` creates, deletes or renames, as requested."""
     edited = [change for change, edits in zip(plan.files, plan.requested, strict=True) if edits]
     return [
         file
@@ -225,10 +223,10 @@ class PlansByNumber(Protocol):
 def merge_plans(
     plans: PlansByNumber, warnings: Problems, options: Mapping[str, bool | str], intent: Intent = NO_INTENT
 ) -> Plan | Problems:
-    """Make one plan that does what all of `plans` do, in their order, asked with `options`, for `intent`.
+    """Join `plans` of different files, in their order, into one plan with `options` and `intent`.
 
-    The indexes of edits go through all of it. `warnings` are those of all `plans`. The plan loads its files
-    and edits when they are read. Errors: INVALID_ARGUMENT for a path that two of `plans` change.
+    Edit indexes count through the whole plan. `warnings` are the warnings of all `plans`. Files and edits are
+    loaded on access. Errors: INVALID_ARGUMENT for a path that two of `plans` change.
     """
     files, edits = zip(*plans.sizes(), strict=True)
     first = [0, *accumulate(edits)]
@@ -294,9 +292,9 @@ def _at(result: EditResult, index: int) -> EditResult:
 
 
 class StoredEntries(LazySequence[Entry]):
-    """Entries of several stored plans, one plan after the other; keeps those of one plan in memory.
+    """Entries of several stored plans in sequence; keeps only one plan in memory.
 
-    `counts` are the numbers of entries of the plans, and `load` returns the entries of one of them.
+    `counts` are the numbers of entries of the plans, and `load` returns the entries of a plan.
     """
 
     def __init__(self, counts: Iterable[int], load: Callable[[int], Sequence[Entry]]) -> None:

@@ -37,9 +37,9 @@ class MovedText(Struct):
 
 @dataclass(slots=True)
 class _Labels:
-    """The labels that one file defines, including those that the batch moved there; labels are normalized.
+    """The normalized labels that a file defines, including labels that the batch moved there.
 
-    `targets` are those of links. `notes` are the texts of footnotes, empty where the batch brought them.
+    `targets` are the targets of link labels. `notes` are the texts of footnotes, empty for moved ones.
     """
 
     targets: dict[str, str]
@@ -75,7 +75,7 @@ class MovedTexts:
         labels change where `there` has other definitions of these.
         """
         outline = file.outline
-        # Each file is scanned once, however many sections move.
+        # Scan each file once, even if several sections move.
         if there.path not in self._labels:
             self._labels[there.path] = _Labels.of(there)
         if file.path not in self._defined:

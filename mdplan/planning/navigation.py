@@ -108,9 +108,9 @@ def navigation_of(path: str, values: Any) -> Navigation | None:  # noqa: ANN401 
 def beside_its_pages(
     navigation: Navigation, named: "Iterable[tuple[Path, str]]", tree: FileTree
 ) -> Navigation:
-    """Return `navigation`, with entries that begin in its own folder if only those name files.
+    """Return `navigation` with entries relative to its own folder, if only then they name files.
 
-    `named` are its strings. Leaves a navigation alone that sets its folder itself.
+    `named` are its strings. A navigation that sets its folder explicitly stays unchanged.
     """
     beside = replace(navigation, folder=paths.folder_of(navigation.path))
     strings = list(named)
@@ -125,7 +125,7 @@ def beside_its_pages(
 
 
 def is_summary(path: str) -> bool:
-    """Return True if the name in `path` is that of a list of the pages of a book, as for mdBook."""
+    """Return True if `path` has the name of a list of pages of a book, as in mdBook."""
     return path.rpartition("/")[2].lower() == "summary.md"
 
 
@@ -146,12 +146,12 @@ def entry_names(names: Iterable[str]) -> frozenset[str]:
 
 
 def pages_in_program(text: str, pages: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield those of `pages` that quoted text of a program may name, with the place of the text."""
+    """Yield the `pages` that quoted text in a program may name, with the offset of that text."""
     stems = {page: paths.without_suffix(page, paths.MARKDOWN_SUFFIXES) for page in pages}
     for match in _QUOTED.finditer(text):
         value = paths.without_suffix(TAIL.sub("", match[1]).strip("./"), paths.MARKDOWN_SUFFIXES)
         for page, stem in stems.items():
-            # A word alone names a page right below the folder of documents.
+            # A single word names a page directly in the documents folder.
             is_far = "/" not in value and stem.count("/") > 1
             if value and not is_far and f"/{stem.removesuffix('/index')}".endswith(f"/{value}"):
                 yield page, match.start()

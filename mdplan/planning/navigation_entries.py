@@ -151,7 +151,7 @@ def _affected_pages(
 
 
 def _in_program(built: BuiltFile, pages: Mapping[str, str | None]) -> Iterator[Diagnostic]:
-    """Yield LINK_UNCERTAIN for text of a program that may name one of `pages`."""
+    """Yield LINK_UNCERTAIN for program text that may name one of `pages`."""
     lines = built.result.source.lines
     named = pages_in_program(built.result.source.text, pages)
     for page, line in dict.fromkeys((page, lines.line_at(offset)) for page, offset in named):
@@ -172,7 +172,7 @@ def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any val
         path = path[:-1]
         if has_more or not path or not isinstance(path[-1], int):
             return None
-    # A map with this list alone, `Guide: [page]`, would have nothing left.
+    # A map that only holds this list, `Guide: [page]`, would be left empty.
     above = value_at(values, path[:-1])
     owner = value_at(values, path[:-2]) if len(path) > 1 else None
     is_only = len(above) == 1 and isinstance(owner, dict) and len(owner) == 1
@@ -231,8 +231,8 @@ _TITLES: Final = ("name", "group", "label", "title", "caption", "tab", "text", "
 def new_entry(operation: CreatePage, page: str, path: str, outline: Outline, tree: FileTree) -> Resolution:
     """Return the edit of the navigation `outline`, in the file `path`, that adds the entry of `page`.
 
-    Both paths are from the root of `tree`. Errors: INVALID_ARGUMENT for a file that lists no pages, or cannot
-    name this one; KEY_NOT_FOUND for a list or a neighbour that is not there; those of adding an item.
+    Both paths are relative to the root of `tree`. Errors: INVALID_ARGUMENT for a file that lists no pages or
+    cannot name this one; KEY_NOT_FOUND for a missing list or neighbour; as for adding an item.
     """
     if outline.format is DocumentFormat.MARKDOWN:
         return _evident(_link_item(operation, page, path, outline))
@@ -274,7 +274,7 @@ def _evident(added: Resolution) -> Resolution:
 class _PageList(Struct):
     """A list of pages at `path`, with the `names` that a reader sees for it, and the folders of its pages.
 
-    `entries` are the indexes of its entries by what may name one: a title, a page as written, or its path.
+    `entries` maps titles, and pages as written and as paths, to entry indexes.
     """
 
     path: Path
@@ -292,7 +292,7 @@ def _named_list(
     else:
         folder = folder_of(page)
         candidates = [pages for pages in lists if folder in pages.folders]
-        # A list of more folders may name the first page of this one alone.
+        # A list of several folders may contain the first page of this one.
         own = [pages for pages in candidates if pages.folders == {folder}]
         top = [pages for pages in lists if pages.path in outermost]
         certain = next((several for several in (candidates, own) if len(several) == 1), None)
@@ -313,7 +313,7 @@ def _named_list(
 
 
 def _near(lists: Sequence[_PageList], page: str) -> list[_PageList]:
-    """Return the only one of `lists` with pages of the folder of `page`, or of its language; else all."""
+    """Return the only list in `lists` with pages in the folder or language of `page`, else all of them."""
     folder = folder_of(page)
     below = f"{folder.partition('/')[0]}/"
     same = [pages for pages in lists if folder in pages.folders]
@@ -372,7 +372,7 @@ def _entry_indexes(navigation: Navigation, values: list[Any], path: Path) -> Map
 def _list_for(
     operation: CreatePage, outermost: Sequence[Path], lists: Sequence[_PageList], page: str
 ) -> _PageList:
-    """Return the list that takes the entry: the one named, or if none was, the only one with its neighbour.
+    """Return the list for the entry: the named one, else the only one with the neighbour.
 
     Errors: KEY_NOT_FOUND, INVALID_ARGUMENT.
     """
@@ -408,7 +408,7 @@ def _list_for(
 def _link_item(operation: CreatePage, page: str, path: str, outline: Outline) -> Resolution:
     """Return the edit that adds a link to `page` to a list of links in the Markdown file `path`.
 
-    Errors: KEY_NOT_FOUND, INVALID_ARGUMENT; those of adding an item.
+    Errors: KEY_NOT_FOUND, INVALID_ARGUMENT; as for adding an item.
     """
     title = operation.title_of(page).replace("[", "\\[").replace("]", "\\]")
     link = link_between(folder_of(path), page)
@@ -433,7 +433,7 @@ def _link_item(operation: CreatePage, page: str, path: str, outline: Outline) ->
 
 
 def _named_item(where: str, item: ListItem, outline: Outline) -> dict[str, Any]:
-    """Return the fields of an edit whose place `where` is that of `item`."""
+    """Return the edit fields that place an item `where` (before, after, under) relative to `item`."""
     same = [each.item.block.span.start for each in outline.lists.items_named(item.text)]
     count = {"item_occurrence": same.index(item.block.span.start) + 1} if len(same) > 1 else {}
     return {where: item.text, **count}
@@ -442,9 +442,9 @@ def _named_item(where: str, item: ListItem, outline: Outline) -> dict[str, Any]:
 def _link_lists(
     path: str, outline: Outline, lists: Iterable[MarkdownList], place: Path, names: tuple[str, ...]
 ) -> Iterator[tuple[Path, tuple[_PageList, Sequence[ListItem]]]]:
-    """Yield `lists` of the file `path` that have links, and those in their items, by their places.
+    """Yield the `lists` of the file `path` that have links, and the lists in their items, by position.
 
-    A list has the name of the item that it is in, else of the heading above it.
+    A list is named after the item around it, else after the heading above it.
     """
     for number, listing in enumerate(lists):
         entries: dict[str, int] = {}

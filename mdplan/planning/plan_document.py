@@ -90,7 +90,7 @@ def plan_id_of(plan: Plan) -> PlanId:
 
 
 def untitled_id(plan: Plan) -> PlanId:
-    """Return the ID of the plan that makes the edits of `plan`, and says nothing of what they are for."""
+    """Return the ID that `plan` would have without title and description."""
     return plan.plan_id if plan.intent == NO_INTENT else plan_id_of(replace(plan, intent=NO_INTENT))
 
 
@@ -110,7 +110,7 @@ def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes
 
 
 def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
-    """Yield the members before `planId`. Without a description there is none, as before there were any."""
+    """Yield the members before `planId`; omit an empty description, as older versions did."""
     files = (
         _file_to_json(change, edits, with_sections=with_sections)
         for change, edits in zip(plan.files, plan.requested, strict=True)
@@ -175,7 +175,7 @@ def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
         warnings=_of_json(tuple[Diagnostic, ...], body["warnings"]),
         intent=Intent(str(body.get("title", "")), str(body.get("description", ""))),
     )
-    # What was read is hashed, not what was written: a value that was converted on the way changes the ID.
+    # Hash the converted values, not the input, so that any conversion changes the ID.
     if plan_id_of(plan) != plan.plan_id:
         return _tampered("its content does not hash to its plan ID")
     edits = [edit for edits in plan.requested for edit in edits]
@@ -231,7 +231,7 @@ def _with_values(edit: Mapping[str, Any], convert: Callable[[Any], Any]) -> dict
 
 
 def _to_text(value: object) -> object:
-    """Return `value`, or its JSON text if its keys are not sorted: programs may sort those of a document."""
+    """Return `value`, or its JSON text if its keys are unsorted, because programs may sort keys."""
     text = json.dumps(value)
     return value if text == json.dumps(value, sort_keys=True) else text
 
@@ -291,7 +291,7 @@ def _tampered(reason: str) -> Diagnostic:
 
 
 def effects_of(built_files: "Iterable[BuiltFile]") -> tuple[tuple[Effect, ...], ...]:
-    """Return the effects of every edit of `built_files`, in batch order; those in another file come last."""
+    """Return the effects of every edit of `built_files`, in batch order, with other files last."""
     files = list(built_files)
     arrived = {item.index: _effects(item) for built in files for item in built.arriving_edits}
     return tuple(_effects(item) + arrived.get(item.index, ()) for built in files for item in built.resolved)

@@ -31,7 +31,7 @@ Planner: TypeAlias = Callable[[Batch], replay.PlannedBatch | Problems]
 # Adds guards to a batch, except for the files of some paths.
 AddGuards: TypeAlias = Callable[[Batch, Collection[str | None]], Batch]
 
-# Gives a file as it was when its hash began with these digits; None where that is not kept.
+# Returns a file as it was when its hash started with these digits, or None if unknown.
 PastOutline: TypeAlias = Callable[[SnapshotFile, str], Outline | None]
 
 
@@ -40,8 +40,8 @@ def replan_with_preconditions(
 ) -> replay.PlannedBatch | Problems:
     """Plan a batch that is guarded by base hashes or by the evidence of its edits.
 
-    If a base hash does not match and the batch allows a rebase, evidence alone can guard it: it fixes what
-    is removed and where text is inserted. Errors: those of planning, PRECONDITION_REQUIRED.
+    If a base hash does not match and the batch allows a rebase, evidence is enough: it fixes what is removed
+    and where text is inserted. Errors: as for planning, PRECONDITION_REQUIRED.
     """
     planned = plan(batch)
     if isinstance(planned, replay.PlannedBatch):
@@ -83,7 +83,7 @@ def replan_with_guards(
 def plan_part(
     plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits
 ) -> replay.PlannedBatch | Problems:
-    """Plan the edits `accept` of the plan `whole`, on its bases. Errors: those of planning, STALE_BASE."""
+    """Plan the edits `accept` of the plan `whole`, on its bases. Errors: as for planning, STALE_BASE."""
     planned = _plan_request(
         plan, replay.request_of(whole, with_bases=True) | {"accept": list(accept)}, limits
     )
@@ -95,9 +95,9 @@ def plan_part(
 def plan_on_new_base(
     plan: Planner, stale: Plan, limits: Limits, past: PastOutline
 ) -> replay.PlannedBatch | Problems:
-    """Plan the edits of `stale` again on its files as they are now, if they still do the same.
+    """Plan the edits of `stale` again on the current files, if they still do the same.
 
-    Errors: those of planning; STALE_BASE.
+    Errors: as for planning; STALE_BASE.
     """
     planned = _plan_request(plan, replay.request_of(stale, with_bases=False), limits)
     if not isinstance(planned, replay.PlannedBatch):
@@ -159,18 +159,17 @@ def _why_unguarded(item: ResolvedEdit) -> tuple[str, str]:
     return "what it expects is not all that goes", ""
 
 
-# Of numbers, those that the text or value at the place can prove.
+# Numbers that the expected text or value can prove.
 _PROVABLE: Final = frozenset({"lines", "line", "range", "key", "codeBlock"})
 
 
 def counted_places(
     built_files: Sequence[BuiltFile], bases: Sequence[str | None], past: PastOutline
 ) -> Problems:
-    """Return STALE_BASE for edits of changed files that name a place by a number, which may be another now.
+    """Return STALE_BASE for edits of changed files that name a place by a number, which may have shifted.
 
-    The first files of `built_files` are those of the batch, and `bases` are the hashes that they had, None
-    where that is not known. A number is taken where text or value that the edit expects there is in
-    one place alone, in the base and now.
+    `bases` are the known hashes of the first `built_files`, which are the files of the batch, or None. A
+    number is safe if the text or value that the edit expects there is unique, both in the base and now.
     """
     return tuple(
         Code.STALE_BASE.problem(
@@ -187,7 +186,7 @@ def counted_places(
 
 
 def _counted(file: SnapshotFile, base: Outline | None) -> Iterator[tuple[int, str]]:
-    """Yield the edits of `file`, by their index, whose numbers nothing proves, with one of the fields."""
+    """Yield the index of each edit of `file` with unproven numbers, and a field that has one."""
     for index, operation in enumerate(file.requested.edits, start=file.first_edit):
         for outline in (file.outline, base or file.outline):
             fields = operation.counted_fields(outline)
@@ -207,10 +206,10 @@ def _is_proven(index: int, operation: Operation, outline: Outline) -> bool:
 
 
 def _has_evidence(item: ResolvedEdit) -> bool:
-    """Return True if the guards of an edit fix what it removes, and the section that it inserts into.
+    """Return True if the guards of an edit prove what it removes and the section that it inserts into.
 
-    The hash of a section's own body says nothing of its heading and its subsections, and that of a section
-    that moves nothing of where it goes.
+    The hash of a section's body proves nothing about its heading and subsections, and the hash of a moved
+    section proves nothing about its destination.
     """
     operation, section = item.operation, item.resolution.section
     if item.resolution.is_evidence or item.resolution.destination is not None:
@@ -227,14 +226,14 @@ def _has_evidence(item: ResolvedEdit) -> bool:
 
 
 def _without_blanks(text: str, span: Span) -> Span:
-    """Return `span` without whitespace at its edges: blank lines around a section come and go with it."""
+    """Return `span` without surrounding whitespace: edits add and remove blank lines around sections."""
     removed = text[span.start : span.end]
     start = span.start + len(removed) - len(removed.lstrip())
     return Span(start, max(start, span.start + len(removed.rstrip())))
 
 
 def other_base(plan: Plan, expected: str | None) -> Diagnostic | None:
-    """Return STALE_BASE if the `baseSha256` next to a plan ID is not that of the plan's one file."""
+    """Return STALE_BASE unless the `baseSha256` next to a plan ID matches the plan's only file."""
     bases = [change.base_sha256 for change in plan.files]
     if expected is None or (len(bases) == 1 and (bases[0] or "").startswith(expected.lower())):
         return None
@@ -267,7 +266,7 @@ def is_pinned(batch: Batch) -> bool:
 
 
 def is_same_request(plan: Plan, batch: Batch) -> bool:
-    """Return True if `plan` was made of what `batch` asks for, apart from the spelling of paths."""
+    """Return True if `plan` was made from the request `batch`, ignoring the spelling of paths."""
     bases = [
         change.base_sha256 or "" for change, edits in zip(plan.files, plan.requested, strict=True) if edits
     ]
@@ -310,8 +309,8 @@ def accepted_batch(batch: Batch) -> Batch | Diagnostic:
 def needs_rejected(batch: Batch, full: BuildResult, chosen: BuildResult | Problems) -> Problems:
     """Return CONFLICTING_EDITS for accepted edits that would do something else without the rejected ones.
 
-    `full` are the files with all edits of `batch`, `chosen` those with the accepted ones, or why they cannot
-    be made. The spans and texts of an edit are compared as they are in the base.
+    `full` are the files with all edits of `batch`, `chosen` the files with the accepted edits, or their
+    problems. Spans and texts are compared in terms of the base.
     """
     files = [built.file for built in full.files for _ in built.resolved]
     subset = _Subset(sorted(set(batch.accept or ())), files)
@@ -357,12 +356,12 @@ class _Subset(Struct):
         return self.files[0].numbers if self.files else EditNumbers()
 
     def want(self, problem: Diagnostic) -> Diagnostic:
-        """Return what a `problem` of the accepted edits alone says of the rejected ones."""
+        """Return `problem` of the accepted edits as a conflict with the rejected ones."""
         if problem.edit_index is not None:
             index = self.kept[problem.edit_index]
             return self.conflict(f"{self.numbers.named(index)} cannot be made without", index)
         if problem.code in {Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING}:
-            # A file that only a move writes into has no edits of its own: then any edit may be what it lacks.
+            # A file that only receives moved text has no edits, so it may need any edit.
             own = [index for index, file in enumerate(self.files) if file.path == problem.file]
             index = max(own or range(len(self.files)))
             return replace(self.conflict(f"{problem.message}, without", index), edit_index=None)
@@ -400,9 +399,9 @@ UNDO_IS_WHOLE: Final = Diagnostic.invalid(
 
 
 class UndoneFile(Struct):
-    """One file of an undo. `change` is the inverse change, and `source` the text that its edits are of.
+    """One file of an undo. `change` is the inverse change, and `source` is the text that its edits apply to.
 
-    `source` is what the transaction left; that of a file which it deleted is empty.
+    `source` is what the transaction left, which is empty for a deleted file.
     """
 
     change: FileChange
@@ -476,9 +475,9 @@ def _rebased(change: FileChange, current: Source, edits: EditList) -> UndoneFile
 
 
 def undo_plan(transaction: str, files: Iterable[UndoneFile], *, is_part: bool) -> Plan:
-    """Plan to take back what `transaction` did to `files`; reads them one at a time.
+    """Plan the undo of `transaction` in `files`; reads them one at a time.
 
-    With `is_part` it leaves other files of the transaction alone.
+    With `is_part`, other files of the transaction stay as they are.
     """
     edit = {"op": UNDO, "transaction": transaction, **({"part": True} if is_part else {})}
     changes: list[FileChange] = []
@@ -506,7 +505,7 @@ def not_undoable(path: str, reason: str) -> Diagnostic:
 
 
 def _created_again(change: FileChange, base: Source) -> UndoneFile:
-    """Undo the deletion of a file. Its byte order mark comes back as a character of the new text."""
+    """Undo the deletion of a file. Its byte order mark is restored as a character of the new text."""
     mark = base.bom.decode(base.encoding) if base.bom else ""
     text = mark + base.text
     edits = EditList((TextEdit.insert(0, text),) if text else ())
@@ -576,7 +575,7 @@ def _moved_on(path: str, lines: Sequence[str]) -> Diagnostic:
 
 
 def _shown_lines(first: int, last: int) -> str:
-    """Return lines as they are now, 1-based; where none is left, the place between two."""
+    """Describe current lines (1-based), or the place between two lines if nothing is left."""
     if last < first:
         return f"line {max(last, 1)} (deleted there)"
     return f"line {first}" if first == last else f"lines {first}-{last}"

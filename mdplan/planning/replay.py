@@ -24,10 +24,10 @@ CACHED_BYTES: Final = 1 << 24
 
 
 class FoundFile(Struct):
-    """A file of a plan as it is now: its hash, None where there is none, and that of what has its new path.
+    """The current state of a file of a plan: its hash, or None if it does not exist.
 
-    Where another file of the plan leaves that path, `renamed_sha256` is None: the other one has it.
-    `read` gives its text. Where a plan has many files it is read again each time, and may be another by then.
+    `renamed_sha256` is the hash of the file at its new path, or None if the plan moves that file away. `read`
+    returns its text; plans of many files read it each time, so it may have changed.
     """
 
     sha256: str | None
@@ -43,9 +43,9 @@ class FoundFile(Struct):
 class Replay(Struct, kw_only=True):
     """The result of a plan on its bases: the bytes of every file, None for a deleted one, and the diff.
 
-    Of many `results` only some are held: another is made of its base when it is asked for. Each is proven by
-    the hash in the plan; it is None for a file that goes, and when what is its base by then is another one.
-    `sizes` are their lengths. `texts` are the results as text, if all of them are held.
+    Only some of many `results` are in memory; others are made from their bases on access, verified by the
+    hash in the plan, and None if the base has changed. `sizes` are their lengths. `texts` are the decoded
+    results, if all are in memory.
     """
 
     results: Sequence[bytes | None]
@@ -112,8 +112,8 @@ def replay(
 ) -> Replay | Problems:
     """Apply the text edits of `plan` to its bases; `relative_paths` are paths without the root's name.
 
-    Without `with_diff` there is none: that of many files is large. Errors: PLAN_TAMPERED where base and edits
-    do not give the result hash that the plan names; STALE_BASE.
+    `with_diff` false omits the diff, which is large for many files. Errors: PLAN_TAMPERED if base and edits
+    do not give the result hash in the plan; STALE_BASE.
     """
     cached: dict[int, bytes] = {}
     sizes: list[int] = []
@@ -147,7 +147,7 @@ def replay(
 
 
 class ReplayedFile(Struct):
-    """The bytes that a plan makes of one file, None where it is deleted, and the edits that make them."""
+    """The new bytes of a file, None if it is deleted, and the edits that produce them."""
 
     result: bytes | None
     byte_edits: tuple[ByteEdit, ...]
@@ -189,7 +189,7 @@ def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
 def _moved_on(change: FileChange, source: Source) -> Diagnostic:
     """Return STALE_BASE: the file is `source` now."""
     outline = Outline(source, document_format(change.path, source.text, change.format))
-    # A plan that comes from the history does not know the sections of its base.
+    # Plans from the history lack the section hashes of their base.
     return stale_base(change.path, change.base_sha256 or "", outline, change.base_sections or None)
 
 
@@ -207,11 +207,11 @@ def _tampered(change: FileChange) -> Diagnostic:
     )
 
 
-# --- A plan together with what it was made of
+# --- A plan and the files it was made of
 
 
 class PlanSelection(Struct):
-    """A plan; of a subset, also the indexes in the batch that it was asked of."""
+    """A plan; a partial one also has the accepted and rejected indexes of the batch."""
 
     plan: Plan
     accepted: tuple[int, ...] | None = None
@@ -291,9 +291,9 @@ def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
 
 
 def other_bases(whole: Plan, part: Plan) -> Problems:
-    """Return STALE_BASE for every file of `part` whose base is not that of the whole plan, `whole`.
+    """Return STALE_BASE for every file of `part` whose base differs from the plan `whole`.
 
-    Of files that no edit names the request does not say what they were.
+    The request itself does not guard files without edits.
     """
     bases = {change.path: change.base_sha256 for change in whole.files}
     return tuple(
@@ -331,8 +331,8 @@ def stale_base(
 ) -> Diagnostic:
     """Return STALE_BASE for the file `path`, whose hash should have been `expected`.
 
-    With `base_sections` (own hashes by section ID, as the plan saw them) the sections that changed since
-    are candidates, and those that came or went are counted.
+    With `base_sections` (hashes by section ID in the base), the changed sections are candidates, and new and
+    missing ones are counted.
     """
     sha256 = current.source.sha256
     message = (

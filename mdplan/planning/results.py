@@ -45,7 +45,7 @@ def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
 
 
 def _moved_here(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditResult:
-    """Return `result` of an edit that moves text to the file `built`, with what `item` does there."""
+    """Return `result` of an edit that moves text to the file `built`, with the effect of `item` there."""
     after = map_sections(built, (item,)).get(item.index)
     return replace(
         result,
@@ -64,9 +64,9 @@ def _moved_here(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> Edi
 
 
 class MappedSection(Struct):
-    """The section that an edit made, else the one that it addressed, in the result.
+    """The section that an edit made or addressed, in the result.
 
-    `new_id` is its ID where that is not the one that the edit addressed; `sha256` is its hash, as in stat.
+    `new_id` is its ID if the edit addressed another ID; `sha256` is its hash, as in stat.
     """
 
     new_id: SectionId | None
@@ -199,7 +199,7 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
 
 def _file_change(built: BuiltFile) -> FileChange:
     stat = DiffStat.of(built.hunks)
-    # They tell which sections a stale plan is about: none, if it changes front matter alone.
+    # They tell which sections made a plan stale; irrelevant if it only changes front matter.
     is_above = bool(built.edits) and built.edits.edits[-1].span.end <= built.base.body_start
     has_sections = built.file.exists and not is_above
     return FileChange(
@@ -223,10 +223,10 @@ _MANY_LINES: Final = 100
 
 
 def large_deletions(built: BuiltFile) -> Iterator[Diagnostic]:
-    """Yield LARGE_DELETION if more than 100 lines of a file go, or more than half of them.
+    """Yield LARGE_DELETION if a file loses more than 100 lines, or more than half of them.
 
-    Does not count lines that are replaced by others, nor those that the same plan writes elsewhere, also in
-    another file, nor a file that is deleted by name.
+    Ignores replaced lines, lines that the plan writes elsewhere, even in another file, and files deleted by
+    name.
     """
     lines = built.base.source.lines
     if built.file.is_deleted or not _is_large(_most_that_go(built), lines.count):
@@ -244,7 +244,7 @@ def _is_large(gone: int, count: int) -> bool:
 
 
 def _most_that_go(built: BuiltFile) -> int:
-    """More lines than this cannot go: that many line ends are replaced, and the last line may have none."""
+    """Return an upper bound of the lost lines: the replaced newlines, and a last line without one."""
     replaced = (built.base.text_of(edit.span) for edit in built.edits if len(edit.span))
     return 1 + sum(text.count("\n") + text.count("\r") for text in replaced)
 
@@ -273,7 +273,7 @@ def _lines_that_leave(built: BuiltFile) -> int:
 
 
 def _texts(lines: LineIndex, start: int, end: int) -> Iterator[tuple[str, bool]]:
-    """Yield lines ``[start, end)``, blank ones with the text before them: blank lines all look alike."""
+    """Yield lines ``[start, end)``; a blank line comes with the text before it, as blank lines look alike."""
     text = ""
     for line in range(start, end):
         content = lines.content(line)
@@ -366,7 +366,7 @@ def broken_rows(built: BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _overlaps_one(spans: Sequence[Span], area: Span) -> bool:
-    """Return True if one of `spans`, which are sorted and disjoint, shares a code point with `area`."""
+    """Return True if one of the sorted, disjoint `spans` overlaps `area`."""
     index = bisect_right(spans, area.start, key=lambda span: span.end)
     return index < len(spans) and spans[index].overlaps(area)
 
@@ -438,7 +438,7 @@ def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | N
 
 
 def map_sections(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int, MappedSection]:
-    """By the index of each of `items` the section that it made or addressed; those without are left out."""
+    """Return the section that each of `items` made or addressed, by index; omits items without one."""
     after: dict[int, MappedSection] = {}
     hashes: dict[SectionId, str] = {}
     for item in items:
@@ -463,10 +463,10 @@ def _made_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
 
 
 def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
-    """Return the section that `item` addressed, as it is in the result; None if gone, or without one.
+    """Return the section that `item` addressed, in the result, or None.
 
-    A section is the same while something of its heading's line stays; else it is the one with the heading
-    that was written in place of the old one, or that `item` wrote where it moved the section to.
+    A section stays the same while any part of its heading line remains. Otherwise take the heading that
+    replaced it, or the heading that `item` wrote at the destination of a move.
     """
     section = item.resolution.section
     if section is None:
@@ -498,7 +498,7 @@ def _first_heading(built: BuiltFile, span: Span) -> Section | None:
 
 
 def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
-    """Return the span of the edit that replaces the character at `offset`, and that of its new text."""
+    """Return the span of the edit that replaces the character at `offset`, and the span of its new text."""
     index = bisect_right(edits.edits, offset, key=lambda edit: edit.span.start) - 1
     edit = edits.edits[index]
     end = edits.map_offset(edit.span.end)
@@ -506,13 +506,13 @@ def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
     return edit.span, Span(end - len(edit.new_text), end)
 
 
-# What a plan warns of, and what makes each check necessary: without it there is nothing to find. Of changed
-# areas, `BuiltFile.changed_areas`, there is none with blocks where front matter alone changed.
+# Checks for warnings, each with the condition that makes it necessary. Of changed
+# areas, `BuiltFile.changed_areas`, only changes below front matter have blocks.
 _CHECKS: Final = (
-    large_deletions,  # line ends in what an edit replaces
-    merged_lists,  # a block in a changed area, or one that an edit inserts
-    unbalanced_tags,  # a sign of a tag in what goes or comes
-    broken_rows,  # a pipe in what comes
+    large_deletions,  # newlines in replaced text
+    merged_lists,  # a block in a changed area, or an inserted one
+    unbalanced_tags,  # a tag character in old or new text
+    broken_rows,  # a pipe in new text
     broken_front_matter,  # an edit that begins in front matter, as it was or as it is
 )
 

@@ -34,7 +34,7 @@ def build_in_sequence(file: build.SnapshotFile, batch: Batch) -> build.BuiltFile
     """Build the result of the edits of `file`, each resolved and checked on the result of those before it.
 
     An edit that cannot be made is omitted, and the next one is tried, so that all problems are reported.
-    Errors: those of `resolve_edits`, `build_file` and `verify_outline`.
+    Errors: as `resolve_edits`, `build_file` and `verify_outline`.
     """
     done = SequentialState.before_all(file.outline)
     steps: list[build.BuiltFile] = []
@@ -127,8 +127,7 @@ def _with_overlaps(
 class SequentialState(Struct):
     """Result `current` of `edits` on `base`.
 
-    `starts` says where headings of the base start in it, by where they started; those that are gone are left
-    out.
+    `starts` maps the old start of each surviving heading of the base to its new start.
     """
 
     base: Outline
@@ -249,7 +248,7 @@ def _moved_headings(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
 # A sequential batch looks names up in the intermediate document, while lines, ranges and guards mean the
 # base, and section IDs of the base stay valid.
 
-# Fields that hold a section ID, and those that name a place by numbers.
+# Fields with a section ID, and fields that name a place by numbers.
 _IDS: Final = ("section_id", "to_section_id")
 _NUMERIC: Final = ("lines", "line", "range")
 _ABOUT_PLACES: Final = frozenset({Code.RANGE_OUT_OF_BOUNDS, Code.TEXT_MISMATCH})
@@ -258,7 +257,7 @@ _ABOUT_PLACES: Final = frozenset({Code.RANGE_OUT_OF_BOUNDS, Code.TEXT_MISMATCH})
 def remap_operation(operation: Operation, to: SequentialState) -> Operation:
     """Return `operation`, which was written for the base, as it reads on the current document of `to`.
 
-    Errors: those of its guards and numeric addresses on the base; CONFLICTING_EDITS for lines or a range that
+    Errors: as for its guards and numeric addresses on the base; CONFLICTING_EDITS for lines or a range that
     an earlier edit deleted or cut.
     """
     operation = operation.located(to.base)
@@ -293,7 +292,7 @@ def _ids_now(operation: Operation, to: SequentialState) -> dict[str, Any]:
         if section is not None:
             changed[name] = section.section_id
         elif any(to.section_before(section_with_id) for section_with_id in to.current.with_digits(digits)):
-            # An ID that counts equal headings is now that of another one.
+            # An ID that counts equal headings now belongs to another heading.
             raise Refused(_GONE)
     return changed
 
@@ -341,7 +340,7 @@ def _range_now(range_field: RangeField, to: SequentialState) -> tuple[dict[str, 
 
 
 def _lines_now(operation: Operation, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
-    """Return lines of the base, or those that were written in their place; None if they are cut."""
+    """Return lines of the base, or the lines that replaced them; None if an edit cut them."""
     line = getattr(operation, "line", None)
     lines_field = getattr(operation, "lines", None) if line is None else LinesField(start=line, end=line)
     assert isinstance(lines_field, LinesField), "lines are the only other numeric address"
@@ -381,9 +380,9 @@ _MOST_ROUNDS: Final = 3
 
 
 def with_second_pass(built: build.BuiltFile) -> build.BuiltFile | Problems:
-    """Return `built` with what its late edits make of the result, until they find nothing to do.
+    """Return `built` with the edits of its result, repeated until nothing changes.
 
-    Errors: those of `Resolution.second_pass`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
+    Errors: as `Resolution.second_pass`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
     """
     late = [(item, each) for item in built.resolved if (each := item.resolution.second_pass) is not None]
     for _ in range(_MOST_ROUNDS if late else 0):
@@ -472,7 +471,7 @@ def with_post_edits(
 
 
 def moved_spans(written: Written, edits: EditList) -> dict[int, tuple[Span, ...]]:
-    """Carry the spans that earlier edits wrote, by index, through `edits`; drops those that are gone."""
+    """Map the spans that edits wrote, by index, through later `edits`; drop lost ones."""
     return {
         index: tuple(moved for span in spans if (moved := _moved_span(span, edits)) is not None)
         for index, spans in written.items()

@@ -69,7 +69,7 @@ def verify_paths(built: build.BuiltFile, batch: Batch) -> Problems:
 
 
 class _PlaceIndex:
-    """Where the headings of the base are in the result, and which of them an edit wrote into."""
+    """Offsets of base headings in the result, and which headings an edit touched."""
 
     def __init__(self, built: build.BuiltFile) -> None:
         self._edits = built.edits
@@ -331,7 +331,7 @@ def _repeated_paths(built: build.BuiltFile, places: _PlaceIndex) -> Iterator[Dia
         Counter(_folded_path(section) for section in outline.repeated if not section.nested)
         for outline in (built.base, built.result)
     )
-    # What is alone in the base counts as one in any case.
+    # A unique path in the base counts as one.
     if all(count <= max(before[path], 1) for path, count in after.items()):
         return
     repeating = [(section, _folded_path(section)) for section in built.result.repeated if not section.nested]
@@ -465,15 +465,15 @@ def _cells(row: str) -> int:
     return len(_CELL_END.findall(text)) + 1 - text.startswith("|") - (text.endswith("|") and len(text) > 1)
 
 
-# --- Edits that cannot both be made, by what they claim rather than by the bytes that they change
+# --- Conflicts between edits, by their claims instead of their changed bytes
 
 
 def find_conflicts(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Problems:
     """Return CONFLICTING_EDITS for every two edits that cannot both be made, naming both.
 
-    Their claims overlap; or one owns text in a section that the other deletes, replaces, moves or re-levels,
-    or whose whole heading it replaces as text; or they name one part, or one of them a part of the other's.
-    An insertion strictly inside another edit's span overlaps it; at its edge it does not.
+    Two edits conflict if their claims overlap; if one owns text in a section that the other deletes,
+    replaces, moves or re-levels, or whose heading it overwrites; or if their named parts are equal or nested.
+    An insertion strictly inside the span of another edit overlaps it; at its edge it does not.
     """
     by_pair: dict[frozenset[int], Diagnostic] = {}
     for conflict in (
@@ -489,7 +489,7 @@ def find_conflicts(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEd
 
 
 class _Conflict(Struct, kw_only=True):
-    """Two edits, by their indexes, and why `edit`, which wants `span`, does not go with the `other`."""
+    """Two edits, by index, and the reason why `edit`, which claims `span`, conflicts with `other`."""
 
     edit: int
     other: int
@@ -551,7 +551,7 @@ def _inside_taken_sections(
 def _below_replaced_headings(
     file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]
 ) -> Iterator[_Conflict]:
-    """Insertions that would land in another section, because the heading of their own is written over."""
+    """Yield insertions whose section heading is overwritten, so that they would land in another section."""
     claimed = [claim_index for claim_index in _claimed(resolved) if len(claim_index[0])]
     for edit in resolved:
         if not edit.resolution.insertions:
@@ -573,7 +573,7 @@ def _below_replaced_headings(
 
 
 def _on_shared_parts(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
-    """Yield edits that want one part, or a part of what another edit wants."""
+    """Yield edits that claim the same part, or nested parts."""
     claims = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims if claim.part]
     owners: dict[tuple[int | str, ...], int] = {}
     for claim, index in sorted(claims, key=lambda claim_index: len(claim_index[0].part)):
@@ -589,7 +589,7 @@ def _on_shared_parts(file: build.SnapshotFile, resolved: Sequence[build.Resolved
 
 
 def _on_shared_text(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
-    """Yield edits of one text: each with the one that reaches furthest of those that start before it."""
+    """Yield edits of the same text, each with the furthest reaching edit that starts before it."""
     widest: tuple[Span, int] | None = None
     for span, index in _claimed(resolved):
         if widest is not None and span.start < widest[0].end and index != widest[1]:
