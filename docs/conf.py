@@ -1,7 +1,7 @@
-"""The site: Sphinx over the pages of this folder, which are read on GitHub as well.
+"""The site: Sphinx over the pages of this folder, which GitHub shows too.
 
-`make docs` builds it into build/docs. Pages are plain Markdown with relative links; what only the site needs,
-the tables of contents, is added here, so that a new page appears by itself.
+`make docs` builds it into build/docs. Pages are plain Markdown with relative links; the tables of contents,
+which only the site needs, are added here, so that new pages appear automatically.
 """
 
 import os
@@ -22,14 +22,14 @@ version = release = __version__
 extensions = ["myst_parser"]
 exclude_patterns = ["samples"]
 nitpicky = True
-# Quotes in examples are those that are typed.
+# Quotes in examples stay as typed.
 smartquotes = False
 pygments_style = "friendly"
 
 myst_heading_anchors = 4
 # A line of a paragraph that begins like a directive or a role of MyST is text, as on GitHub.
 myst_disable_syntax = ["colon_fence", "myst_role", "myst_block_break", "myst_target", "substitution"]
-# Blocks of commands and of what they print are no programs, and a lexer may find fault with them.
+# Blocks of commands and output are not programs, so lexers may report errors.
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
@@ -57,7 +57,7 @@ html_sidebars = {
     ]
 }
 
-# For a page, the pages below it: captions with globs. The first that names a page has it.
+# For each page, the pages below it: captions with globs. The first match wins.
 # Captions are tasks, in order of need.
 CONTENTS = {
     "index": {
@@ -117,7 +117,7 @@ def add_contents(app: Sphinx, page: str, text: list[str]) -> None:
 
 
 def entry(page: Path) -> str:
-    """The entry of `page` in a table of contents; there *How to edit* is *Edit*."""
+    """Return the entry of `page` in a table of contents, with *How to edit* shortened to *Edit*."""
     name = f"/{page.relative_to(HERE).with_suffix('').as_posix()}"
     with page.open(encoding="utf-8") as lines:
         title = lines.readline().removeprefix("#").strip()
@@ -157,7 +157,7 @@ def take_files_along(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Tell Sphinx of what is done here: the latter before it looks which files to copy."""
+    """Register these functions with Sphinx: the latter before it decides which files to copy."""
     app.connect("source-read", add_contents)
     app.connect("doctree-read", take_files_along, priority=100)
     app.connect("doctree-read", choose_by_scheme)

@@ -1,4 +1,4 @@
-"""Pages of the operations and of the codes, with what the golden cases show of them."""
+"""Pages of operations and error codes, with examples from the golden cases."""
 
 import ast
 import errno
@@ -46,7 +46,7 @@ Any operation can also report [codes](../errors.md) about the file, the batch or
 
 
 def operation_pages(golden: GoldenCases) -> dict[str, str]:
-    """The index and the page of each operation, by their paths."""
+    """Return the index and the page of each operation, by path."""
     references = {op: operation_reference(op) for op in OPERATIONS}
     rows = ((f"[`{op}`](operations/{op}.md)", found.summary) for op, found in references.items())
     spelled = ((f"`{name}`", f"[`{each.op}`](operations/{each.op}.md)") for name, each in SPELLINGS.items())
@@ -82,7 +82,7 @@ def _operation_page(reference: OperationReference, golden: GoldenCases) -> str:
 
 
 def _operation_example(reference: OperationReference, golden: GoldenCases) -> Iterator[str]:
-    """The request of the example between the files before and after it."""
+    """Return the request of the example between the files before and after it."""
     case = golden.example_of(reference.op)
     yield "## Example"
     yield from _files(case, "before")
@@ -112,7 +112,7 @@ def _files(case: CaseText | None, role: str) -> Iterator[str]:
 
 
 def _remarks(reference: OperationReference) -> Iterator[str]:
-    """What the models say next to their fields."""
+    """Return the remarks of the models on their fields."""
     model = OPERATIONS[reference.op]
     if not reference.fields:
         yield "It has no fields."
@@ -165,7 +165,7 @@ _EXITS: Final[Mapping[Exit, str]] = {
 
 
 def error_pages(golden: GoldenCases) -> dict[str, str]:
-    """The index and the page of each code, by their paths."""
+    """Return the index and the page of each code, by path."""
     texts = messages_in(_PACKAGE)
     exits = table(["Exit code", "Meaning"], ((str(code.value), _EXITS[code]) for code in Exit))
     rows = ((f"[`{code}`](errors/{code}.md)", _exit_words(code), _first_sentence(code)) for code in Code)
@@ -222,7 +222,7 @@ def _exit_words(code: Code) -> str:
 
 
 def _first_sentence(code: Code) -> str:
-    """The first sentence of a meaning, with its links seen from the index."""
+    """Return the first sentence of a meaning, with links relative to the index."""
     sentence, _, _ = meanings()[code].partition(". ")
     return sentence.removesuffix(".").replace("](../", "](") + "."
 
@@ -235,10 +235,11 @@ _SYSTEM_ERRORS: Final = (errno.EACCES, errno.EBUSY, errno.EIO, errno.ENOSPC, err
 
 @cache
 def messages_in(package: Path) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return by code the messages and hints in the modules of `package`, for what no golden case can show.
+    """Return messages and hints in the modules of `package` by code, for problems no golden case can show.
 
-    A full disk, another process or another user is not a folder of files. So the texts are read where a diagnostic
-    is made of them, and from what becomes of errors of the system. An ellipsis stands for what is filled in.
+    Full disks, other processes and other users are not folders of files. So the texts are read from the code
+    that makes a diagnostic, and from the translation of system errors. An ellipsis represents inserted
+    values.
     """
     found: dict[str, dict[tuple[str, str], None]] = {}
     for number in _SYSTEM_ERRORS:
@@ -256,13 +257,13 @@ def messages_in(package: Path) -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def said(node: ast.Call, example: str) -> str:
-    """Return the text that a call of `say` or `either` makes, with an `example` for what it is filled with."""
+    """Return the text that a call of `say` or `either` makes, with an `example` for inserted values."""
     tree = ast.fix_missing_locations(ast.Expression(_filled(node, example)))
     text: str = eval(compile(tree, "text", "eval"), vars(words))  # noqa: S307 (of our own code)
     return text
 
 
-# What stands for the name of a value that gets it when it is made.
+# Represents the name of a value given when the diagnostic is made.
 _NAMES: Final = {"Argument": "pattern", "Arguments": "pattern", "Meaning": "pattern", "Option": "--max-files"}
 
 
@@ -327,7 +328,7 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _named_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
-    """Names to which `nodes` give texts, with the first of them."""
+    """Return names to which `nodes` assign texts, with the first of them."""
     found: dict[str, str] = {}
     for node in nodes:
         match node:
@@ -339,7 +340,7 @@ def _named_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
 
 
 def _text_of(node: ast.expr | None, names: dict[str, str]) -> str | None:
-    """A text as it is in the code; None where it is put together elsewhere."""
+    """Return a text as written in the code; None if it is assembled elsewhere."""
     match node:
         case ast.Constant(value=str(text)):
             return text

@@ -98,11 +98,11 @@ class CaseText:
         return re.sub(r"\W+", "-", self.title.lower(), flags=re.ASCII).strip("-")
 
     def find(self, *roles: str) -> tuple[CaseBlock, ...]:
-        """Blocks with one of these roles."""
+        """Return the blocks with one of these roles."""
         return tuple(block for block in self.blocks if block.role in roles)
 
     def json(self, role: str) -> Any:  # noqa: ANN401 - the type of `json.loads`.
-        """Decoded JSON of the block with this role; None where there is none."""
+        """Return the decoded JSON of the block with this role, or None."""
         found = self.find(role)
         return found[0].json if found else None
 
@@ -113,7 +113,7 @@ class CaseText:
 
 
 def read_cases(path: Path) -> list[CaseText]:
-    """The cases of one file. ValueError names the line of a block that is not in the format."""
+    """Return the cases of a file. ValueError names the line of an invalid block."""
     lines = path.read_text(encoding="utf-8").split("\n")
     cases: list[CaseText] = []
     title, start, blocks = "", 0, list[CaseBlock]()
@@ -134,9 +134,9 @@ def read_cases(path: Path) -> list[CaseText]:
 
 
 def case_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """All files of cases below `folder`, sorted, each after the name of its group.
+    """Return all files of cases below `folder`, sorted, each after its group name.
 
-    Files whose names differ only after the first dot are one group: `set_task.md`, `set_task.refused.md`.
+    Files whose names differ only after the first dot form a group: `set_task.md`, `set_task.refused.md`.
     """
     for path in sorted(folder.rglob("*.md")):
         relative = path.relative_to(folder)
@@ -199,17 +199,17 @@ class GoldenCases:
     cases: Path
 
     def example_of(self, op: str) -> CaseText | None:
-        """The case that shows the example of the operation `op`."""
+        """Return the case that shows the example of the operation `op`."""
         found = (case for group, case in self._all if group == _OPERATIONS + op and case.slug == EXAMPLE)
         return next(found, None)
 
     def case_of(self, code: str) -> CaseText | None:
-        """The case that shows the diagnostic `code`."""
+        """Return the case that shows the diagnostic `code`."""
         return next((case for group, case in self._all if (group, case.title) == (_DIAGNOSTICS, code)), None)
 
     @cached_property
     def diagnostics(self) -> Mapping[str, Mapping[str, Any]]:
-        """By code its first diagnostic: of its own case, else of any."""
+        """The first diagnostic of each code: from its own case, or else from any."""
         shown = tuple(self._shown())
         own = (each for group, case, each in shown if (group, case.title) == (_DIAGNOSTICS, each["code"]))
         return _first_by_code(chain(own, (each for _, _, each in shown)))
@@ -238,7 +238,7 @@ class GoldenCases:
                 yield SPELLINGS[op].op if op in SPELLINGS else op, diagnostic
 
     def _shown(self) -> Iterator[tuple[str, CaseText, Mapping[str, Any]]]:
-        """All diagnostics with a message that cases expect, each after its group and its case."""
+        """Yield all diagnostics with a message that cases expect, each after its group and case."""
         for group, case in self._all:
             for block in case.find("diagnostics", "report"):
                 for diagnostic in _diagnostics_in(block.json):

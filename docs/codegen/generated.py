@@ -96,7 +96,7 @@ def _generated(repository: Path) -> Iterator[tuple[str, str]]:
 
 
 def problems(repository: Path = REPOSITORY) -> list[str]:
-    """What is missing, stale or left over in the `repository`, one line each."""
+    """Return missing, outdated and surplus files in the `repository`, one line each."""
     files = generated_files(repository)
     found = []
     for name, text in files.items():
@@ -109,7 +109,7 @@ def problems(repository: Path = REPOSITORY) -> list[str]:
 
 
 def write(repository: Path = REPOSITORY) -> list[str]:
-    """Write every generated file into the `repository`, where it changed; their paths."""
+    """Write every changed generated file to the `repository`; return the paths."""
     changed = []
     for name, text in _generated(repository):
         path = repository / name
@@ -131,7 +131,7 @@ def _generated_in(repository: Path) -> set[str]:
 _SCHEMAS: Final = "schemas"
 _OF_TOOLS: Final = "mdplan/mcp/schemas"
 _MADE_SCHEMAS: Final[Mapping[str, Callable[[], Mapping[str, Any]]]] = {**SCHEMAS, "manifest": manifest_schema}
-# What each is for, and the command that prints it.
+# The purpose of each, and the command that prints it.
 _USES: Final[Mapping[str, tuple[str, str]]] = {
     "apply-report": ("the answer of `apply` and `undo`", "mdplan schema report apply"),
     "batch": ("the input of `plan`, `validate` and `apply`: edits of one or more files", "mdplan schema"),
@@ -153,13 +153,13 @@ They are flat, because some clients understand only simple schemas; the resource
 
 
 def schema_files() -> dict[str, str]:
-    """The text of each file by its path."""
+    """Return the text of each file by path."""
     files = {f"{_SCHEMAS}/{name}.schema.json": _text(make()) for name, make in _MADE_SCHEMAS.items()}
     return files | {f"{_OF_TOOLS}/{name}.json": _text(schemas) for name, schemas in tool_schemas().items()}
 
 
 def schema_page() -> str:
-    """The page that lists them."""
+    """Return the page that lists them."""
     rows = [
         (f"`{name}.schema.json`", _USES[name][0], f"`{_USES[name][1]}`") for name in sorted(_MADE_SCHEMAS)
     ]
@@ -176,7 +176,7 @@ _SNAPSHOTS: Final = "tests/snapshots/tools"
 
 
 def tool_snapshots() -> dict[str, str]:
-    """The text of each snapshot by its path."""
+    """Return the text of each snapshot by path."""
     return {
         f"{_SNAPSHOTS}/{tool.name}.json": json.dumps(_listed(tool), indent=2, ensure_ascii=False) + "\n"
         for tools in published_tools().values()
@@ -185,7 +185,7 @@ def tool_snapshots() -> dict[str, str]:
 
 
 def _listed(tool: ToolDefinition) -> dict[str, Any]:
-    """The tool as an entry of the answer to `tools/list`, without schemas, for a client without MCP Apps."""
+    """Return the tool as in the answer to `tools/list`, without schemas, for a client without MCP Apps."""
     return {
         "name": tool.name,
         "title": tool.title,
@@ -223,7 +223,7 @@ _CLASSES: Final[dict[type, str]] = {
 
 
 def edit_stubs() -> str:
-    """The text of the stub file."""
+    """Return the text of the stub file."""
     kinds = [class_of(name) for name in sorted(class_names())]
     return (
         "\n\n".join(
@@ -253,7 +253,7 @@ def _class_lines(kind: type[Value]) -> Iterator[str]:
 
 
 def _type_text(annotation: Any) -> str:  # noqa: ANN401 (any annotation)
-    """How a stub writes `annotation`, which a field of a model has."""
+    """Return the `annotation` of a model field as a stub writes it."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         text = _type_text(arguments[0])
@@ -277,7 +277,7 @@ def _class_text(kind: type) -> str:
 
 
 def _choices(kind: type[Enum]) -> str:
-    """The values of an enum as a type of their own: callers write them as strings."""
+    """Return the values of an enum as a literal type: callers write them as strings."""
     values = "".join(f"    {_quoted(each.value)},\n" for each in kind)
     return f"{kind.__name__}: TypeAlias = Literal[\n{values}]"
 
@@ -325,7 +325,7 @@ def diagrams(repository: Path) -> dict[str, str]:
 
 
 def layers(repository: Path) -> list[list[str]]:
-    """Names of packages and modules by layer, the top layer first, as the import contract lists them."""
+    """Return the names of packages and modules by layer, top layer first, as in the import contract."""
     settings = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     contract = next(each for each in contracts if each["id"] == "layers")
@@ -363,7 +363,7 @@ def _batch() -> str:
 
 
 def _summary(repository: Path, name: str) -> str:
-    """The first sentence of the docstring of a package or module at the top."""
+    """Return the first sentence of the docstring of a top-level package or module."""
     package, module = repository / "mdplan" / name / "__init__.py", repository / "mdplan" / f"{name}.py"
     code = (package if package.is_file() else module).read_text(encoding="utf-8")
     text = " ".join((ast.get_docstring(ast.parse(code)) or "").split())

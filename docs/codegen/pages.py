@@ -48,7 +48,7 @@ _REPEATABLE: Final = ("repeat", "Repeat")
 
 
 def command_page() -> str:
-    """The page of all commands and their options."""
+    """Return the page of all commands and their options."""
     (_, program), *commands = all_commands().items()
     listed = bullets(
         f"[`{name}`](#{name.replace(' ', '-')}): {context.command.get_short_help_str(200)}"
@@ -73,7 +73,7 @@ def _command_blocks(name: str, context: click.Context) -> Iterator[str]:
 
 
 def _help_blocks(text: str) -> Iterator[str]:
-    """Paragraphs of a help text; one that click shall not wrap is a block of its own."""
+    """Return the paragraphs of a help text; preformatted ones become blocks."""
     for paragraph in cleandoc(text).split("\n\n"):
         mark, _, rest = paragraph.partition("\n")
         if mark.strip() == "\b":
@@ -121,7 +121,7 @@ _FIXED: Final = (
 
 
 def limit_page() -> str:
-    """The page of all limits."""
+    """Return the page of all limits."""
     rows = [
         (
             f"`--{limit.name} {limit.metavar}`",
@@ -178,7 +178,7 @@ _VARIABLES: Final[Mapping[str, str]] = {
 
 
 def variable_page() -> str:
-    """The page of all variables."""
+    """Return the page of all variables."""
     limits = (
         (f"`{limit.variable}`", f"[`--{limit.name}`](limits.md): {limit.summary}") for limit in ALL_LIMITS
     )
@@ -217,7 +217,7 @@ If an answer is too long, it says how many entries it omits; see [limits](limits
 
 
 def tool_pages() -> dict[str, str]:
-    """The index and the page of each toolset, by their paths."""
+    """Return the index and the page of each toolset, by path."""
     tools = published_tools()
     pages = {f"{_TOOL_PAGES}/{toolset}.md": _toolset_page(toolset, tools[toolset]) for toolset in tools}
     rows = [
@@ -248,7 +248,7 @@ def _tool_blocks(tool: ToolDefinition) -> Iterator[str]:
 
 
 def _wrapped(line: str) -> str:
-    """A line of a description, broken where it is too wide for a page."""
+    """Wrap a line of a description that is too wide for a page."""
     return fill(line, _WIDTH, subsequent_indent="  " if line.startswith("- ") else "")
 
 
@@ -279,7 +279,7 @@ _PROMPT: Final = ">>> "
 
 
 def library_page() -> str:
-    """The page of all public names."""
+    """Return the page of all public names."""
     names = [name for name in vars(mdplan)["__all__"] if not name.startswith("_")]
     listed = bullets(f"[`{name}`](#{name.lower()})" for name in names)
     blocks = [block for name in names for block in _name_blocks(name)]
@@ -287,7 +287,7 @@ def library_page() -> str:
 
 
 def _edit_blocks() -> Iterator[str]:
-    """The part about `mdplan.edits`: its own classes, and those of the operations with their signatures."""
+    """Return the part about `mdplan.edits`: its own classes, and the operations with their signatures."""
     yield "## mdplan.edits"
     yield from _docstring(edits.__doc__)
     public: dict[str, type] = {
@@ -305,7 +305,7 @@ def _edit_blocks() -> Iterator[str]:
 
 
 def _constructor(kind: type) -> str:
-    """The parameters of the constructor of `kind`, by their names."""
+    """Return the parameters of the constructor of `kind`, by name."""
     given = parameters(kind) if issubclass(kind, edits.Value) else inspect.signature(kind).parameters.values()
     plain = [each.replace(annotation=Parameter.empty) for each in given]
     return str(Signature(plain, return_annotation=Signature.empty))
@@ -336,7 +336,7 @@ def _name_blocks(name: str) -> Iterator[str]:
 
 
 def _signature(function: ast.FunctionDef) -> str:
-    """`function` as its source declares it, with the decorators that say how it is called."""
+    """Return the declaration of `function`, with decorators that affect how it is called."""
     called = [f"@{name}" for each in function.decorator_list if (name := ast.unparse(each)) in _CALLED]
     returns = f" -> {ast.unparse(_unquoted(function.returns))}" if function.returns else ""
     for argument in ast.walk(function.args):
@@ -346,14 +346,14 @@ def _signature(function: ast.FunctionDef) -> str:
 
 
 def _unquoted(annotation: ast.expr) -> ast.expr:
-    """`annotation` without the quotes that let the module load without the class that it names."""
+    """Return `annotation` without the quotes that defer an import."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return ast.parse(annotation.value, mode="eval").body
     return annotation
 
 
 def _docstring(text: str | None) -> Iterator[str]:
-    """The paragraphs of a docstring; examples are blocks."""
+    """Return the paragraphs of a docstring; examples are blocks."""
     for paragraph in inspect.cleandoc(text or "").split("\n\n"):
         if paragraph.startswith(_PROMPT):
             yield fenced(paragraph, "pycon")
@@ -363,14 +363,14 @@ def _docstring(text: str | None) -> Iterator[str]:
 
 @cache
 def published_tools() -> dict[str, tuple[ToolDefinition, ...]]:
-    """The tools of each toolset; a server that may write has them all."""
+    """Return the tools of each toolset, as on a server that may write."""
     engine = Engine.open([Path(__file__).parent])
     return {toolset: chosen_tools(engine, [toolset], (), read_only=False) for toolset in INTRODUCTIONS}
 
 
 @cache
 def all_commands() -> dict[str, click.Context]:
-    """Contexts of the program and all its commands by their whole names, those of groups after the group."""
+    """Yield contexts of the program and all its commands by full name, subcommands after their group."""
     program = build_program()
     return {
         context.command_path: context for context in _contexts_below(click.Context(program, info_name=NAME))
@@ -379,7 +379,7 @@ def all_commands() -> dict[str, click.Context]:
 
 def _contexts_below(context: click.Context) -> Iterator[click.Context]:
     yield context
-    # The commands of `mdplan edit` have the options of the operations, which have pages of their own.
+    # The commands of `mdplan edit` have the options of the operations, which have separate pages.
     if isinstance(context.command, click.Group) and not isinstance(context.command, OperationGroup):
         for name in context.command.list_commands(context):
             command = context.command.get_command(context, name)
@@ -388,7 +388,7 @@ def _contexts_below(context: click.Context) -> Iterator[click.Context]:
 
 
 def options_of(context: click.Context) -> list[click.Option]:
-    """The options of a command, without those for help."""
+    """Return the options of a command, except help."""
     return [each for each in context.command.params if isinstance(each, click.Option) and not each.hidden]
 
 
@@ -399,12 +399,12 @@ _TAG: Final = re.compile(r"`[^`]*`|(<!--.*?-->|</?[\w ]+>)")
 
 
 def page(title: str, *blocks: str) -> str:
-    """A page of `blocks`, of which empty ones are left out, below its `title`."""
+    """Return a page of the non-empty `blocks` below its `title`."""
     return "\n\n".join(block for block in (f"# {title}", NOTE, *blocks) if block) + "\n"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; empty where it has no rows. Cells are Markdown of one line."""
+    """Return a table; empty without rows. Cells are single-line Markdown."""
     lines = [f"| {' | '.join(map(_cell, row))} |" for row in rows]
     if not lines:
         return ""
@@ -412,24 +412,24 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def fenced(text: str, language: str = "text") -> str:
-    """`text` as a code block, whose fence is longer than any in it."""
+    """Return `text` as a code block, with a fence longer than any in it."""
     longest = max((len(fence) for fence in _FENCE.findall(text)), default=2)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"
 
 
 def as_json(value: object) -> str:
-    """`value` as a block of JSON, in which each item of a list has a line of its own."""
+    """Return `value` as a JSON block, with each list item on a separate line."""
     return fenced("\n".join(_json_lines(value)), "json")
 
 
 def one_line_json(value: object) -> str:
-    """`value` as a code span of JSON."""
+    """Return `value` as a JSON code span."""
     return f"`{_dumped(value)}`"
 
 
 def bullets(items: Iterable[str]) -> str:
-    """A list; empty where it has no items."""
+    """Return a list; empty without items."""
     return "\n".join(f"- {item}" for item in items)
 
 
@@ -439,17 +439,17 @@ def linked(names: Iterable[str], folder: str) -> str:
 
 
 def with_linked_codes(text: str, folder: str) -> str:
-    """`text`, in which each code that is there is a link to its page in `folder`."""
+    """Return `text` with each error code as a link to its page in `folder`."""
     return _CODE.sub(lambda found: f"[`{found[1]}`]({folder}/{found[1]}.md)" if found[1] else found[0], text)
 
 
 def with_code_tags(text: str) -> str:
-    """`text`, in which what looks like an HTML tag or comment is code: ``<from md_stat>``."""
+    """Return `text` with anything like an HTML tag or comment as code: ``<from md_stat>``."""
     return _TAG.sub(lambda found: f"`{found[1]}`" if found[1] else found[0], text)
 
 
 def kind_of(field: Mapping[str, object]) -> str:
-    """What a field of a flat JSON Schema holds, in words."""
+    """Describe the type of a field of a flat JSON Schema."""
     match field:
         case {"enum": [*choices]}:
             return " | ".join(map(str, choices))
@@ -484,7 +484,7 @@ def _json_lines(value: object) -> Iterator[str]:
 
 
 def _is_flat(value: object) -> bool:
-    """Whether `value` has no list of objects in it, and so goes on one line."""
+    """Return True if `value` contains no list of objects, so that it fits on one line."""
     match value:
         case Mapping():
             return all(map(_is_flat, value.values()))

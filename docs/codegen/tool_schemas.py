@@ -1,9 +1,10 @@
-"""Published schemas of the tools: plain JSON Schema that every known client and model provider takes.
+"""Published schemas of the tools: plain JSON Schema that every known client and model provider accepts.
 
-Each property has one type, each array typed items; there is no union, reference, constant or null. What is
-optional is absent. The strict models behind it say what goes together, and refuse the rest by name.
+Each property has one type, each array typed items; there are no unions, references, constants or nulls.
+Optional fields may be absent. The strict models behind it check combinations, and refuse unknown fields by
+name.
 
-They are files of the package: to make them takes longer than all else that a server does at its start.
+They are package files, because making them takes longer than the whole start of a server.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,9 +48,9 @@ def object_schema(properties: Mapping[str, Schema], required: Iterable[str] = ()
 
 
 def batch_properties() -> dict[str, Schema]:
-    """Schemas of the fields of a batch and of its one file, except for those that hold edits.
+    """Return schemas of the fields of a batch and its single file, except fields with edits.
 
-    A glob is for programs, which know what matches: an agent would edit files that it has not seen.
+    Globs are for programs, which know what matches: an agent would edit files that it has not seen.
     """
     schema = batch_schema()
     return {
@@ -67,7 +68,7 @@ def request_properties(model: type[Any]) -> dict[str, Schema]:
 
 
 def brief_properties(query: type[Any]) -> dict[str, Schema]:
-    """Schemas of the fields of a query with what each says to agents; see `described`."""
+    """Return schemas of the fields of a query with their descriptions for agents; see `described`."""
     brief = {camel_case(field.name): field.metadata["brief"] for field in fields(query)}
     told = redescribed(
         request_properties(query), {name: text for name, text in brief.items() if isinstance(text, str)}
@@ -77,7 +78,7 @@ def brief_properties(query: type[Any]) -> dict[str, Schema]:
 
 
 def redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> dict[str, Schema]:
-    """`fields` with these descriptions and no others."""
+    """Return `fields` with only these descriptions."""
     bare = {name: {**field} for name, field in fields.items()}
     for name, schema in bare.items():
         schema.pop("description", None)
@@ -87,10 +88,10 @@ def redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> d
 
 
 def edit_schema() -> Schema:
-    """One object for every operation: `op`, which others can imply, and all fields, each optional.
+    """Return one object for every operation: `op`, which others can imply, and all fields, each optional.
 
-    Every model pays for each word of it with each request: what each operation takes is once, at `op`,
-    and a field is described only where its name leaves a doubt; the guide describes all.
+    Every request of a model pays for each word: the fields of each operation are listed once, at `op`, and a
+    field is described only if its name is unclear; the guide describes all.
     """
     properties: dict[str, Schema] = {}
     for op in OPERATIONS:
@@ -103,7 +104,7 @@ def edit_schema() -> Schema:
     return object_schema({"op": which, **described})
 
 
-# Fields that are written as a part of another one: "12:a3f", {min, max}; and those that no model needs.
+# Fields written as part of another one: "12:a3f", {min, max}; and fields that no model needs.
 _PARTS: Final = frozenset(
     {
         *("lineHash", "minMatches", "maxMatches", "allowInsecureRange", "keep", "drop"),
@@ -154,7 +155,7 @@ _IN_WORDS: Final[Mapping[str, Schema]] = {
 
 
 def _merged(known: Schema, field: Schema, op: str) -> Schema:
-    """One schema for a field that several operations have, with the choices of all."""
+    """Return one schema for a field that several operations have, with the choices of all."""
     merged = dict(known)
     if "enum" in known and "enum" in field:
         merged["enum"] = list(dict.fromkeys([*known["enum"], *field["enum"]]))
@@ -183,9 +184,9 @@ _LEGEND: Final = (
 
 
 def operation_table() -> str:
-    """One line an operation: its fields, in brackets those that it can do without.
+    """Return a line per operation with its fields, optional ones in brackets.
 
-    Those that take a section are below a line that says so.
+    Operations with a section follow a line that says so.
     """
     owners: dict[str, str] = {}
     rows: dict[str, list[str]] = {"": [_LEGEND], "SECTION": [], "[SECTION]": []}
@@ -209,7 +210,7 @@ def _target(model: type[Operation]) -> str:
 
 
 def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
-    """Names of the required and of the optional fields of `model`."""
+    """Return the names of the required and of the optional fields of `model`."""
     names = [field.alias or name for name, field in model.model_fields.items() if name != "op"]
     names = [name for name in names if name not in _SECTION_FIELDS | _PARTS]
     required = [name for name in names if _is_required(model, name)]
@@ -228,7 +229,7 @@ def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
 
 
 def _is_required(model: type[Operation], name: str) -> bool:
-    """Whether the model's own example is refused without the field `name`: some guards are required so."""
+    """Return True if the model's own example is refused without the field `name`, as with some guards."""
     if name not in model.example:
         return False
     try:
@@ -239,7 +240,7 @@ def _is_required(model: type[Operation], name: str) -> bool:
 
 
 def _flat(schema: Schema, kept: frozenset[str]) -> Schema:
-    """`schema`, which has no references, with only the keywords that are `kept`."""
+    """Return `schema`, which has no references, with only the `kept` keywords."""
     flat = {keyword: value for keyword, value in schema.items() if keyword in kept}
     if "items" in flat:
         flat["items"] = _flat(flat["items"], kept)
@@ -249,7 +250,8 @@ def _flat(schema: Schema, kept: frozenset[str]) -> Schema:
         # Not every client takes a list of types, and each checks the null against a single one.
         flat.pop("type", None)
         return flat
-    # What may be any JSON, or a string or a list, is mostly a string, and the strict models take the rest.
+    # Fields that accept any JSON, or a string or list, are usually strings; the strict models accept the
+    # others.
     return {"type": "string", **flat}
 
 
@@ -270,7 +272,7 @@ _BRIEF: Final[Mapping[str, str]] = {
     "updateReferences": "Links to what is renamed or moved; default none.",
 }
 
-# Of a preview; the others are for md_apply, which previews with dryRun.
+# For previews; the others are for md_apply, which previews with dryRun.
 _OF_A_PREVIEW: Final = (
     "file",
     "edits",
@@ -285,7 +287,7 @@ _OF_A_PREVIEW: Final = (
 
 
 def _query_schema(verb: str, verbosity: Schema = _VERBOSITY, required: Sequence[str] = ()) -> Schema:
-    """The fields of what `verb` takes, as agents are told of them."""
+    """Return the input fields of `verb` with their descriptions for agents."""
     requests = VERBS[verb].request_classes
     fields = {name: schema for each in requests for name, schema in brief_properties(each).items()}
     return object_schema({**fields, VERBOSITY: verbosity}, required)
@@ -305,7 +307,7 @@ def _batch_schema(edits: Schema) -> Schema:
 
 
 def _validate_schema() -> Schema:
-    """The fields of md_apply that make a preview, without saying everything twice."""
+    """Return the fields of md_apply that make a preview, without repeating descriptions."""
     properties = _batch_schema(_AS_IN_APPLY)["properties"]
     brief = {name: {**properties[name]} for name in _OF_A_PREVIEW}
     for schema in brief.values():
@@ -321,7 +323,7 @@ def _apply_schema() -> Schema:
 
 
 def _history_schema(names: Sequence[str] = ()) -> Schema:
-    """The fields of md_history, or those `names` of them, without descriptions: that of the tool says it all."""
+    """Return the fields of md_history, or only `names`, undescribed: the tool's description covers them."""
     fields = redescribed(request_properties(HistoryRequest), {})
     for name, schema in fields.items():
         # The other choices are at md_apply.
@@ -477,8 +479,8 @@ _OUTCOME: Final = object_schema(
     },
     ["result"],
 )
-# Of a call about several files the fields are their paths, which no schema can know before; any name may be
-# one of them, so none is given a type here.
+# In a call about several files the fields are paths, which no schema can know in advance; any name may be
+# one of them, so none has a type here.
 _RANGES: Final = (
     "By file path: {ranges: [{content, start, end, total_lines, content_size, hint}]}, or why not: "
 )
@@ -508,7 +510,7 @@ def _files_report(**fields: Schema) -> Schema:
     return object_schema({"ok": _FLAG, **refused, **fields}, ["ok"])
 
 
-# --- All tools: what makes the schema of the arguments, and that of the answer
+# --- All tools: functions for the schemas of arguments and answers
 
 
 _RARE: Final = frozenset({"encoding", "require_exact_match"})
@@ -520,7 +522,7 @@ def _of_request(model: type[BaseModel]) -> Schema:
 
 
 def _rare_last(schema: Schema) -> Schema:
-    """`schema` with the fields last that most callers leave out."""
+    """Return `schema` with rarely used fields last."""
     if "items" in schema:
         return {**schema, "items": _rare_last(schema["items"])}
     if "properties" not in schema:
@@ -570,7 +572,7 @@ _OF_REQUESTS: Final[Mapping[str, tuple[type[BaseModel], Schema]]] = {
 
 
 def tool_schemas() -> dict[str, dict[str, Schema]]:
-    """The schemas of all tools, by the names of their files."""
+    """Return the schemas of all tools, by file name."""
     md = {name: (make(), output_schema(verbs, more)) for name, (make, verbs, more) in _OF_MD.items()}
     others = {name: (_of_request(model), output) for name, (model, output) in _OF_REQUESTS.items()}
     return {

@@ -84,7 +84,7 @@ _POLL_SECONDS: Final = 0.02
 # Progress of a call is reported when it takes longer than this, and again after as long.
 PROGRESS_SECONDS: Final = 1.0
 
-# What the clients of the sessions of a server were shown, the session used last at the end.
+# What each session has been shown, most recently used last.
 Sessions: TypeAlias = OrderedDict[str, ShownFiles]
 _MOST_SESSIONS: Final = 500
 
@@ -95,7 +95,7 @@ _ICON: Final = "data:image/svg+xml," + quote(
     '<path stroke="#2a2" stroke-width="2" d="M5 8.5h6"/></svg>'
 )
 
-# The protocol allows no more.
+# The maximum in the protocol.
 _MOST_VALUES: Final = 100
 
 _UI: Final = "ui"
@@ -167,7 +167,7 @@ class McpServer(Server[Sessions]):
         if name not in tools:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}; this server has {', '.join(tools)}")
         decisions = (await self._loaded()).decisions
-        # In a thread, so that other calls go on.
+        # In a thread, so that other calls continue.
         shown = _shown_in_session(call.ctx)
         run = partial(_call, tools[name], decisions, call, shown, self._bus)
         try:
@@ -249,20 +249,20 @@ class McpServer(Server[Sessions]):
 def run_on_stdio(server: McpServer, load: Callable[[], Catalog]) -> None:
     """Serve on standard input and output until the input ends.
 
-    What the server offers is loaded once the client was told who serves it, which so need not wait for it.
+    The tools are loaded after the answer to `initialize`, so that the client need not wait for them.
     """
     server.load = load
     anyio.run(_serve_stdio, server)
 
 
 def _matching(find: Callable[[], Iterable[str]], typed: str) -> list[str]:
-    """The values that contain what was `typed`, those that begin with it in front."""
+    """Return the values that contain the `typed` text, those that begin with it first."""
     found = [value for value in dict.fromkeys(find()) if typed in value.casefold()]
     return sorted(found, key=lambda value: not value.casefold().startswith(typed))
 
 
 def _facts(resource: ResourceDefinition) -> dict[str, Any]:
-    """What a resource and a template are both published with."""
+    """Return the published fields that a resource and a template share."""
     return {
         "name": resource.name,
         "title": resource.title,
@@ -282,7 +282,7 @@ def _contents(
 
 
 def _published(definition: ToolDefinition, *, has_apps: bool) -> Tool:
-    """The tool as clients see it; those without MCP Apps see no link to one."""
+    """Return the tool as its client sees it: without a link to an App, if the client has no MCP Apps."""
     meta = definition.published_meta
     return Tool(
         name=definition.name,
@@ -336,17 +336,17 @@ def _call(
 def _meta_for_app(
     definition: ToolDefinition, decisions: ChatDecisions | None, plan_id: str | None, ctx: Context
 ) -> dict[str, Any] | None:
-    """What the App of a tool receives with a plan: hosts give `_meta` to the App, and not to the model."""
+    """Return the data of a plan for the App of a tool: hosts give `_meta` to the App, not to the model."""
     if decisions is None or plan_id is None or definition.is_only_for_app or not definition.shows_app:
         return None
     return dict(decisions.meta_of(plan_id)) or None if client_supports_apps(ctx) else None
 
 
 def _shown_in_session(ctx: Context) -> ShownFiles | None:
-    """What the client was shown in its session; None where each request stands alone.
+    """Return what the session of the client has been shown; None if requests have no session.
 
     Standard input and output are one session, for which the SDK makes one lifespan. Over HTTP a lifespan is
-    that of the server; there a session has an ID, and the newest protocol has no sessions.
+    that of the server; a session there has an ID, and the newest protocol has no sessions.
     """
     session = ""
     if ctx.request is not None:
@@ -362,16 +362,16 @@ def _shown_in_session(ctx: Context) -> ShownFiles | None:
 
 
 def _client_name(ctx: Context) -> tuple[str | None, str]:
-    """The name that the client gives itself, None where it gives none; and its version."""
+    """Return the name of the client, or None, and its version."""
     params = ctx.session.client_params
     return (params.client_info.name, params.client_info.version) if params is not None else (None, "")
 
 
 class _Progress:
-    """Tells the client how far a call is, once it takes long; called in the thread of the call.
+    """Reports the progress of long calls to the client; called in the thread of the call.
 
-    A client that did not ask hears nothing. When the call is cancelled, the SDK raises here, which ends the
-    work: all of it that says how far it is comes before anything is written.
+    Only clients that request progress receive it. If the call is cancelled, the SDK raises here, which ends
+    the work: all progress is reported before anything is written.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -423,10 +423,10 @@ async def _leave_when_idle() -> None:
 
 
 class LenientStream:
-    """Incoming messages, of which calls with lone surrogates in their arguments are let through.
+    """Incoming messages, including calls with lone surrogates in their arguments.
 
-    The SDK's JSON reader refuses such a line, and a refused line gets no reply: the caller would wait for
-    ever. Let through, it reaches our own refusal, which says what is wrong.
+    The SDK's JSON reader rejects such a line without a reply, so the caller would wait forever. Passed
+    through, it reaches mdplan's own refusal, which names the problem.
     """
 
     def __init__(self, inner: Any) -> None:  # noqa: ANN401 (the SDK has no public name for its streams)
@@ -438,7 +438,7 @@ class LenientStream:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message."""
+        """Return the next message."""
         return _read_again(await self._inner.receive())
 
     async def aclose(self) -> None:
@@ -465,10 +465,10 @@ class LenientStream:
 
 
 def _read_again(item: SessionMessage | Exception) -> SessionMessage | Exception:
-    """`item`, or the tool call in it that Python's JSON reader can read and the SDK's cannot.
+    """Return `item`, or its tool call that Python's JSON reader can read and the SDK's cannot.
 
-    Only the arguments may hold what is no Unicode: our tools never give it back, but the SDK repeats other
-    parts of a request, and a reply that cannot be encoded ends the server.
+    Only the arguments may contain invalid Unicode: tools never return it, but the SDK repeats other parts of
+    a request, and a reply that cannot be encoded ends the server.
     """
     if not isinstance(item, ValidationError):
         return item

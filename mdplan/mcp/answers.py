@@ -24,7 +24,7 @@ from mdplan.values import replace
 # Clients put a longer result into a file, and the model sees a path instead of it.
 MOST_CHARACTERS: Final = 50_000
 
-# What a diff may take however long the rest of its report is.
+# Characters reserved for a diff, however long the rest of its report is.
 _LEAST_FOR_DIFF: Final = 10_000
 AnyReport = TypeVar("AnyReport", bound=Report)
 WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
@@ -41,7 +41,7 @@ def answer_within(wire: dict[str, Any], most: int) -> ToolResult:
 
 
 def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:
-    """`report` with its diff cut between hunks where it is too long."""
+    """Return `report` with its diff cut between hunks if it is too long."""
     if isinstance(report, PlanReport):
         report = replace(report, review=report.review and short_review(report.review, most // 4))
     if report.diff is None:
@@ -56,13 +56,13 @@ def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:
 
 
 def with_short_comparisons(report: HistoryReport, most: int) -> HistoryReport:
-    """`report` with the diffs between plans cut between hunks where they are too long."""
+    """Return `report` with the diffs between plans cut between hunks if they are too long."""
     room = most // 2
     return replace(report, reviews=tuple(short_review(review, room) for review in report.reviews))
 
 
 def short_review(review: ReviewReport, room: int) -> ReviewReport:
-    """`review` with its diff cut to `room` characters."""
+    """Return `review` with its diff cut to `room` characters."""
     compared = review.comparison
     if compared is None or len(compared.diff) <= room:
         return review
@@ -71,13 +71,13 @@ def short_review(review: ReviewReport, room: int) -> ReviewReport:
 
 
 def cut_diff(diff: str, room: int) -> str:
-    """The whole hunks of `diff` that fit into `room` characters; a file's header only before a hunk of it."""
+    """Return the whole hunks of `diff` that fit into `room` characters, with the headers of their files."""
     kept = offset = 0
     in_header = False
     for line in diff.split("\n"):
         if offset > room:
             break
-        # In a hunk every line begins with a space, a sign or a backslash, so these two begin outside one.
+        # Every line of a hunk begins with a space, a sign or a backslash, so these two begin outside one.
         starts_file, starts_hunk = line.startswith("diff --git "), line.startswith("@@ ")
         if starts_file or (starts_hunk and not in_header):
             kept = offset
@@ -105,7 +105,7 @@ _OF_A_PROBLEM: Final = frozenset({"code", "message", "hint", "file", "editIndex"
 # Lists whose entries need no name above them.
 _OBVIOUS: Final = frozenset({"editResults", "files", "problem", "results"})
 
-# What is said in a sentence where it is false, and where it is true; other facts are said by their names.
+# Sentences for false and true; other facts appear with their names.
 SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "applied": ("Nothing was written.", "Applied."),
     "alreadyApplied": ("", "That was done before: nothing was written now."),
@@ -117,7 +117,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "more": ("", "There are older ones: raise limit."),
 }
 
-# What `{+path}` of a template leaves as it is.
+# Characters that `{+path}` of a template keeps.
 _RESERVED: Final = "/:?#[]@!$&'()*+,;=-._~"
 
 
@@ -130,7 +130,7 @@ def text_of(wire: Mapping[str, Any]) -> str:
 
 
 def _lines(entry: Mapping[str, Any]) -> Iterator[str]:
-    """The facts of `entry` in one line, and below it its lists and texts."""
+    """Yield the facts of `entry` as a line, then its lists and texts."""
     said = [name for name, value in entry.items() if not _is_long(name, value)]
     sentences = [sentence[entry[name]] for name, sentence in SENTENCES.items() if name in said]
     facts = [_fact(name, entry) for name in said if name not in SENTENCES]
@@ -161,7 +161,7 @@ def _long(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 (any JSON)
 
 
 def _fact(name: str, entry: Mapping[str, Any]) -> str:
-    """The fact `name` of `entry`; lines, and what a heading is, are one fact each."""
+    """Return the fact `name` of `entry`; line numbers, and the parts of a heading, are one fact each."""
     value = entry[name]
     match name, value:
         case "startLine", _ if "endLine" in entry:
@@ -202,7 +202,7 @@ def _problem(problem: Mapping[str, Any]) -> str:
 
 
 def listed_problems(report: Report) -> tuple[Diagnostic, ...]:
-    """The problems of a refusal, its error in front, each once."""
+    """Return the problems of a refusal, its error first, each once."""
     assert report.error is not None, "a refusal names its error"
     return tuple(dict.fromkeys((report.error, *report.diagnostics)))
 
@@ -213,7 +213,7 @@ def outline_uri(file: str) -> str:
 
 
 def with_diff_resource(wire: dict[str, Any], plan_id: str | None) -> dict[str, Any]:
-    """`wire`, which says where all of its diff is, if that was cut."""
+    """Return `wire` with the address of the whole diff, if that was cut."""
     return {**wire, "diffResource": diff_uri(plan_id or "")} if wire.get("diffTruncated") else wire
 
 
@@ -227,7 +227,7 @@ def diff_uri(plan_id: str) -> str:
 # How much an entry of a list may hold: candidates of one problem, files of one past transaction.
 _MOST_INSIDE: Final = {"candidates": 20, "files": 50}
 
-# Names and numbers of what is omitted.
+# Names and numbers of omitted entries.
 _OMISSION_NOTE_CHARACTERS: Final = 400
 
 
@@ -255,12 +255,12 @@ def cut_lists(wire: dict[str, Any], most: int) -> dict[str, Any]:
         left_out[path] += len(entries) - kept
         del entries[kept:]
         room -= size_of(entries)
-    # Without those that lost nothing.
+    # Without lists that lost nothing.
     return {**short, "leftOut": dict(+left_out)} if +left_out else short
 
 
 def _lists(value: Any, path: str = "", *, is_inside: bool = False) -> Iterator[tuple[str, list[Any], bool]]:  # noqa: ANN401 (any JSON)
-    """The lists in `value` with their dotted names, and whether each is in an entry of another."""
+    """Yield the lists in `value` with their dotted names, and True for each inside an entry of another."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _lists(inner, f"{path}.{name}" if path else name, is_inside=is_inside)
@@ -271,7 +271,7 @@ def _lists(value: Any, path: str = "", *, is_inside: bool = False) -> Iterator[t
 
 
 def first_lines(lines: Iterable[str], room: int, what: str) -> list[str]:
-    """The first of `lines` that fit into `room` characters of JSON, and how many more `what` there are."""
+    """Return the first `lines` that fit into `room` characters of JSON, with a count of the other `what`."""
     rows = list(lines)
     kept = _prefix(rows, room)
     omitted = len(rows) - len(kept)
@@ -279,12 +279,12 @@ def first_lines(lines: Iterable[str], room: int, what: str) -> list[str]:
 
 
 def size_of(value: object) -> int:
-    """How many characters `value` takes as JSON."""
+    """Return the length of `value` as JSON."""
     return len(json.dumps(value, ensure_ascii=False))
 
 
 def _prefix(entries: list[Any], room: int) -> list[Any]:
-    """The first of `entries` that fit into `room` characters."""
+    """Return the first `entries` that fit into `room` characters."""
     used = len("[]")
     for number, entry in enumerate(entries):
         used += size_of(entry) + len(", ")
@@ -317,9 +317,9 @@ def smaller_limit(amount: int, size: int, most: int) -> int:
 def search_within(
     engine: Engine, request: SearchRequest, most: int, size: Callable[[SearchReport], int]
 ) -> SearchReport:
-    """What `request` finds, with as many hits as fit by `size`; its cursor goes on after them.
+    """Return the results of `request`, with as many hits as fit by `size`; its cursor continues after them.
 
-    Where not even one fits, the lines around it are left out.
+    If none fits, the lines around it are omitted.
     """
     report = engine.search(request, report_progress)
     hits = sum(len(group.hits) for found in report.files for group in found.groups)
@@ -333,9 +333,9 @@ def search_within(
 def read_within(
     engine: Engine, request: ReadRequest, most: int, size: Callable[[ReadReport], int]
 ) -> ReadReport:
-    """What `request` asks for, cut where it is longer than `most` by `size`; its cursors go on.
+    """Return the places of `request`, cut if longer than `most` by `size`; the cursors continue.
 
-    What was omitted is not listed where the list alone would be too long.
+    Omitted sections are not listed if their list is too long.
     """
     longest = min(request.max_characters, most)
     report = fit_to_size(
@@ -417,7 +417,7 @@ AnyRequest = TypeVar("AnyRequest", bound=BaseModel)
 
 
 def read_arguments(model: type[AnyRequest], arguments: Mapping[str, Any]) -> AnyRequest | Problems:
-    """`arguments` of a call as a `model`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
+    """Return the `arguments` of a call as a `model`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
     try:
         check_unicode(arguments)
     except Refused as refused:

@@ -1,14 +1,14 @@
-"""Asks the user of a client about a plan that needs an approval, in both protocol generations.
+"""Ask the user of a client about a plan that needs approval, in both protocol generations.
 
 Clients that open addresses send the user to the page of the plan; others show a form, whose answer is a
-decision of its own.
+decision.
 
-Since 2026-07-28 the call answers that it needs input and is sent again; before, the server asks while the
+Since 2026-07-28 the call returns that it needs input and is sent again; before, the server asks while the
 call runs. The client receives the address, so the address opens a page without the power to decide. A person
-decides in a review that they opened from their own terminal, and the call goes on once that is stored.
+decides in a review opened from their own terminal, and the call continues once the decision is stored.
 
-The answer to a form passes through the client, so an approval in it trusts the client: forms offer one only
-where the operator started the server with `--approve-in-chat`.
+The answer to a form passes through the client, so an approval in it trusts the client: forms offer approval
+only if the operator started the server with `--approve-in-chat`.
 """
 
 import secrets
@@ -46,7 +46,7 @@ from mdplan.mcp.tool import ChatDecisions, PendingPlan
 _KEY: Final = "review"
 _APPROVE: Final = "approve"
 
-# What a person reads in a form, and what it is called elsewhere.
+# Labels of a form, and the internal names.
 _VERBS: Final = {_APPROVE: "approve", "request changes": "request_changes", "reject": "reject"}
 _MOST_COMMENT: Final = 2_000
 _MAY: Final = "To decide edit by edit, cancel, and run this in your own terminal"
@@ -56,7 +56,7 @@ _MAY_NOT: Final = "This server takes no approvals from the chat. To approve, run
 # Since then calls answer that they need input, and clients have tasks.
 _SINCE: Final = "2026-07-28"
 
-# Clients give up on a call after a minute or so, unless they are told otherwise.
+# By default clients give up on a call after about a minute.
 DECISION_SECONDS: Final = 45.0
 _POLL_SECONDS: Final = 0.25
 
@@ -79,7 +79,7 @@ class ToolCall:
 
     @property
     def has_input_in_results(self) -> bool:
-        """Whether a call is answered with what it needs to know, and then sent again."""
+        """True if a call returns the input it needs, and is sent again."""
         return is_version_at_least(self.ctx.protocol_version, _SINCE)
 
     @property
@@ -97,8 +97,8 @@ def ask_for_review(
 ) -> InputRequiredResult | bool:
     """Ask the user of the client about `plan`; called in the thread of the call.
 
-    What the call has to answer so that the client asks; or whether there is a decision now, after waiting for
-    one as long as DECISION_SECONDS. Forms are shown where there are `decisions` that they can become.
+    Return the result that makes the client ask, or True if a decision exists now, after at most
+    DECISION_SECONDS. Forms appear if there are `decisions` for their answers.
     """
     elicitation = call.elicitation
     if elicitation is None:
@@ -197,20 +197,20 @@ async def _asked_at_once(plan: PendingPlan, message: str, call: ToolCall) -> boo
     try:
         answer = await call.ctx.session.elicit_url(message, plan.address, asked, call.ctx.request_id)
     except MCPError:
-        # The client can show no address after all: the agent is told how to ask.
+        # The client cannot show addresses: tell the agent how to ask.
         return False
     if answer.action != "accept":
         return False
     is_decided = await _decided(plan, call)
     if is_decided:
-        # That the client was told is a courtesy.
+        # Telling the client is optional.
         with suppress(Exception):
             await call.ctx.session.send_elicit_complete(asked)
     return is_decided
 
 
 async def _decided(plan: PendingPlan, call: ToolCall) -> bool:
-    """Whether `plan` is decided in time. Meanwhile a client that listens receives progress."""
+    """Return True if `plan` is decided in time. Meanwhile a listening client receives progress."""
     with anyio.move_on_after(0 if call.becomes_task else DECISION_SECONDS):
         seconds = 0.0
         while not plan.is_decided:
@@ -224,9 +224,8 @@ async def _decided(plan: PendingPlan, call: ToolCall) -> bool:
 
 # --- Tasks: calls that wait for a decision, for clients with `io.modelcontextprotocol/tasks`
 #
-# The client asks for the task until a person has decided; then the call is made again, and its result is that
-# of the task. Nothing runs between two questions. Other clients receive the refusal, which says how to ask
-# again.
+# The client polls the task until a person has decided; then the call is repeated, and its result is that of
+# the task. Nothing runs between two polls. Other clients receive the refusal, which says how to call again.
 
 TASKS_ID: Final = "io.modelcontextprotocol/tasks"
 _MISSING_CAPABILITY: Final = -32021
@@ -254,7 +253,7 @@ class _Task:
         return (datetime.now(UTC) - self.created).total_seconds() > _TTL_SECONDS
 
     def wire(self, task_id: str) -> dict[str, Any]:
-        """The task as its client reads it."""
+        """Return the task in wire form."""
         status = "cancelled" if self.is_cancelled else "working" if self.result is None else "completed"
         short = self.plan.plan_id[:23]
         waits = f"A person has to decide: ask the user to run `mdplan review {short}` in a terminal."
@@ -293,7 +292,7 @@ class Tasks:
         server.add_request_handler("tasks/cancel", TaskParams, self._cancel)
 
     async def _call_or_wait(self, ctx: Context, params: CallToolRequestParams) -> HandlerResult:
-        """The result of the call, or a task where the call waits for a decision."""
+        """Return the result of the call, or a task if the call waits for a decision."""
         call = ToolCall(ctx, params, becomes_task=_has_tasks(ctx))
         result = await self._call(call)
         if not call.becomes_task or call.pending is None or not isinstance(result, CallToolResult):
@@ -313,7 +312,7 @@ class Tasks:
         return task.wire(params.task_id)
 
     async def _call_again(self, task: _Task, ctx: Context) -> None:
-        """Make the call again. Where it waits once more, as after a revoked approval, so does the task."""
+        """Repeat the call. If it waits again, as after a revoked approval, so does the task."""
         call = ToolCall(ctx, task.params, may_ask=False, becomes_task=True)
         result = await self._call(call)
         task.updated = datetime.now(UTC)
@@ -334,7 +333,7 @@ class Tasks:
         return {}
 
     def _named(self, ctx: Context, params: TaskParams) -> _Task:
-        """The task; raises `MCPError` for none, and for a client that has no tasks."""
+        """Return the task. Raises `MCPError` if it is missing, or if the client has no tasks."""
         if not is_version_at_least(ctx.protocol_version, _SINCE):
             raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
         if not _has_tasks(ctx):
@@ -347,7 +346,7 @@ class Tasks:
 
 
 def _has_tasks(ctx: Context) -> bool:
-    """Whether the client of the request declares tasks."""
+    """Return True if the client of the request declares tasks."""
     capabilities = ctx.session.client_capabilities
     extensions = capabilities.extensions if capabilities is not None else None
     is_new = is_version_at_least(ctx.protocol_version, _SINCE)

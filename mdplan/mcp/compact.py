@@ -27,7 +27,7 @@ _NO_COMMIT: Final = "the history has no commit here"
 _MOST_OF_A_PREVIEW: Final = 1_200
 _MOST_OF_A_COMMIT: Final = 300
 
-# More files are lines of text, and of warnings with one cause no more are named.
+# From this number files become lines of text, and warnings with one cause name at most this many.
 _MOST_FILES: Final = 10
 _AT_LINE: Final = lazy_pattern(r" at line \d+")
 
@@ -36,7 +36,7 @@ _MOST_HASHES: Final = 3
 
 
 def plan_wire(report: PlanReport, most: int, *, was_shown: bool = False) -> dict[str, Any]:
-    """A plan or a commit as decoded JSON; without its diff where that `was_shown` with the plan before."""
+    """Return a plan or commit as decoded JSON; without its diff if the previous plan `was_shown` with it."""
     if not report.ok:
         wire = compact_wire(report)
         if any(problem.code is Code.COMMIT_IN_DOUBT for problem in report.diagnostics):
@@ -50,7 +50,7 @@ def plan_wire(report: PlanReport, most: int, *, was_shown: bool = False) -> dict
 
 
 def _without_redundancy(report: PlanReport, *, was_shown: bool) -> PlanReport:
-    """The report without what others of its fields say."""
+    """Return the report without facts that other fields imply."""
     diff, is_exact = report.diff, report.diff_exact
     if report.applied and was_shown and not (isinstance(report, ApplyReport) and report.rebased):
         diff = is_exact = None
@@ -84,7 +84,7 @@ def _warnings(report: PlanReport) -> tuple[Diagnostic, ...]:
 
 
 def _cause(warning: Diagnostic) -> tuple[str, ...]:
-    """What other warnings of its code may have in common with `warning`."""
+    """Return what `warning` may share with other warnings of its code."""
     if warning.code is Code.BROKEN_LINK:
         # Its target is written in another way in each folder.
         return (warning.message.rpartition(": ")[2],)
@@ -92,7 +92,7 @@ def _cause(warning: Diagnostic) -> tuple[str, ...]:
 
 
 def _in_one(warnings: Sequence[Diagnostic]) -> Diagnostic:
-    """The first of `warnings`, which differ in their places alone, with the places of the others."""
+    """Return the first of `warnings`, which differ only in place, with the places of the others."""
     first, *others = warnings
     if not others:
         return first
@@ -110,7 +110,7 @@ def _folder(file: str) -> str:
 
 
 def _in_folder(folder: str, lines: Mapping[str, Collection[str]], files: Iterable[str]) -> str:
-    """The `files` of one folder with their `lines`; the folder is named once."""
+    """Return the `files` of a folder with their `lines`, naming the folder once."""
     names = [f"{file}{':' if lines[file] else ''}{','.join(lines[file])}" for file in files]
     if len(names) == 1 or not folder:
         return ", ".join(names)
@@ -118,7 +118,7 @@ def _in_folder(folder: str, lines: Mapping[str, Collection[str]], files: Iterabl
 
 
 def _remarkable(results: Sequence[EditResult], *, is_alone: bool) -> Iterator[EditResult]:
-    """The results that say more than that the edit was made; what `is_alone` is summed up next to it."""
+    """Yield the results that say more than that the edit was made; a single one is summarised elsewhere."""
     for result in results:
         counts_say_more = not is_alone and (result.matches_found or 0) > 1
         kept = replace(
@@ -141,7 +141,7 @@ def _remarkable(results: Sequence[EditResult], *, is_alone: bool) -> Iterator[Ed
 
 
 def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> dict[str, Any]:
-    """The report as decoded JSON; its files are the lines of `listing` if there are any."""
+    """Return the report as decoded JSON; its files are the lines of `listing` if there are any."""
     bare = replace(shortened, files=(), edit_results=(), matches=None, warnings=(), file=None)
     if isinstance(bare, ApplyReport):
         bare = replace(bare, receipt=None, written=None)
@@ -165,7 +165,7 @@ def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> 
 
 
 def _listing(files: Sequence[FileReport]) -> Iterator[str]:
-    """Files and how many lines they gain and lose; the first of those of one folder has its name above."""
+    """Return files with line counts; the folder's name is above its first file."""
     for folder, those in groupby(files, key=lambda file: _folder(file.file)):
         above = f"{folder}/\n" if folder else ""
         for file in those:
@@ -197,7 +197,7 @@ def _match(match: MatchResult) -> str:
 
 # --- Stat, read and search: long lists as one text of lines, short ones as objects
 
-# What only full detail is for.
+# Only for full detail.
 _REPEATED: Final = ("sectionSha256", "tokens", "anchor")
 # More sections are lines of text.
 MOST_OBJECTS: Final = 40
@@ -222,9 +222,10 @@ def _broken_only(links: LinkCounts | None) -> LinkCounts | None:
 def stat_wire(
     report: StatReport, *, inventories_wanted: bool = True, as_objects: bool | None = None
 ) -> dict[str, Any]:
-    """A stat as decoded JSON: many sections are lines of `outline`, few ones, or `as_objects`, `sections`.
+    """Return a stat as decoded JSON: many sections are lines of `outline`, a few are `sections`.
 
-    Unless `inventories_wanted`, it has no empty inventories and nothing that its rows repeat.
+    `as_objects` makes all of them `sections`. Unless `inventories_wanted`, it omits empty inventories and
+    facts that its rows repeat.
     """
     if not report.ok:
         return compact_wire(report)
@@ -284,7 +285,7 @@ def _row(section: SectionEntry, digits: int, *, is_bare: bool) -> dict[str, Any]
 
 
 def read_wire(report: ReadReport) -> dict[str, Any]:
-    """What was read, as decoded JSON. Places that could not be read have a `problem`."""
+    """Return the places read as decoded JSON. Unreadable places have a `problem`."""
     wire = compact_wire(replace(report, results=()))
     if not report.ok and len(report.results) == 1:
         # The error says all of it.
@@ -306,7 +307,7 @@ def _result(result: ReadResult) -> dict[str, Any]:
 
 
 def search_wire(report: SearchReport) -> dict[str, Any]:
-    """Hits as decoded JSON: those of one file are one text of lines, and so are files without hits."""
+    """Return hits as decoded JSON: one text of lines per file, and one for files without hits."""
     wire = compact_wire(replace(report, files=(), pattern=None, truncated=None))
     if report.files:
         del wire["searchedFiles"]
@@ -335,7 +336,7 @@ def _lines(lines: Iterator[str]) -> str:
 
 
 def history_wire(report: HistoryReport, most: int) -> dict[str, Any]:
-    """A history, whose transactions are lines of one text, `listing`."""
+    """Return a history with its transactions as lines of one text, `listing`."""
     if not report.ok:
         return compact_wire(report)
     reviews = tuple(replace(review, decided_at=None) for review in report.reviews)
@@ -398,11 +399,11 @@ class _FileDiff(Struct):
 
 
 def shown_diff(diff: str, *, whole_runs: bool) -> str:
-    """`diff` for reading: ``@@ LINE @@`` before the changed lines of each place, by lines of the result.
+    """Return `diff` for reading, with ``@@ LINE @@`` (a line of the result) before each changed place.
 
-    Where lines only go it is ``@@ -LINE @@``, by lines of the base. Files with the same changes share one
-    entry, which names the first: ``a.md:12 b.md:7``. Without `whole_runs` the middle of many changed lines in
-    a row is omitted, and counted.
+    For deleted lines it is ``@@ -LINE @@``, by lines of the base. Files with equal changes share an entry,
+    which names the first: ``a.md:12 b.md:7``. Without `whole_runs` the middle of a long run of changed lines
+    is omitted and counted.
     """
     groups: dict[tuple[object, ...], list[_FileDiff]] = {}
     for file in _files(diff):
@@ -427,7 +428,7 @@ def _group(files: Sequence[_FileDiff], *, whole_runs: bool) -> Iterator[str]:
 
 
 def _short(lines: Sequence[str], *, whole_runs: bool) -> Iterator[str]:
-    """The lines of one change, each old one that a new one replaces cut like that."""
+    """Return the lines of a change, with pairs of old and new lines cut."""
     old = [line[1:] for line in lines if line[0] == "-"]
     new = [line[1:] for line in lines if line[0] == "+"]
     paired = min(len(old), len(new)) if len(old) == len(new) or min(len(old), len(new)) == 1 else 0
@@ -445,7 +446,7 @@ def _short(lines: Sequence[str], *, whole_runs: bool) -> Iterator[str]:
 
 
 def _cut_pair(old: str, new: str) -> tuple[str, str]:
-    """Both lines, without the parts that they share beyond a few words, where one of them is long."""
+    """Return both lines without the text they share beyond a few words, if one of them is long."""
     if max(len(old), len(new)) <= _MOST_OF_A_LINE:
         return old, new
     least = min(len(old), len(new))
@@ -471,7 +472,7 @@ def _cut_line(line: str) -> str:
 
 
 def _files(diff: str) -> Iterator[_FileDiff]:
-    """The files of a diff as mdplan writes it."""
+    """Yield the files of a diff as mdplan writes it."""
     lines = diff.split("\n")
     starts = [number for number, line in enumerate(lines) if line.startswith("diff --git ")]
     # Lines of a hunk begin with a sign, so that none of them looks like a header.
@@ -493,7 +494,7 @@ def _file_diff(lines: Sequence[str]) -> _FileDiff:
 
 
 def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The changed lines of each place in some hunks, with the line that they begin at, as it is shown."""
+    """Yield the changed lines of each place in some hunks, with the first line number to show."""
     block: list[str] = []
     first = gone = at = was = 0
     for line in (*lines, " "):
@@ -512,7 +513,7 @@ def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 # --- Reports as JSON: short hashes, nothing empty, no defaults
 
-# Names of fields with IDs of sections, of which so many digits suffice.
+# Fields with section IDs, and how many digits are enough.
 _SECTION_IDS: Final = frozenset({"sectionId", "newSectionId", "duplicateOf"})
 _ID_DIGITS: Final = 8
 _HASH: Final = lazy_pattern(r"(sha256-)?[0-9a-f]{64}")
@@ -534,7 +535,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 
 
 def short(text: str) -> str:
-    """`text`, or where it is a SHA-256, also one of a plan, its first 16 digits."""
+    """Return `text`, or the first 16 digits of a SHA-256 or plan ID."""
     found = _HASH.fullmatch(text)
     return text[: len(found[1] or "") + _HASH_DIGITS] if found else text
 
@@ -560,7 +561,7 @@ def _is_default(name: str, item: object) -> bool:
 
 
 def compact_wire(report: Report) -> dict[str, Any]:
-    """`report` as decoded JSON: `error` is the first problem, and `diagnostics` are those after it."""
+    """Return `report` as decoded JSON: `error` is the first problem, and `diagnostics` are the others."""
     problems = answers.listed_problems(report)[1:] if not report.ok else ()
     wire: dict[str, Any] = pruned(to_wire(replace(report, error=None, diagnostics=())))
     if report.error is not None:
@@ -570,12 +571,12 @@ def compact_wire(report: Report) -> dict[str, Any]:
     return wire
 
 
-# Of a warning they are for full detail.
+# Warnings have them only in full detail.
 _MOST_LOST: Final = 10
 
 
 def problem_wire(problem: Diagnostic) -> dict[str, Any]:
-    """A problem, its candidates as lines of text; where text nearly is, the hint says."""
+    """Return a problem with its candidates as lines of text; near misses are in the hint."""
     wire: dict[str, Any] = pruned(to_wire(replace(problem, candidates=(), near=None, lost=None)))
     wire.pop("severity", None)  # The name of the list says it.
     if problem.lost and problem.severity is Severity.ERROR:
@@ -586,7 +587,7 @@ def problem_wire(problem: Diagnostic) -> dict[str, Any]:
 
 
 def _candidate(candidate: Candidate) -> str:
-    """A place that an address could mean, in one line."""
+    """Return a candidate for an address as a line."""
     path = " > ".join(candidate.heading_path) or "(preamble)"
     section_id = f"sectionId {candidate.section_id} " if candidate.section_id else ""
     return visible(f"lines {candidate.start_line}-{candidate.end_line} {section_id}{path}")

@@ -45,14 +45,14 @@ _WHOLE_FILE: Final = (EditedRange(),)
 
 
 class FileRequest(Request):
-    """Of a request about one file, what names the file."""
+    """The part of a request about one file that names the file."""
 
     file_path: str = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
     encoding: str | None = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
 
 
 class EditRequest(FileRequest):
-    """Of a request to edit a file at text that is there."""
+    """The part of a request that edits existing text of a file."""
 
     require_exact_match: bool = Field(default=False, description="Blanks at line ends must match too.")
 
@@ -156,7 +156,7 @@ _DELETE: Final = f"Delete lines of a text file, whose content is checked. {_TRAI
 
 
 def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
-    """The tools of this set, over `engine`; `read_only` makes no difference to any."""
+    """Return the tools of this set for `engine`; `read_only` changes none of them."""
     del read_only
     tool = partial(_tool, engine)
     return (
@@ -202,9 +202,9 @@ def _refusal(problems: Problems) -> dict[str, Any]:
 
 
 def _answer(content: dict[str, Any]) -> ToolResult:
-    """The document's JSON, as data and as text. It is a refusal where nothing was read or written.
+    """Return the document's JSON, as data and as text. It is a refusal if nothing was read or written.
 
-    An answer by file contains an object for each; a file may be called `result` as well.
+    An answer by file contains an object for each; a file may also be called `result`.
     """
     parts = [part for part in content.values() if isinstance(part, dict)] or [content]
     return ToolResult(
@@ -242,7 +242,7 @@ class Failure(Exception):  # noqa: N818 (it is an answer)
         self.reason, self.suggestion, self.hint = reason, suggestion, hint
 
     def to_json(self) -> dict[str, str]:
-        """As an error response; what is absent is left out."""
+        """Return an error response; absent fields are omitted."""
         optional = (("suggestion", self.suggestion), ("hint", self.hint))
         return {
             "result": "error",
@@ -262,7 +262,7 @@ class Expected(Struct):
     exact: bool
 
     def mismatch(self, start: int, end: int) -> Failure:
-        """What is reported where the lines `start` to `end` hold something else."""
+        """Return the failure for other content in the lines `start` to `end`."""
         if self.what == OLD_STRING:
             how = "exactly match file content" if self.exact else "match the actual file content"
             return Failure(
@@ -281,7 +281,7 @@ class EditorDocument(Struct):
 
     @classmethod
     def read(cls, engine: Engine, request: FileRequest) -> "EditorDocument":
-        """The file of `request`. Raises `Failure` where it cannot be read."""
+        """Return the file of `request`. Raises `Failure` if it cannot be read."""
         file, encoding = request.file_path, request.encoding
         source = engine.source(file, encoding)
         if isinstance(source, Diagnostic) and engine.workspace.is_several(file):
@@ -321,13 +321,13 @@ class EditorDocument(Struct):
         raise not_decoded(self.encoding) if self.source.invalid_bytes else expected.mismatch(start, end)
 
     def to_batch_file(self, edits: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """Entry of a batch with `edits`, pinned to what was read."""
+        """Return an entry of a batch with `edits`, guarded by the hash of the content read."""
         encoding = {} if self.encoding is None else {"encoding": self.encoding}
         return {"file": self.file, "baseSha256": self.source.sha256, "edits": list(edits), **encoding}
 
 
 def _contents(document: EditorDocument, ranges: Sequence[EditedRange]) -> list[dict[str, Any]]:
-    """Lines of `ranges`. Raises `Failure` where one of them has bytes that are not text."""
+    """Return the lines of `ranges`. Raises `Failure` if one of them has bytes that are not text."""
     contents = [_content(document, lines) for lines in ranges]
     if any(visible(each["content"]) != each["content"] for each in contents):
         raise not_decoded(document.encoding)
@@ -369,7 +369,7 @@ def patch(engine: Engine, request: PatchRequest) -> dict[str, Any]:
 
 
 def _name(engine: Engine, path: str) -> str:
-    """The file `path` as diagnostics name it."""
+    """Return the file `path` as diagnostics name it."""
     name = engine.workspace.locate(path)
     return path if isinstance(name, Diagnostic) else str(name)
 
@@ -409,7 +409,7 @@ def append(engine: Engine, request: AppendRequest) -> dict[str, Any]:
 
 
 def _as_ending(document: EditorDocument, text: str) -> str:
-    """`text` on lines of its own; where the file ended in a line end, it does so again."""
+    """Return `text` as separate lines, with a final newline if the file had one."""
     lines = document.source.lines
     is_open = bool(lines.count) and not lines.ending(lines.count)
     before = "\n" if is_open and not text.startswith(("\n", "\r")) else ""
@@ -478,7 +478,7 @@ def write(engine: Engine, files: Sequence[Mapping[str, Any]]) -> Problems:
 
 
 def failure_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
-    """`problem` as the document says it, if it does."""
+    """Return `problem` in the form of the document, or None."""
     if problem.code is Code.PATH_OUTSIDE_ROOT and ".." in (problem.file or "").split("/"):
         return Failure("Path traversal not allowed", hint="File paths must not contain '..' patterns")
     if problem.code in {Code.ENCODING_UNKNOWN, Code.NOT_A_TEXT_FILE}:
@@ -498,9 +498,9 @@ def not_decoded(encoding: str | None = None) -> Failure:
 
 
 def failures_by_file(problems: Problems, files: Mapping[str, str]) -> Iterator[tuple[str, Failure]]:
-    """The first failure of each file that `problems` are about, or of all where they name none.
+    """Return the first failure of each file named by `problems`, or of all files.
 
-    `files` are names as diagnostics have them, by path as the request has it.
+    `files` are names as in diagnostics, by path as in the request.
     """
     for path, name in files.items():
         own = [problem for problem in problems if problem.file in {path, name, None}]

@@ -52,7 +52,7 @@ _ENCODING: Final = Field(default=None, description="Of files that are not UTF-8.
 
 
 def _optional(description: str, **rules: Any) -> Any:  # noqa: ANN401 (as pydantic has it)
-    """A field that may be null, which is absent."""
+    """Return a field for which null means absent."""
     return Field(default=None, description=description, json_schema_extra={NULLABLE: True}, **rules)
 
 
@@ -91,7 +91,7 @@ class FileReadRequest(answers.Request):
         return self
 
     def to_target(self) -> ReadTarget:
-        """The request as a target of `read`."""
+        """Return the request as a target of `read`."""
         file = ReadTarget(file=self.path, encoding=self.encoding)
         end = self.head or self.end_line
         if end is not None:
@@ -140,14 +140,14 @@ class GrepContentRequest(answers.Request):
     encoding: str | None = _ENCODING
 
 
-# What an entry of an answer has.
+# Fields of an entry of an answer.
 _PART: Final = published_schema("read_files", "outputSchema")["properties"]["results"]["items"]["properties"]
 _HIT: Final = published_schema("grep_content", "outputSchema")["properties"]["hits"]["items"]["properties"]
 _PROBLEM: Final = _PART["problem"]["properties"]
 
 
 def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
-    """The tools of this set, over `engine`; `read_only` makes no difference to any."""
+    """Return the tools of this set for `engine`; `read_only` changes none of them."""
     del read_only
     return (
         request_tool(
@@ -186,14 +186,14 @@ def _read_files(engine: Engine, request: ReadFilesRequest) -> ToolResult:
 
 
 def _read(report: ReadReport) -> ToolResult:
-    """The places that were read, between lines of dashes, and the same as data."""
+    """Return the places read, between lines of dashes, and as data."""
     results = [_only(_PART, to_wire(result)) for result in OtherToolWords().tell_all(report.results)]
     text = "\n".join(map(_layout, results))
     return ToolResult(text=text, structured={"ok": report.ok, "results": results}, is_refusal=False)
 
 
 def _only(names: Iterable[str], wire: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `wire` that have these `names`."""
+    """Return the fields of `wire` with these `names`."""
     given = {name: wire.get(name) for name in names}
     kept = {name: value for name, value in given.items() if value is not None and value is not False}
     return {**kept, "problem": _only(_PROBLEM, kept["problem"])} if "problem" in kept else kept
@@ -211,7 +211,7 @@ _READ_A_PART: Final = say(
 
 
 def _without_empty_results(report: ReadReport) -> ReadReport:
-    """`report`, where a file for whose text no room was left says so."""
+    """Return `report` with a note for each file whose text did not fit."""
     results = tuple(
         ReadResult(file=result.file, problem=_no_room(result.file))
         if result.truncated and not result.content
@@ -228,7 +228,7 @@ def _no_room(file: str) -> Diagnostic:
 
 
 def _too_large(engine: Engine, request: ReadFilesRequest) -> Iterator[Diagnostic]:
-    """What stands for large JSON and YAML files that would be read whole."""
+    """Return a placeholder for large JSON and YAML files requested as a whole."""
     for file in request.files:
         is_part = file.head or file.tail or file.start_line or file.end_line
         if is_part or not file.path.lower().endswith(_LARGE_KINDS):
@@ -278,7 +278,7 @@ def _grep_content(engine: Engine, request: GrepContentRequest) -> ToolResult:
 
 
 def _found(report: SearchReport) -> ToolResult:
-    """The lines that match, each once however often it matches, between lines of dashes and as data."""
+    """Return the matching lines, each once, between lines of dashes and as data."""
     hits = {
         (found.file, hit.line): _only(_HIT, {"file": found.file, **to_wire(hit)})
         for found in report.files

@@ -52,12 +52,12 @@ A preview can be skipped: `md_apply` with `baseSha256` of each file plans and wr
 
 
 def server_instructions(paragraphs: Mapping[str, str]) -> str:
-    """How to work with these tools, in Markdown; `paragraphs` are those of the toolsets, by their names."""
+    """Return instructions for these tools, in Markdown; `paragraphs` belong to the toolsets, by name."""
     return "\n".join([_WAY, *(f"## Tools of `{name}`\n\n{text}\n" for name, text in paragraphs.items())])
 
 
 def usage_guide(paragraphs: Mapping[str, str]) -> str:
-    """The instructions, and all operations if the toolset `md` is among `paragraphs`."""
+    """Return the instructions, and all operations if the toolset `md` is among `paragraphs`."""
     parts = [server_instructions(paragraphs)]
     if "md" in paragraphs:
         parts += [
@@ -79,7 +79,7 @@ def _chapter(name: str, model: type[Operation]) -> str:
 
 
 def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDefinition, ...]:
-    """All resources, over `engine`; `paragraphs` are those of the active toolsets, by their names."""
+    """Return all resources for `engine`; `paragraphs` belong to the active toolsets, by name."""
     return (
         ResourceDefinition(
             uri=diff_uri("{plan_id}"),
@@ -161,7 +161,7 @@ def _plan_ids(engine: Engine) -> Iterator[str]:
 
 
 def _diff(engine: Engine, plan_id: str) -> str | bytes | None:
-    """The diff as text; as bytes where they are no Unicode; None where there is none to show."""
+    """Return the diff as text, or as bytes if it is not Unicode; None if there is none."""
     diff = engine.diff_bytes(plan_id)
     if not isinstance(diff, bytes):
         return None

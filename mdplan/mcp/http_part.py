@@ -12,7 +12,8 @@ from mdplan.mcp.adapter import McpServer
 from mdplan.web.http import HttpPart
 
 PATH: Final = "/mcp"
-# A client that was idle for so long, or longest of so many, begins a new session: that is one more request.
+# A client that was idle for this long, or the longest among this many, starts a new session: one more
+# request.
 IDLE_SECONDS: Final = 1800.0
 MOST_SESSIONS: Final = 500
 _SESSION: Final = "mcp-session-id"
@@ -38,7 +39,7 @@ def mcp_part(server: McpServer, max_body_bytes: int) -> HttpPart:
 class LimitedSessions:
     """The endpoint `app` of streamable HTTP, with at most `most` sessions.
 
-    A new one ends the one that was idle longest, as its client would end it.
+    A new one ends the session that was idle longest, as its client would.
     """
 
     def __init__(self, app: ASGIApp, most: int = MOST_SESSIONS) -> None:
@@ -48,7 +49,7 @@ class LimitedSessions:
         self._open = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; one that begins a session ends another one first where there are too many."""
+        """Pass a request on; if it starts a session beyond the limit, end another one first."""
         session = Headers(scope=scope).get(_SESSION, "")
         if not session and len(self._used) >= self._most:
             idle = next((each for each in self._used if not self._open[each]), None)

@@ -55,7 +55,7 @@ _ASKS_USER: Final = {"anthropic/requiresUserInteraction": True}
 
 
 def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
-    """The tools of this set, over `engine`."""
+    """Return the tools of this set for `engine`."""
 
     def tool(name: str, verb: str, call: Callable[..., ToolResult]) -> ToolDefinition:
         told = VERBS[verb]
@@ -67,7 +67,7 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
             meta={
                 **_META[name],
                 **(_ASKS_USER if name == "md_apply" and engine.settings.require_approval else {}),
-                # Where a person approves, they may do so when the agent applies.
+                # If a person approves plans, they may do so when the agent applies.
                 **(
                     SHOWS_APP
                     if name == "md_validate" or (name == "md_apply" and engine.gate.is_required)
@@ -134,7 +134,7 @@ def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult
 def _fitting_stat(
     engine: Engine, request: StatRequest, most: int, size: Callable[[StatReport], int]
 ) -> StatReport:
-    """The report of as many rows as fit into `most` characters; its cursor goes on where they end."""
+    """Return a report with as many rows as fit into `most` characters; its cursor continues there."""
 
     def first_rows(limit: int) -> StatReport:
         return engine.stat(replace(request, limit=limit))
@@ -143,7 +143,7 @@ def _fitting_stat(
     report = first_rows(rows)
     is_whole = rows == request.limit or (report.next_cursor is None and not report.inventory_totals)
     if not is_whole and report.format is DocumentFormat.MARKDOWN and not report.inventory_totals:
-        # They say about how large all are. Where far less than all fits, the rest is not even made.
+        # They show the approximate size of all rows. If far fewer fit, the others are not even made.
         asked = min(request.limit or LIMITS[report.detail or "brief"], report.total_sections or rows)
         expected = size(report) * asked // rows
         report = first_rows(answers.smaller_limit(asked, expected, most) if expected > 2 * most else asked)
@@ -243,7 +243,7 @@ class HistoryRequest(WireModel):
 
 
 def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
-    """The tool over `engine`; with `read_only` it only lists."""
+    """Return the tool for `engine`; with `read_only` it only lists."""
     told = [VERBS["history"], *([] if read_only else [VERBS["undo"]])]
     return ToolDefinition(
         name=NAME,
@@ -328,7 +328,7 @@ def seen_bases() -> Seen | None:
 
 
 def with_changes(engine: Engine, report: ApplyReport) -> ApplyReport:
-    """The refusal `report`, in which STALE_BASE names the sections that changed since the client saw them."""
+    """Return the refusal `report` with sections in STALE_BASE that changed since the client saw them."""
     shown = shown_files()
     if report.ok or shown is None:
         return report
@@ -353,7 +353,7 @@ def _version(engine: Engine, file: str, sha256: str) -> ShownVersion:
 
 
 def _outline(engine: Engine, file: str) -> Outline | None:
-    """The file as it is now; that of a look a moment ago is still at hand."""
+    """Return the current file, which a recent read may have cached."""
     name = engine.workspace.locate(file)
     if not isinstance(name, FileName):
         return None

@@ -1,7 +1,7 @@
-"""Decisions on plans that people make in the chat with the agent: in the App, or in a form of the client.
+"""Decisions on plans in the chat with the agent: in the App, or in a form of the client.
 
-Whether an approval there counts is for the operator to say (`serve --approve-in-chat`): the host shows the
-plan and passes on the answer, so whoever trusts the answer trusts the host.
+The operator decides whether an approval there counts (`serve --approve-in-chat`): the host shows the plan and
+passes on the answer, so trusting the answer means trusting the host.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ _MOST_OF_A_DIFF: Final = 4_000
 
 
 class Decided(Struct, kw_only=True):
-    """A decision that was stored, and the report of the apply that followed; None where none did."""
+    """A stored decision, and the report of the apply that followed, or None."""
 
     decision: Decision
     applied: ApplyReport | None
@@ -81,14 +81,14 @@ class CommentOnLines(Request):
     text: str
 
     def as_stored(self) -> LineComment:
-        """The comment as a part of a decision."""
+        """Return the comment as part of a decision."""
         return LineComment(
             file=self.file, side=self.side, start=self.start, end=self.end, text=self.text.strip()
         )
 
 
 class DecideRequest(Request):
-    """A decision on a plan. `version` and `nonce` are those that the App received with the plan."""
+    """A decision on a plan, with the `version` and `nonce` that the App received with the plan."""
 
     plan_id: PlanId
     version: str = Field(description="Version of the decisions that the App showed.")
@@ -115,7 +115,7 @@ class ChatReview:
         self._nonces = Nonces()
 
     def meta_of(self, plan_id: str, saw: str | None = None) -> Mapping[str, Any]:
-        """`_meta` of a result about a plan, for the App alone: what proves that it received the plan.
+        """Return `_meta` of a result about a plan, only for the App: the proof that it received the plan.
 
         `saw` is the version of the decisions that the App shows, if the result does not show the plan.
         """
@@ -123,20 +123,20 @@ class ChatReview:
         return self.meta_of_open(opened, saw) if isinstance(opened, OpenPlan) else {}
 
     def meta_of_open(self, opened: OpenPlan, saw: str | None = None) -> Mapping[str, Any]:
-        """The same of a plan that was `opened`."""
+        """Return the same for a plan that was `opened`."""
         full_id, version = opened.plan.plan_id, saw or opened.decisions.version
         facts = {
             "planId": full_id,
             "version": version,
             "nonce": self._nonces.nonce(full_id, version),
             "mayApprove": self.may_approve,
-            # Where no approval is required, the agent could apply the plan by itself.
+            # Without required approval, the agent could apply the plan anyway.
             "mayApply": not self.reviewing.engine.gate.is_required,
         }
         return {META_KEY: facts}
 
     def question(self, plan_id: str) -> PlanQuestion | None:
-        """What a form asks about a plan; None where it cannot be shown."""
+        """Return the question of a form about a plan; None if the plan cannot be shown."""
         opened = self.reviewing.open(plan_id)
         diff = self.reviewing.engine.diff_bytes(plan_id)
         if not isinstance(opened, OpenPlan) or not isinstance(diff, bytes):
@@ -156,13 +156,13 @@ class ChatReview:
         return PlanQuestion("\n\n".join(part for part in parts if part), is_whole)
 
     def decide_in_form(self, plan_id: str, version: str, verb: str, comment: str) -> bool:
-        """Whether the answer to a form was stored as a decision."""
+        """Store the answer to a form as a decision; return True if that worked."""
         terms = DecisionTerms(saw=version, channel=Channel.CHAT_FORM)
         decided = self.decide(plan_id, Verb(verb), Remarks(comment=comment.strip()), terms)
         return isinstance(decided, Decided)
 
     def decide_in_app(self, request: DecideRequest) -> Decided | Problems:
-        """Decide as the App says. Errors: APPROVAL_REQUIRED without its nonce; those of `decide`."""
+        """Decide as the App says. Errors: APPROVAL_REQUIRED without its nonce; as `decide`."""
         if not self._nonces.use(request.nonce, request.plan_id, request.version):
             return NOT_THE_APP
         on_edits = ((each.edit, each.text.strip()) for each in request.edit_comments)
@@ -179,8 +179,7 @@ class ChatReview:
     ) -> Decided | Problems:
         """Record a decision of the person in the chat.
 
-        Errors: APPROVAL_REQUIRED for an approval that this server does not take from a chat; those of
-        `ReviewService.decide`.
+        Errors: APPROVAL_REQUIRED if this server accepts no approvals from a chat; as `ReviewService.decide`.
         """
         if verb.verdict is Verdict.APPROVED and not self.may_approve:
             return (_NOT_IN_CHAT,)
@@ -223,7 +222,7 @@ class ReviewAppReport(Report, kw_only=True):
 
 
 def app_tools(review: ChatReview, *, read_only: bool) -> tuple[ToolDefinition, ...]:
-    """The tools of the App over `review`; with `read_only` it only shows."""
+    """Return the tools of the App for `review`; with `read_only` it only shows."""
     show = request_tool(
         ShowRequest,
         partial(_show, review),
@@ -249,7 +248,7 @@ def app_tools(review: ChatReview, *, read_only: bool) -> tuple[ToolDefinition, .
 
 
 def app_resource() -> ResourceDefinition:
-    """The App: one HTML file that needs nothing else."""
+    """Return the App: a self-contained HTML file."""
     return ResourceDefinition(
         uri=APP_URI,
         name="review",
@@ -261,7 +260,7 @@ def app_resource() -> ResourceDefinition:
     )
 
 
-# What makes HTML is loaded when a host shows the App.
+# Code for HTML is loaded when a host shows the App.
 def _app_html() -> str:
     from mdplan.web.responses import chat_app_html
 
@@ -320,7 +319,7 @@ def _decide(review: ChatReview, request: DecideRequest) -> ToolResult:
 
 
 def _outcome(decision: Decision) -> str:
-    """What was decided, in words for the agent and the person."""
+    """Describe the decision for the agent and the person."""
     by = decision.decided_by
     if decision.approved_plan_id is None:
         what = "requested changes to" if decision.requests_changes else "rejected"
@@ -343,8 +342,8 @@ def _refused(problems: Problems, meta: Mapping[str, Any] | None = None) -> ToolR
 
 # --- Nonces, which prove that a call comes from the App
 #
-# The host gives the `_meta` of a result to the App and not to the model. Some hosts let the model call a tool
-# that is only for the App, so `visibility` is not enough.
+# The host gives the `_meta` of a result to the App and not to the model. Some hosts let the model call tools
+# meant only for the App, so `visibility` is not enough.
 
 _KEY_BYTES: Final = 32
 
@@ -358,12 +357,12 @@ class Nonces:
         self._lock = Lock()
 
     def nonce(self, plan_id: str, version: str) -> str:
-        """The nonce for the next decision on a plan whose decisions have that version."""
+        """Return the nonce for the next decision on a plan whose decisions have that version."""
         named = json.dumps([plan_id, version, self._used.get(plan_id, 0)]).encode("ascii")
         return hmac.new(self._key, named, hashlib.sha256).hexdigest()
 
     def use(self, nonce: str, plan_id: str, version: str) -> bool:
-        """Whether this process gave out `nonce` for that plan and version; it is used up then."""
+        """Use up `nonce`; return True if this process issued it for that plan and version."""
         given = nonce.encode("utf-8", "surrogatepass")
         with self._lock:
             is_valid = hmac.compare_digest(given, self.nonce(plan_id, version).encode("ascii"))
@@ -378,5 +377,5 @@ APP_MIME_TYPE: Final = "text/html;profile=mcp-app"
 # For a tool whose result the App shows.
 SHOWS_APP: Final[Mapping[str, Any]] = {"ui": {"resourceUri": APP_URI}}
 
-# For a tool that only the App is to call.
+# For a tool that only the App may call.
 ONLY_FOR_APP: Final[Mapping[str, Any]] = {"ui": {"resourceUri": APP_URI, "visibility": ["app"]}}

@@ -1,6 +1,6 @@
-"""The server: which tools, resources and prompts it has, over one engine.
+"""The server: its tools, resources and prompts for an engine.
 
-What it says of itself needs no engine, and is reported before one is loaded.
+Its self-description needs no engine, and is sent before one is loaded.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def build_catalog(
     read_only: bool = False,
     approve_in_chat: bool = False,
 ) -> Catalog:
-    """What a server over `engine` has: the tools of `toolsets`, or those `tools` of them, and the guides.
+    """Return what a server for `engine` offers: the tools of `toolsets`, or only `tools`, and the guides.
 
     With `read_only` it has no tool that writes. With `approve_in_chat` people may approve plans in the chat
     with the agent, which trusts the host of that chat.

@@ -68,7 +68,7 @@ class InspectRequest(FileRequest):
 
 
 class HeadingTarget(_TextRequest):
-    """A section, with or without its subsections. Its heading alone will do, as TextPatch has it."""
+    """A section, with or without its subsections. TextPatch also accepts only its heading."""
 
     text: str = Field(min_length=1)
     include_children: bool = True
@@ -110,7 +110,7 @@ class TextReadRequest(FileRequest):
 
 
 def _text_of(value: object) -> object:
-    """The heading, also where it comes as TextRead has it."""
+    """Return the heading, also from the form of TextRead."""
     return value["text"] if isinstance(value, dict) and value.keys() == {"text"} else value
 
 
@@ -152,7 +152,7 @@ class TextPatchRequest(FileRequest):
 
 
 def _digits(value: object) -> object:
-    """A number as text."""
+    """Return a number as text."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -171,7 +171,7 @@ class ReplaceRequest(FileRequest):
 
 
 def target_of(fields: Request) -> tuple[str, Any] | None:
-    """The name on the wire of the one field of a target that is given, and its value; None if not one is."""
+    """Return the wire name and value of the only given field of a target; None unless there is one."""
     given = [(to_camel(name), getattr(fields, name)) for name in type(fields).model_fields]
     found = [(name, value) for name, value in given if value is not None]
     return found[0] if len(found) == 1 else None
@@ -239,7 +239,7 @@ class LineChange(Struct):
 
 
 def success(content: dict[str, Any]) -> ToolResult:
-    """A success: the document's JSON, as data and as text."""
+    """Return a success: the document's JSON, as data and as text."""
     return ToolResult(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=False)
 
 
@@ -256,21 +256,21 @@ def inexact(*notes: str) -> dict[str, Any]:
 
 
 def failure(message: str, *suggestions: str) -> RefusedCall:
-    """A refusal, to be raised: what is wrong, and what to do."""
+    """Return a refusal to raise: the problem and the next step."""
     content = {"status": "error", "message": visible(message), "suggestions": [*map(visible, suggestions)]}
     text = json.dumps(content, ensure_ascii=False)
     return RefusedCall(ToolResult(text=text, structured=content, is_refusal=True))
 
 
 def refusal(problems: Problems, source: Source | None = None, target: str = "") -> RefusedCall:
-    """A refusal for `problems` of the engine; the caller named the place of `source` as `target`."""
+    """Return a refusal for `problems` of the engine; the caller named the place of `source` as `target`."""
     messages = dict.fromkeys(_message(problem, target) for problem in problems)
     suggestions = dict.fromkeys(each for problem in problems for each in _suggestions(problem, source))
     return failure("; ".join(messages), *suggestions)
 
 
 def target_text(name: str, value: object) -> str:
-    """A target as messages name it: ``heading '## Install'``, ``lines 5-8``, ``codeBlock 2``."""
+    """Return a target as messages name it: ``heading '## Install'``, ``lines 5-8``, ``codeBlock 2``."""
     if isinstance(value, dict):
         return (
             f"{name} {'-'.join(map(str, value.values()))}"
@@ -303,7 +303,7 @@ def _suggestions(problem: Diagnostic, source: Source | None) -> Iterator[str]:
 
 
 def _similar(code: Code, candidate: Candidate, source: Source | None) -> str:
-    """A candidate, with its heading as it is written."""
+    """Return a candidate with its heading as written."""
     line = candidate.start_line
     heading = candidate.heading_path[-1] if source is None else source.lines.content(line).strip()
     if code is Code.AMBIGUOUS_HEADING:
@@ -312,10 +312,10 @@ def _similar(code: Code, candidate: Candidate, source: Source | None) -> str:
 
 
 def write_result(before: Source, after: Source, change: LineChange) -> dict[str, Any]:
-    """What an edit did.
+    """Return the result of an edit.
 
-    `affectedLines` are the lines that were replaced or deleted, by their old numbers; of an insertion, which
-    has none, the new lines. `context` is what is around the change now.
+    `affectedLines` are the replaced or deleted lines, by their old numbers; for an insertion, the new lines.
+    `context` is the current text around the change.
     """
     old, new = before.lines, after.lines
     affected = (change.start, change.removed) if change.removed else (change.new_start, change.added)
@@ -338,7 +338,7 @@ def write_result(before: Source, after: Source, change: LineChange) -> dict[str,
 
 
 def numbered(lines: LineIndex, first: int, last: int) -> list[dict[str, Any]]:
-    """Lines `first` to `last` (inclusive), as far as they are there, with their numbers."""
+    """Return the existing lines from `first` to `last` (inclusive) with their numbers."""
     numbers = range(max(first, 1), min(last, lines.count) + 1)
     return [{"number": number, "text": visible(lines.content(number))} for number in numbers]
 

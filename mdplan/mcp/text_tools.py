@@ -62,7 +62,7 @@ Example: {"filePath": "a.md", "oldText": "teh quick", "newText": "the quick"}"""
 
 
 def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
-    """The tools of this set, over `engine`; `read_only` makes no difference to any."""
+    """Return the tools of this set for `engine`; `read_only` changes none of them."""
     del read_only
     tool = partial(_tool, engine)
     return (
@@ -161,7 +161,7 @@ def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[
 
 
 def _of_markdown(report: StatReport) -> dict[str, list[Any]]:
-    """The inventory of a document by field name; headings are still section entries."""
+    """Return the inventory of a document by field name; headings are still section entries."""
     return {
         "headings": [section for section in report.sections if section.level and not section.nested],
         "codeBlocks": [
@@ -174,7 +174,7 @@ def _of_markdown(report: StatReport) -> dict[str, list[Any]]:
 
 
 def _nested(sections: Sequence[SectionEntry]) -> list[dict[str, Any]]:
-    """Headings, each with those of deeper levels that follow it as its children."""
+    """Return headings as a tree: deeper headings that follow are children."""
     top: list[dict[str, Any]] = []
     open_headings: list[dict[str, Any]] = []
     for section in sections:
@@ -235,7 +235,7 @@ def _texts(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _hits(report: SearchReport, request: text_requests.InspectRequest) -> dict[str, Any]:
-    """The hits of `report`."""
+    """Return the hits of `report`."""
     matches: list[dict[str, Any]] = []
     for group in (group for found in report.files for group in found.groups):
         for hit in group.hits:
@@ -292,7 +292,7 @@ def _quoted(text: str) -> str:
 
 
 def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
-    """The text of one place."""
+    """Read the text of a place."""
     given = text_requests.target_of(request.target)
     if given is None:
         raise failure("target must have exactly one field", _ONE_INSPECTED)
@@ -332,7 +332,7 @@ def _notes(request: text_requests.TextReadRequest, source: Source, shown: str) -
 
 
 def _end(engine: Engine, place: ReadTarget) -> int:
-    """The last line of a place that is too long to be shown."""
+    """Return the last line of a place that is too long to show."""
     whole = ReadRequest(targets=(place,), max_characters=_MOST_READ)
     (part,) = engine.read(whole).results
     while part.next_cursor is not None:
@@ -357,7 +357,7 @@ def _place(engine: Engine, request: text_requests.TextReadRequest) -> ReadTarget
 
 
 def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget:
-    """The section of a file that is no Markdown, from its marker line to the next one."""
+    """Return the section of a file other than Markdown, from its marker line to the next marker."""
     report = engine.stat(
         StatRequest(file=file.file, encoding=file.encoding, detail="full", limit=_EVERYTHING)
     )
@@ -409,7 +409,7 @@ def patch(engine: Engine, request: text_requests.TextPatchRequest) -> ToolResult
 
 
 def _check_operation(request: text_requests.TextPatchRequest, target: str) -> None:
-    """Refuse an operation that the target, or the content, does not go with."""
+    """Refuse an operation that does not suit the target or the content."""
     operation, content = request.operation, request.content
     if target in _INSERT_ONLY and operation != "insert":
         raise failure(
@@ -429,7 +429,7 @@ def _check_operation(request: text_requests.TextPatchRequest, target: str) -> No
 def _edits(
     engine: Engine, request: text_requests.TextPatchRequest, source: Source, name: str
 ) -> list[dict[str, Any]]:
-    """The edits that the request comes to; its place is called `name`."""
+    """Return the edits for the request; its place is called `name`."""
     target, content = request.target, request.content or ""
     if target.lines is not None:
         return [_edit_of_lines(source, target.lines, request)]
@@ -466,7 +466,7 @@ def _edit_of_lines(
 
 
 def _indented(content: str, first: str) -> str:
-    """`content` with the indentation of the line `first`, unless it brings its own."""
+    """Return `content` with the indentation of the line `first`, unless it has its own."""
     indentation = first[: len(first) - len(first.lstrip(" \t"))]
     if not indentation or content[:1] in {" ", "\t"}:
         return content
@@ -474,7 +474,7 @@ def _indented(content: str, first: str) -> str:
 
 
 def _edits_at_heading(request: text_requests.TextPatchRequest, found: ReadResult) -> list[dict[str, Any]]:
-    """Edits of the heading line alone, or before it; what follows a new heading in `content` is below."""
+    """Return edits of or before the heading line; text after a new heading in `content` goes below it."""
     place, content = {"sectionId": found.section_id}, request.content or ""
     if request.target.before_heading is not None:
         if _HEADING.match(content.lstrip("\r\n")):
@@ -514,7 +514,7 @@ class WriteOutcome(Struct, kw_only=True):
     warnings: tuple[str, ...]
 
     def to_json(self, change: LineChange) -> dict[str, Any]:
-        """The fields that every answer about an edit has; `change` is where it was."""
+        """Return the fields of every answer about an edit; `change` is its place."""
         facts = text_requests.write_result(self.before, self.after, change)
         if not self.report.applied:
             facts |= {"linesChanged": 0, "note": "Nothing changed: the text is there already"}
@@ -522,7 +522,7 @@ class WriteOutcome(Struct, kw_only=True):
 
 
 def _change(request: text_requests.TextPatchRequest, done: WriteOutcome) -> LineChange:
-    """The lines that the edit was about: those that were asked for, else those that are others now."""
+    """Return the lines of the edit: the requested ones, or those that changed."""
     old, new = done.before.lines, done.after.lines
     lines, delta = request.target.lines, new.count - old.count
     if lines is not None:
@@ -555,7 +555,7 @@ def _is_same(old: LineIndex, old_line: int, new: LineIndex, new_line: int) -> bo
 
 
 def _without_blank_edges(change: LineChange, new: LineIndex) -> LineChange:
-    """An insertion without the blank lines that keep it apart from its neighbours."""
+    """Return an insertion without the blank lines that separate it from its neighbours."""
     first, last = change.new_start, change.new_start + change.added - 1
     if change.removed:
         return change
@@ -596,7 +596,7 @@ def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolR
     facts = done.to_json(LineChange(start, end - start + 1, start, end - start + 1 + delta))
     if done.report.applied:
         facts["linesChanged"] = sum(last - first + 1 for first, last in touched)
-    # Where there are others, only one was replaced: those after it moved with the lines that it brought.
+    # If there are others, only one was replaced: later ones moved with the lines it added.
     grown = to_lf(request.new_text).count("\n") - to_lf(request.old_text).count("\n")
     others = [
         source.lines.line_at(span.start) + (grown if span.start > replaced[0].start else 0)
@@ -617,7 +617,7 @@ def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolR
 
 
 def _spans_of(source: Source, text: str, seconds: float, *, case_sensitive: bool = True) -> list[Span]:
-    """Where `text` is, from left to right, as far as it is found within `seconds`."""
+    """Return the places of `text`, from left to right, as far as found within `seconds`."""
     view = LineEndView(source.text, source.lines)
     pattern = Pattern(text=to_lf(text), case_sensitive=case_sensitive)
     found = pattern.find(view.text, Span(0, len(view.text)), seconds)
@@ -636,7 +636,7 @@ def _not_found(source: Source, text: str, seconds: float) -> answers.RefusedCall
 
 
 def _chosen(occurrence: str, found: int) -> str:
-    """`matchSelection` for an occurrence out of `found` ones."""
+    """Return `matchSelection` for an occurrence out of `found` ones."""
     number = {"first": "1", "last": str(found), "all": "all"}.get(occurrence, occurrence)
     if number != "all" and int(number) > found:
         times = "once" if found == 1 else f"{found} times"
@@ -648,9 +648,9 @@ _USE: Final = "Use first, last, all, or a number up to that"
 
 
 def _touched(source: Source, spans: Sequence[Span], new_text: str) -> list[tuple[int, int]]:
-    """First and last of the lines that `spans` lie in, in order and without overlaps.
+    """Return the first and last lines of `spans`, in order and without overlaps.
 
-    Where a line end goes and `new_text` brings none, the line after is joined and belongs to them.
+    If a line end is deleted and `new_text` has none, the next line is joined and included.
     """
     lines, touched = source.lines, list[tuple[int, int]]()
     for span in spans:
@@ -684,7 +684,7 @@ _ANY_OUTLINE: Final = {"allowOutlineChange": True, "allowDuplicateHeadings": Tru
 
 
 def _source(engine: Engine, request: text_requests.FileRequest) -> Source:
-    """The file of `request`."""
+    """Return the file of `request`."""
     source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Diagnostic):
         raise refusal((source,))
@@ -692,7 +692,7 @@ def _source(engine: Engine, request: text_requests.FileRequest) -> Source:
 
 
 def expected_source(engine: Engine, request: EditRequest) -> Source:
-    """The file of `request`, if it is still the one of its `expected_hash`."""
+    """Return the file of `request`, if it still has the `expected_hash`."""
     expected_hash = request.expected_hash
     source = _source(engine, request)
     if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):

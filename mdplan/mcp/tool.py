@@ -38,12 +38,11 @@ class ToolResult(Struct, kw_only=True):
 
 
 class ToolDefinition(Struct, kw_only=True):
-    """One tool. `call` takes the arguments as decoded JSON, may run in any thread, and returns what is wrong.
+    """A tool. `call` takes the arguments as decoded JSON, may run in any thread, and never raises problems.
 
-    `writes` says whether it can change files; a server that is read-only leaves such tools out.
-    `may_be_repeated` says that the same call a second time changes nothing more, so that a client may retry.
-    `meta` is `_meta` of the published tool: what only some clients understand. `schemas` is the file of its
-    schemas, where that does not have its name.
+    `writes`: it can change files; a read-only server omits such tools. `may_be_repeated`: a second equal call
+    changes nothing more, so a client may retry. `meta` is `_meta` of the published tool, for some clients.
+    `schemas` is the file of its schemas, if that has another name.
     """
 
     name: str
@@ -62,38 +61,38 @@ class ToolDefinition(Struct, kw_only=True):
 
     @property
     def output_schema(self) -> Mapping[str, Any]:
-        """What its answers are, as data."""
+        """The schema of its answers as data."""
         return published_schema(self.schemas or self.name, "outputSchema")
 
     @property
     def shows_app(self) -> bool:
-        """Whether hosts show an App next to its result."""
+        """True if hosts show an App next to its result."""
         return "ui" in self.meta
 
     @property
     def is_only_for_app(self) -> bool:
-        """Whether only an App may call it."""
+        """True if only an App may call it."""
         return bool(self.meta.get("ui", {}).get("visibility") == ["app"])
 
     @property
     def published_meta(self) -> dict[str, Any]:
-        """`_meta`; where there is none, the words by which Claude Code finds a tool that is not loaded."""
+        """`_meta`, by default the words by which Claude Code finds a tool that is not loaded."""
         return dict(self.meta) or {"anthropic/searchHint": self.title.lower()}
 
 
 def published_schema(name: str, kind: str) -> Mapping[str, Any]:
-    """The schema of that `kind` in the file `name`, which `make schemas` writes."""
+    """Return the schema of that `kind` in the file `name`, which `make schemas` writes."""
     path = Path(__file__).with_name("schemas") / f"{name}.json"
     schema: Mapping[str, Any] = json.loads(path.read_bytes())[kind]
     return schema
 
 
 class ResourceDefinition(Struct, kw_only=True):
-    """One resource. `read` takes the parameters of the URI's template by name, if it has some.
+    """A resource. `read` takes the parameters of the URI's template by name, if there are any.
 
-    It gives text, or bytes that are no Unicode text, or None where there is no such resource. `complete`
-    gives the values that a parameter may have, of its name and of the values of others that are known.
-    `meta` is `_meta` of the published resource.
+    It returns text, bytes that are not Unicode, or None if the resource does not exist. `complete` returns
+    possible values of a parameter, given its name and the known values of others. `meta` is `_meta` of the
+    published resource.
     """
 
     uri: str
@@ -107,7 +106,7 @@ class ResourceDefinition(Struct, kw_only=True):
 
     @property
     def is_app(self) -> bool:
-        """Whether it is an App, which hosts show."""
+        """True if it is an App, which hosts show."""
         return self.uri.startswith("ui://")
 
 
@@ -132,20 +131,20 @@ class ChatDecisions(Protocol):
 
     @property
     def may_approve(self) -> bool:
-        """Whether a person may approve in the chat."""
+        """True if a person may approve in the chat."""
 
     def meta_of(self, plan_id: str) -> Mapping[str, Any]:
-        """`_meta` of a result about a plan, for an App."""
+        """Return `_meta` of a result about a plan, for an App."""
 
     def question(self, plan_id: str) -> "PlanQuestion | None":
-        """What a form asks about a plan; None where it cannot be shown."""
+        """Return the question of a form about a plan; None if the plan cannot be shown."""
 
     def decide_in_form(self, plan_id: str, version: str, verb: str, comment: str) -> bool:
-        """Whether the answer to a form was stored as a decision."""
+        """Store the answer to a form as a decision; return True if that worked."""
 
 
 class Catalog(Struct, kw_only=True):
-    """All that one server has. `decisions` are those that its clients pass on; None where it takes none."""
+    """Everything a server offers. `decisions` stores decisions from its clients; None if it accepts none."""
 
     tools: tuple[ToolDefinition, ...]
     resources: tuple[ResourceDefinition, ...]
@@ -155,7 +154,7 @@ class Catalog(Struct, kw_only=True):
 
 # --- Introductions of toolsets, which are known before any toolset is loaded
 
-# What `serve --mode claude-code` offers, which has file tools of its own.
+# The tools of `serve --mode claude-code`, a client with its own file tools.
 EDITOR_PATCH: Final = "patch_text_file_contents"
 
 
@@ -216,7 +215,7 @@ DEFAULT_TOOLSETS: Final = ("md",)
 
 
 def tool_names(toolsets: Sequence[str]) -> list[str]:
-    """Names of all tools of `toolsets`."""
+    """Return the names of all tools of `toolsets`."""
     return [name for toolset in toolsets for name in INTRODUCTIONS[toolset].names]
 
 
@@ -228,9 +227,9 @@ _UNKNOWN_CLIENT: Final = "unknown"
 
 
 class PendingPlan(Struct):
-    """A plan that a person has to approve. `version` is that of its decisions when the call asked.
+    """A plan that a person must approve. `version` is that of its decisions at the time of the call.
 
-    `address` is a page that shows the plan, and cannot decide; None where no page is served.
+    `address` is a page that shows the plan and cannot decide; None if no page is served.
     """
 
     plan_id: str
@@ -240,7 +239,7 @@ class PendingPlan(Struct):
 
     @property
     def is_decided(self) -> bool:
-        """Whether somebody decided by now."""
+        """True if somebody has decided by now."""
         from mdplan.storage.plans import DecisionStore
 
         return DecisionStore(self.root_path).history(self.plan_id).version != self.version
@@ -248,11 +247,10 @@ class PendingPlan(Struct):
 
 @dataclasses.dataclass(slots=True)
 class CurrentCall:
-    """A call: the plans that it waits for in `pending`, and the URIs of what it `changed`.
+    """A call: the plans in `pending` that it waits for, and the URIs that it `changed`.
 
-    `client` is the name that the client gives itself, and `version` its version; both can be missing.
-    `shown` is what the client was shown in its session; None where there is no session.
-    `on_progress` receives how far the call is.
+    `client` and `version` are the client's own name and version; both may be missing. `shown` is what its
+    session has been shown; None without a session. `on_progress` receives the progress of the call.
     """
 
     client: str | None
@@ -267,7 +265,7 @@ _CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
 
 
 def mcp_caller() -> "CallerIdentity":
-    """The current MCP call, as an engine sees it."""
+    """Return the current MCP call in the form that an engine expects."""
     from mdplan.engine.history import CallerIdentity
 
     return CallerIdentity(actor=_actor, client=_client, on_pending=_record_pending)
@@ -303,7 +301,7 @@ def _record_pending(plan: "Plan", root: "Root") -> None:
 
 
 def shown_files() -> "ShownFiles | None":
-    """What the client of the current call was shown; None without a session."""
+    """Return what the client of the current call has been shown; None without a session."""
     call = _CALL.get()
     return call.shown if call is not None else None
 
@@ -352,7 +350,7 @@ class ShownFiles:
         self._lock = Lock()
 
     def version(self, file: str) -> ShownVersion | None:
-        """The version of `file`, a path as reports write it, that was shown last."""
+        """Return the version of `file`, a path as in reports, that was shown last."""
         with self._lock:
             return self._versions.get(file)
 
@@ -365,10 +363,9 @@ class ShownFiles:
                 self._versions.popitem(last=False)
 
     def follow(self, file: str, old_sha256: str | None, version: ShownVersion | None, new_file: str) -> None:
-        """Remember what a commit of this client made of `file`, if it was made of the version that was shown.
+        """Record the result of this client's commit of `file`, if it was based on the version shown.
 
-        A file that it created, for which `old_sha256` is None, was shown whole. None as `version` is for one
-        that is gone.
+        A file that it created (`old_sha256` is None) counts as shown. `version` is None for a deleted file.
         """
         with self._lock:
             known = self._versions.get(file)

@@ -10,7 +10,7 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp.tool import INTRODUCTIONS, ToolDefinition
 from mdplan.words import snake_case
 
-# Where the tools of a toolset are made, by a function `make_tools`.
+# Modules of the toolsets, each with a function `make_tools`.
 _MODULES: Final[Mapping[str, str]] = {
     "md": "md_tools",
     "editor": "editor_tools",
@@ -22,9 +22,9 @@ _MODULES: Final[Mapping[str, str]] = {
 def chosen_tools(
     engine: Engine, toolsets: Sequence[str], names: Sequence[str], *, read_only: bool
 ) -> tuple[ToolDefinition, ...]:
-    """Tools of `toolsets`, only those called `names` if some are given; with `read_only` none that writes.
+    """Return the tools of `toolsets`, only those in `names` if given; with `read_only` none that writes.
 
-    A toolset may have a tool that does less where nothing may be written.
+    A toolset may have a reduced tool for read-only servers.
     """
     modules = (import_module(f"mdplan.mcp.{_MODULES[toolset]}") for toolset in toolsets)
     tools = (tool for module in modules for tool in module.make_tools(engine, read_only=read_only))
@@ -45,12 +45,12 @@ def tools(
     names: Sequence[str] = (),
     read_only: bool = False,
 ) -> list[Callable[..., str]]:
-    """The tools of a server over the folder `root` (or an `Engine`), as functions with type hints.
+    """Return the tools of a server for the folder `root` (or an `Engine`), as functions with type hints.
 
-    Each has the name and description of its tool, takes its arguments by their names in snake_case, and
-    returns the text that a model reads; a refusal is such a text too. `toolsets`, `names` and `read_only`
-    choose as `mdplan serve` does. Frameworks that read signatures and docstrings take them as they are.
-    Raises `StorageRefused` for a folder that cannot be opened, `ValueError` for an unknown toolset or name.
+    Each has the name and description of its tool, takes its arguments by name in snake_case, and returns the
+    text that a model reads, including refusals. `toolsets`, `names` and `read_only` select as in `mdplan
+    serve`. Frameworks that read signatures and docstrings can use them directly. Raises `StorageRefused` for
+    a folder that cannot be opened, `ValueError` for an unknown toolset or name.
 
     >>> from mdplan import tools
     >>> by_name = {tool.__name__: tool for tool in tools(".")}
@@ -75,7 +75,7 @@ def _function(tool: ToolDefinition) -> Callable[..., str]:
     wire_names = {snake_case(name): name for name in properties}
 
     def call(**arguments: Any) -> str:  # noqa: ANN401 (those of the schema)
-        """Call the tool with the arguments that were given."""
+        """Call the tool with the given arguments."""
         given = {wire_names.get(name, name): value for name, value in arguments.items()}
         return tool.call({name: value for name, value in given.items() if value is not None}).text
 
@@ -96,7 +96,7 @@ def _function(tool: ToolDefinition) -> Callable[..., str]:
 
 
 def _type(schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a type)
-    """The type hint of values that `schema` describes; `Any` where it allows several kinds."""
+    """Return the type hint of values that `schema` describes; `Any` if it allows several types."""
     if "enum" in schema:
         return Literal[tuple(schema["enum"])]
     kind = schema.get("type")
@@ -109,7 +109,7 @@ def _type(schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a type)
 
 
 def _docstring(tool: ToolDefinition, properties: Mapping[str, Any]) -> str:
-    """The description, then the arguments in Google's form, which frameworks know."""
+    """Return the description, then the arguments in Google's docstring style, which frameworks know."""
     arguments = [
         f"    {snake_case(name)}: {' '.join(str(schema['description']).split())}"
         for name, schema in properties.items()

@@ -1,11 +1,11 @@
-# A program of its own, and no package: the action runs it with the Python that it has installed mdplan for.
+# A standalone program: the action runs it with the Python that has mdplan installed.
 # ruff: noqa: INP001
-"""The step of `action.yml` that runs `mdplan bot` and tells GitHub what came of it.
+"""The step of `action.yml` that runs `mdplan bot` and reports the result to GitHub.
 
-It reads `BOT_COMMAND`, `BOT_MANIFEST` and `BOT_ARGS`, for merge also `BOT_BASE` and `BOT_HEAD`, and ends with
-0 even where mdplan does not: the exit code is an output, so that the steps behind this one still run. What
-others wrote is hostile here. In the log it stands where no workflow command is obeyed, in an annotation it is
-escaped, and in Markdown it is in a fence.
+It reads `BOT_COMMAND`, `BOT_MANIFEST` and `BOT_ARGS`, for merge also `BOT_BASE` and `BOT_HEAD`, and exits
+with 0 even if mdplan fails: the exit code is an output, so that later steps still run. Text written by others
+is hostile here: in the log it appears where workflow commands are ignored, in an annotation it is escaped, in
+Markdown it is fenced.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from mdplan.review.sarif import sarif_log
 from mdplan.text.lines import Position
 
 COMMANDS: Final = ("plan", "check", "apply", "merge")
-# GitHub keeps so many of each type of a step, and drops the others.
+# GitHub keeps this many annotations of each type per step, and drops the others.
 MOST_ANNOTATIONS: Final = 10
 # A comment has room for 65,536 characters; `mdplan show` leaves 1,536 of them.
 _MOST_BESIDE_A_PLAN: Final = 500
@@ -40,7 +40,7 @@ _RUN_IN: Final = Path(__file__).with_name("run_in.py")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How `mdplan bot` ended: exit code, report (None where it printed none), standard error."""
+    """The end of `mdplan bot`: exit code, report (None if it printed none), standard error."""
 
     code: int
     report: Mapping[str, Any] | None
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def changes(self) -> bool:
-        """Whether files changed, or would change."""
+        """True if files changed, or would change."""
         return self.report is not None and self.report.get("filesChanged", 0) > 0 and bool(self.plan_id)
 
     @property
@@ -118,7 +118,7 @@ def main() -> int:
 
 
 def merge(words: Sequence[str], base: str, head: str) -> int:
-    """Merge the branch `base` into the branch `head` of the pull request, and say what came of it."""
+    """Merge the branch `base` into the branch `head` of the pull request, and report the result."""
     if not base or not head:
         sys.stdout.write("::error title=mdplan::merge works on a pull request only\n")
         return Exit.INVALID
@@ -138,7 +138,7 @@ def merge(words: Sequence[str], base: str, head: str) -> int:
 
 
 def run_bot(words: Sequence[str], manifest: str) -> Run:
-    """How `mdplan bot` ends with `words` and `manifest`."""
+    """Run `mdplan bot` with `words` and `manifest`."""
     done = mdplan("bot", *words, "--json", "--", manifest)
     try:
         report = json.loads(done.stdout)
@@ -162,7 +162,7 @@ def log(text: str) -> None:
 
 
 def annotations(run: Run) -> list[str]:
-    """What is wrong, as workflow commands: of each type no more than GitHub keeps, the last one a count."""
+    """Return problems as workflow commands: as many of each type as GitHub keeps, the last one a count."""
     if run.report is None:
         return [f"::error title=mdplan::mdplan ended with exit code {run.code}: see the log"]
     lines: list[str] = []
@@ -176,7 +176,7 @@ def annotations(run: Run) -> list[str]:
 
 
 def summary(run: Run, command: str, manifest: str, plan: str | None) -> str:
-    """What came of the run, as Markdown; `plan` is its plan as mdplan shows it."""
+    """Return the result of the run as Markdown; `plan` is its plan as mdplan shows it."""
     blocks = [f"## mdplan bot {command}", fenced([manifest], _MOST_NAME)]
     if run.report is None:
         blocks += [f"It ended with exit code {run.code}.", fenced(run.err.split("\n"), _MOST_ALONE)]
@@ -196,7 +196,7 @@ def summary(run: Run, command: str, manifest: str, plan: str | None) -> str:
 
 
 def shown_plan(run: Run, words: Sequence[str]) -> str | None:
-    """The plan of `run` as Markdown; None where there is none, and for one on a commit, which is not kept."""
+    """Return the plan of `run` as Markdown; None without one, or if it is on a commit and so not stored."""
     if not run.changes or run.plan_id is None:
         return None
     done = mdplan("show", run.plan_id, "--format", "markdown", "--quiet", *roots(words))
@@ -204,7 +204,7 @@ def shown_plan(run: Run, words: Sequence[str]) -> str | None:
 
 
 def roots(words: Sequence[str]) -> list[str]:
-    """Those of `words` that name roots: the plan is saved in the first of them."""
+    """Return the `words` that name roots: the plan is stored in the first of them."""
     found = [word for word in words if word.startswith("--root=")]
     for word, following in itertools.pairwise(words):
         if word == "--root":
@@ -213,7 +213,7 @@ def roots(words: Sequence[str]) -> list[str]:
 
 
 def fenced(lines: Iterable[str], room: int) -> str:
-    """`lines` of others in a fence, as many as fit into `room` characters."""
+    """Return foreign `lines` in a fence, as many as fit into `room` characters."""
     listed = [" ".join(line.split())[:room] for line in lines if line.strip()]
     shown: list[str] = []
     for line in listed:

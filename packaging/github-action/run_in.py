@@ -1,4 +1,4 @@
-# A program of its own, and no package.
+# A standalone program.
 # ruff: noqa: INP001
 """Run mdplan in another folder: `python -I run_in.py FOLDER ARGUMENT…`.
 

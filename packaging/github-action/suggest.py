@@ -1,10 +1,10 @@
-# A program of its own, and no package: the action runs it with the Python that it has installed mdplan for.
+# A standalone program: the action runs it with the Python that has mdplan installed.
 # ruff: noqa: INP001
-"""The step of `action.yml` that writes what a manifest would change as suggestions under a pull request.
+"""The step of `action.yml` that writes the changes of a manifest as suggestions under a pull request.
 
-It reads the fixes of `BOT_SARIF`, and `BOT_PULL`, the number of the pull request. GitHub takes suggestions
-for lines of the diff of a pull request alone, so fixes elsewhere stay in the summary. A suggestion that is
-there already is not written again. Whatever GitHub refuses is a warning: the verdict stays the bot's.
+It reads the fixes of `BOT_SARIF`, and `BOT_PULL`, the number of the pull request. GitHub accepts suggestions
+only for lines in the diff of a pull request, so other fixes stay in the summary. Existing suggestions are not
+repeated. If GitHub refuses one, that is a warning: the bot's verdict stays.
 """
 
 import json
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def suggestions(log: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 (any JSON)
-    """The fixes of a SARIF log as review comments of GitHub, with the `old` text of their lines."""
+    """Return the fixes of a SARIF log as review comments of GitHub, with the `old` text of their lines."""
     for result in log["runs"][0]["results"]:
         for fix in result.get("fixes", ()):
             (change,) = fix["artifactChanges"]
@@ -73,14 +73,14 @@ def lines_of(path: str, first: int, last: int) -> list[str]:
 
 
 def is_shown(comment: dict[str, Any], shown: dict[str, dict[int, str]]) -> bool:
-    """Whether the diff of the pull request shows the lines of `comment` as the checkout has them."""
+    """Return True if the diff of the pull request shows the lines of `comment` as in the checkout."""
     first = comment.get("start_line", comment["line"])
     lines = [shown.get(comment["path"], {}).get(number) for number in range(first, comment["line"] + 1)]
     return bool(lines == comment["old"])
 
 
 def right_lines(patch: str) -> Iterator[tuple[int, str]]:
-    """The lines of the new file that `patch` shows, with their numbers."""
+    """Return the lines of the new file that `patch` shows, by number."""
     number = 0
     for line in patch.split("\n"):
         if found := _HUNK.match(line):
@@ -91,13 +91,13 @@ def right_lines(patch: str) -> Iterator[tuple[int, str]]:
 
 
 def listed(path: str) -> list[Any]:
-    """All that GitHub lists at `path`."""
+    """Return everything that GitHub lists at `path`."""
     found = json.loads(gh("--paginate", "--slurp", f"{path}?per_page=100") or "[]")
     return [each for page in found for each in page]
 
 
 def gh(*arguments: str, given: object = None) -> str:
-    """What `gh api` answers. Raises `CalledProcessError`."""
+    """Return the answer of `gh api`. Raises `CalledProcessError`."""
     words = ["gh", "api", *arguments, *(["--input", "-"] if given is not None else [])]
     text = None if given is None else json.dumps(given)
     done = subprocess.run(words, input=text, check=True, capture_output=True, encoding="utf-8")  # noqa: S603
