@@ -20,6 +20,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from docs.codegen.case_pages import error_pages, operation_pages
 from docs.codegen.cases import GoldenCases
+from docs.codegen.manifest_page import manifest_page
 from docs.codegen.pages import (
     NOTE,
     command_page,
@@ -89,6 +90,7 @@ def _generated(repository: Path) -> Iterator[tuple[str, str]]:
         f"{_PAGES}/command-line.md": command_page(),
         f"{_PAGES}/environment.md": variable_page(),
         f"{_PAGES}/limits.md": limit_page(),
+        f"{_PAGES}/manifest.md": manifest_page(),
         f"{_PAGES}/python.md": library_page(),
         f"{_PAGES}/schemas.md": schema_page(),
     }

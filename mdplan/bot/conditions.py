@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Final
 
 from mdplan.bot.expansion import ManifestProblem, Path, Values, filled, filled_text, placed
@@ -110,33 +111,47 @@ def _may_match(pattern: str, raw: BytePrefilter) -> bool:
     return texts is None or any(map(raw.may_have, texts))
 
 
-def is_met(condition: Condition, facts: FileFacts, path: Path) -> bool:
-    """Return True if the file meets `condition`, at `path` of the manifest. Raise `ManifestProblem`."""
-    return all(_parts(condition, facts, path))
+def unmet(condition: Condition, facts: FileFacts, path: Path) -> str:
+    """Return why the file does not meet `condition`, at `path` of the manifest; empty if it does.
+
+    Raise `ManifestProblem`.
+    """
+    return next(filter(None, _parts(condition, facts, path)), "")
 
 
-def _parts(condition: Condition, facts: FileFacts, path: Path) -> Iterator[bool]:
-    """Yield the result of each part, cheapest first."""
+def _parts(condition: Condition, facts: FileFacts, path: Path) -> Iterator[str]:
+    """Yield why each part is false, or an empty text, cheapest first."""
 
-    def texts(name: str, given: Iterable[str], has: Callable[[str, FileFacts], bool]) -> Iterator[bool]:
-        for text in given:
+    def texts(
+        name: str, given: Iterable[str], has: Callable[[str, FileFacts], bool], no: str
+    ) -> Iterator[str]:
+        for template in given:
             with placed((*path, name)):
-                yield has(filled_text(text, facts.values), facts)
+                text = filled_text(template, facts.values)
+                yield "" if has(text, facts) else f"{name}: {no} `{text}`"
 
-    yield from texts("hasText", condition.has_text, _has_text)
+    yield from texts("hasText", condition.has_text, _has_text, "the file has no")
     if condition.has_front_matter or condition.front_matter is not None:
         _check_readable(facts, path)
-    yield from texts("hasFrontMatter", condition.has_front_matter, _has_key)
+    yield from texts("hasFrontMatter", condition.has_front_matter, _has_key, "the front matter has no")
     yield from _values(condition.front_matter or {}, facts, (*path, "frontMatter"))
     if condition.has_section:
         with placed((*path, "hasSection")):
-            yield _has_section(condition.has_section, facts)
-    yield from texts("matches", [] if condition.matches is None else [condition.matches], _matches)
-    yield from (is_met(each, facts, (*path, "all", index)) for index, each in enumerate(condition.all_))
+            titles = [filled_text(title, facts.values) for title in condition.has_section]
+            has = _has_section(titles, facts)
+            yield "" if has else f"hasSection: the file has no section `{' / '.join(titles)}`"
+    patterns = [] if condition.matches is None else [condition.matches]
+    yield from texts("matches", patterns, _matches, "nothing matches")
+    for index, each in enumerate(condition.all_):
+        reason = unmet(each, facts, (*path, "all", index))
+        yield reason and f"all: {reason}"
     if condition.any_:
-        yield any(is_met(each, facts, (*path, "any", index)) for index, each in enumerate(condition.any_))
+        reasons = (unmet(each, facts, (*path, "any", index)) for index, each in enumerate(condition.any_))
+        failed = list(takewhile(bool, reasons))
+        yield f"any: {'; '.join(failed)}" if len(failed) == len(condition.any_) else ""
     if condition.not_ is not None:
-        yield not is_met(condition.not_, facts, (*path, "not"))
+        is_true = not unmet(condition.not_, facts, (*path, "not"))
+        yield f"not: {condition.not_.shown} is true" if is_true else ""
 
 
 def _check_readable(facts: FileFacts, path: Path) -> None:
@@ -165,17 +180,20 @@ def _matches(pattern: str, facts: FileFacts) -> bool:
     return bool(matches)
 
 
-def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> Iterator[bool]:
+def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> Iterator[str]:
     format_, values = facts.front_matter if expected else (DocumentFormat.YAML, {})
     for key, template in expected.items():
         with placed((*path, key)):
             wanted = filled(template, facts.values) if isinstance(template, str) else template
         value = _value_at(key, values)
-        yield value is not _ABSENT and value_matches(format_, value, wanted)
+        if value is _ABSENT:
+            yield f"frontMatter: there is no `{key}`"
+        else:
+            is_equal = value_matches(format_, value, wanted)
+            yield "" if is_equal else f"frontMatter: `{key}` is `{value}`, not `{wanted}`"
 
 
-def _has_section(heading_path: Sequence[str], facts: FileFacts) -> bool:
-    titles = [filled_text(title, facts.values) for title in heading_path]
+def _has_section(titles: Sequence[str], facts: FileFacts) -> bool:
     section = or_problem(find_by_path, facts.outline, titles)
     if not isinstance(section, Diagnostic) or section.code is Code.AMBIGUOUS_HEADING:
         return True

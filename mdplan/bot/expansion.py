@@ -7,6 +7,7 @@ sections.
 
 import datetime as dt
 import json
+import posixpath
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
+from urllib.parse import quote
 
 import msgspec
 
@@ -30,7 +32,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Position, lines_of, to_lf
 from mdplan.text.visible import longer_than_runs, nearest_names, visible
 from mdplan.values import Struct, field, replace
-from mdplan.words import say
+from mdplan.words import Option, say
 
 if TYPE_CHECKING:
     from yaml import MarkedYAMLError
@@ -175,7 +177,7 @@ def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledE
         here = (*path, index)
         try:
             if is_edit_loop(edit):
-                for inner in _entries(edit, values, here):
+                for inner in loop_entries(edit, values, here):
                     yield from _edits(edit["edits"], inner, (*here, "edits"))
                 continue
             written = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
@@ -187,7 +189,7 @@ def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledE
 
 
 def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str:
-    entries = _entries(loop, values, path)
+    entries = loop_entries(loop, values, path)
     around = [filled_in(loop.get(name, ""), values, (*path, name)) for name in ("before", "between", "after")]
     texts = list[str]()
     room = RESULT_CHARACTERS
@@ -204,7 +206,7 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str:
     return before + between.join(entered) + after if entered else ""
 
 
-def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values]:
+def loop_entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values]:
     """Return the values for each iteration of `loop`."""
     with placed((*path, LOOP)):
         entries = values.find(VariableName(str(loop[LOOP])))
@@ -233,11 +235,29 @@ _PLACEHOLDER: Final = lazy_pattern(r"\{\{[ \t]*([^\s{}|]+)((?:[ \t]*\|[^{}|]+)*)
 _PIECE: Final = lazy_pattern(r"\{\{\{\{|\{\{")
 _SHOWN: Final = 60
 
-# Names whose values depend on the file.
-OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter", "git", "sections"})
+# The first parts of names, with what they stand for.
+PLACEHOLDERS: Final[Mapping[str, str]] = {
+    "vars": "Variable of the manifest or of `--var`; its text can have placeholders, but no other variable.",
+    "data": "File of `data` or of `--data`; a row of CSV is a map.",
+    "env": "Environment variable that `--env NAME` allows.",
+    "today": "Date of the run, as 2026-01-31.",
+    "path": "Path of the file, from the root.",
+    "folder": "Its folder.",
+    "name": "Its name.",
+    "stem": "Its name without suffix.",
+    "title": "`title` of its front matter, else its first heading.",
+    "frontMatter": "Value of its front matter.",
+    "sections": "List of its headings: `title`, `level` and `anchor`.",
+    "pages": "Page of `pages` as it was before the run; for a glob, a list.",
+    "git": "History of the file: `changed`, `created`, `authors` and `tag`; commits of the bot do not count.",
+}
+
+# Names whose values are known before any file.
+_SHARED: Final = frozenset({"vars", "data", "env", "today"})
+OF_FILES: Final = frozenset(PLACEHOLDERS) - _SHARED
 
 # Names that a variable may use; any other braces in it are text.
-_OF_VARIABLES: Final = lazy_pattern(rf"\{{\{{[ \t]*(?:{'|'.join(sorted(OF_FILES))}|vars|env|data)\b")
+_OF_VARIABLES: Final = lazy_pattern(rf"\{{\{{[ \t]*(?:{'|'.join(PLACEHOLDERS)})\b")
 
 
 class Template(str):
@@ -280,9 +300,10 @@ class Filter(Struct):
     name: str
     argument: str
 
-    def __call__(self, value: Any) -> Any:  # noqa: ANN401 (any JSON)
-        """Apply the filter. Raise `ManifestProblem`."""
-        return FILTERS[self.name](value, self.argument)
+    def __call__(self, value: Any, values: Values) -> Any:  # noqa: ANN401 (any JSON)
+        """Apply the filter, for the page of `values`. Raise `ManifestProblem`."""
+        given = str(values.known.get("folder") or "") if self.name == LINK else self.argument
+        return FILTERS[self.name](value, given)
 
 
 class Placeholder(Struct):
@@ -290,6 +311,10 @@ class Placeholder(Struct):
 
     name: VariableName
     filters: tuple[Filter, ...] = ()
+
+    def __str__(self) -> str:
+        written = (f"{each.name}: {each.argument}".removesuffix(": ") for each in self.filters)
+        return f"{{{{{' | '.join((self.name.text, *written))}}}}}"
 
     @property
     def has_default(self) -> bool:
@@ -305,7 +330,7 @@ class Placeholder(Struct):
                 raise
             value = None
         for apply in self.filters:
-            value = apply(value)
+            value = apply(value, values)
         return value
 
 
@@ -409,6 +434,8 @@ def _unknown(name: VariableName, depth: int, value: object) -> ManifestProblem:
     known: Sequence[str] = near or sorted(value)[:10]
     listed = ", ".join(f"`{_short(each)}`" for each in known)
     hint = (f"did you mean {listed}?" if near else f"it has {listed}") if known else "it is empty"
+    if name.parts[:depth] == ("env",):
+        hint = say("allow it with {}", Option(f"--env {_short(part)}"))
     return ManifestProblem.of(f"{where} value `{_short(part)}`", hint)
 
 
@@ -419,6 +446,7 @@ def _short(text: str) -> str:
 # --- Filters: ``{{row.name | default: none | cell}}``, applied from left to right
 
 DEFAULT: Final = "default"
+LINK: Final = "link"
 _ISO_DATE: Final = "%Y-%m-%d"
 _LINE_END: Final = "\r\n"
 
@@ -439,8 +467,8 @@ def read_filter(text: str) -> Filter:
 
 
 def _default(value: Any, argument: str) -> Any:  # noqa: ANN401 (any JSON)
-    """Return `argument` in place of null or a missing value."""
-    return argument if value is None else value
+    """Return `argument` in place of null, an empty text or a missing value."""
+    return argument if value is None or value == "" else value
 
 
 def _cell(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
@@ -473,6 +501,11 @@ def _date(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
         ) from None
 
 
+def _link(value: Any, folder: str) -> str:  # noqa: ANN401 (any JSON)
+    """Return the path of a page as the destination of a link on the page that is edited, in `folder`."""
+    return quote(posixpath.relpath(_text(value, LINK), folder or "."))
+
+
 def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any JSON)
     match value:
         case None:
@@ -492,6 +525,7 @@ FILTERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     "cell": _cell,
     "code": _code,
     "date": _date,
+    LINK: _link,
     "slug": _slug,
 }
 

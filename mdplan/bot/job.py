@@ -25,6 +25,9 @@ from mdplan.values import Struct, field, replace
 # The manifest value with the file's history.
 GIT_FACTS: Final = "git"
 
+# The manifest value with facts about other pages.
+PAGES: Final = "pages"
+
 # File times have a resolution of up to two seconds.
 _RACY_NS: Final = 2_000_000_000
 
@@ -134,7 +137,7 @@ class Job(Struct, kw_only=True):
 
     def with_history(self, candidates: Iterable["CandidateFile"]) -> "Job":
         """Return the job with the git history of `candidates`, if a rule uses it. Raise `StorageRefused`."""
-        if not any(self.loaded.uses(rule, GIT_FACTS) for rule in self.loaded.manifest.files):
+        if not self.loaded.uses_anywhere(GIT_FACTS):
             return self
         return replace(self, history=self.tree.history([each.path for each in candidates]))
 

@@ -5,6 +5,7 @@ since placeholders may be anywhere in them; `EditChecks` checks what does not de
 """
 
 import csv
+import datetime as dt
 import io
 import json
 import os
@@ -80,6 +81,11 @@ class Condition(ManifestPart):
     all_: tuple["Condition", ...] = Field(default=(), description="All of these are true.")
     comment: Comment
 
+    @property
+    def shown(self) -> str:
+        """The condition in one line, as in a manifest."""
+        return json.dumps(self.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
+
 
 class Rule(ManifestPart):
     """Files and their desired state."""
@@ -129,6 +135,11 @@ class Manifest(ManifestPart):
         default={},
         description="JSON, YAML, TOML, CSV or text files next to the manifest: the values of {{data.NAME}}."
         " FILE#TAG is a part of a source file, FILE#* all of them.",
+    )
+    pages: dict[str, str] = Field(
+        default={},
+        description="Paths or globs of pages: the values of {{pages.NAME}}; a glob gives a list. A page has"
+        " title, path, folder, name, stem and frontMatter.",
     )
     files: tuple[Rule, ...] = Field(min_length=1, description="Files, and what should be true of them.")
     max_files: Ordinal | None = Field(default=None, description="Most files that may change.")
@@ -184,6 +195,10 @@ class LoadedManifest(Struct, kw_only=True):
     located: expansion.SourceMap
     values: expansion.Values
     intent: Intent
+
+    def uses_anywhere(self, name: str) -> bool:
+        """Return True if any rule may use the value `name`."""
+        return any(self.uses(rule, name) for rule in self.manifest.files)
 
     def uses(self, rule: Rule, name: str) -> bool:
         """Return True if `rule`, or a variable filled in per file, may use the value `name`."""
@@ -573,12 +588,13 @@ class ManifestInputs(Struct, kw_only=True):
     """Options and data that a caller passes with a manifest.
 
     `variables` take precedence over the manifest's; `environment` lists the usable environment
-    variables; `data` maps value names to data files.
+    variables; `data` maps value names to data files; `today` is the value of that name.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
     environment: tuple[str, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
+    today: str = field(default_factory=lambda: dt.datetime.now().astimezone().date().isoformat())
 
 
 class InputFiles(Struct):
@@ -687,7 +703,8 @@ def _values(
             placed = _placed(path, located, expansion.ManifestProblem(unread.problem, ("data", name)))
             problems.append(unread.problem if is_given else placed)
     variables = {**expansion.with_templates(manifest.vars), **given.variables}
-    return tuple(problems) or expansion.Values({"vars": variables, "env": environment, "data": data})
+    known = {"vars": variables, "env": environment, "data": data, "today": given.today}
+    return tuple(problems) or expansion.Values(known)
 
 
 def _is_below(folder: str, path: str) -> bool:

@@ -1,12 +1,14 @@
 """Select the files of a manifest and their edits: test conditions, expand loops and placeholders."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
+from pydantic.alias_generators import to_camel
+
 from mdplan.bot import expansion
-from mdplan.bot.conditions import BytePrefilter, FileFacts, is_met, may_be_met
-from mdplan.bot.job import GIT_FACTS, CandidateFile, Tree
+from mdplan.bot.conditions import BytePrefilter, FileFacts, may_be_met, unmet
+from mdplan.bot.job import GIT_FACTS, PAGES, CandidateFile, Tree
 from mdplan.bot.manifest import LoadedManifest, Rule
 from mdplan.data.content import as_json
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -42,7 +44,7 @@ class SelectedEdits(Struct):
         return replace(self, batch=batch, paths=tuple(self.paths[index] for index in kept))
 
 
-class _InspectedFile(Struct, dict=True):
+class InspectedFile(Struct, dict=True):
     """The current file; `data` is None if it does not exist."""
 
     documents: Documents
@@ -55,25 +57,17 @@ class _InspectedFile(Struct, dict=True):
 
     @cached_property
     def outline(self) -> Outline | Diagnostic:
+        """The parsed file, empty if it does not exist; or why it cannot be read."""
         if self.data is None:
             return Outline(Source.from_text(""), DocumentFormat.MARKDOWN)
         return self.documents.open(self.name, self.encoding, self.given_format)
 
     def values(self, outline: Outline, asked: frozenset[str]) -> expansion.Values:
         """Return the placeholder values for this file; expensive ones only if `asked`."""
-        folder, _, name = self.name.path.rpartition("/")
-        values = self.fixed.having(
-            path=self.name.path, name=name, stem=name.rpartition(".")[0] or name, folder=folder
-        )
+        values = self.fixed.having(**page_values(self.name.path, outline, asked.intersection(_OF_PAGES)))
         if GIT_FACTS in asked and self.history is not None:
             values = values.having(**{GIT_FACTS: self.history})
-        if _SECTIONS in asked:
-            values = values.having(**{_SECTIONS: _sections(outline)})
-        if _FRONT_MATTER in asked:
-            values = values.having(
-                **{_FRONT_MATTER: as_json(FileFacts(outline, values).written_front_matter)}
-            )
-        return values
+        return values.having(**{_SECTIONS: _sections(outline)}) if _SECTIONS in asked else values
 
 
 class Selector(Struct, dict=True):
@@ -88,26 +82,9 @@ class Selector(Struct, dict=True):
 
         Errors: as reading, conditions, placeholders and the request reader.
         """
-        name = self.documents.workspace.locate(candidate.path)
-        if isinstance(name, Diagnostic):
-            return (name,)
-        read = self.documents.workspace.read(name, self.documents.max_file_bytes)
-        if isinstance(read, Diagnostic) and read.code is not Code.FILE_NOT_FOUND:
-            return (read,)
-        try:
-            shape = self._shape(candidate)
-        except expansion.ManifestProblem as misplaced:
-            return (self._of_manifest(misplaced, candidate.path),)
-        data = None if isinstance(read, Diagnostic) else read.data
-        inspected = _InspectedFile(
-            self.documents,
-            name,
-            data,
-            shape.get("encoding"),
-            shape.get("format"),
-            self.loaded.values,
-            self.history.get(name.path),
-        )
+        inspected = self.inspect(candidate)
+        if not isinstance(inspected, InspectedFile):
+            return inspected
         edits: list[expansion.FilledEdit] = []
         problems: list[Diagnostic] = []
         for number in self._possible(candidate.rules, inspected):
@@ -121,8 +98,37 @@ class Selector(Struct, dict=True):
                 problems.append(self._of_manifest(misplaced, candidate.path))
         # A loop repeats the same problem for every entry.
         return tuple(dict.fromkeys(problems)) or self._as_batch(
-            candidate.path, shape, self._open_edits(edits, inspected)
+            candidate.path, inspected, self._open_edits(edits, inspected)
         )
+
+    def inspect(self, candidate: CandidateFile) -> "InspectedFile | Problems":
+        """Read the file of `candidate`, which may be missing. Errors: as reading it."""
+        name = self.documents.workspace.locate(candidate.path)
+        if isinstance(name, Diagnostic):
+            return (name,)
+        read = self.documents.workspace.read(name, self.documents.max_file_bytes)
+        if isinstance(read, Diagnostic) and read.code is not Code.FILE_NOT_FOUND:
+            return (read,)
+        try:
+            shape = self._shape(candidate)
+        except expansion.ManifestProblem as misplaced:
+            return (self._of_manifest(misplaced, candidate.path),)
+        data = None if isinstance(read, Diagnostic) else read.data
+        return InspectedFile(
+            self.documents,
+            name,
+            data,
+            shape.get("encoding"),
+            shape.get("format"),
+            self.loaded.values,
+            self.history.get(name.path),
+        )
+
+    def values_of(self, number: int, inspected: "InspectedFile", outline: Outline) -> expansion.Values:
+        """Return the values of placeholders in rule `number`. Raise `ManifestProblem`."""
+        asked = self._needed_values[number]
+        values = inspected.values(outline, asked)
+        return values.having(**{PAGES: self._pages}) if PAGES in asked else values
 
     def _shape(self, candidate: CandidateFile) -> dict[str, str]:
         """Return encoding and format of a file from its rules. Raise `ManifestProblem`."""
@@ -142,15 +148,15 @@ class Selector(Struct, dict=True):
         return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)
 
     def _expanded(
-        self, number: int, inspected: _InspectedFile, path: str
+        self, number: int, inspected: InspectedFile, path: str
     ) -> Iterator[expansion.FilledEdit | Diagnostic]:
         """Yield the edits of rule `number` for the file at `path`. Raise `ManifestProblem`."""
         outline, rule, place = inspected.outline, self.loaded.manifest.files[number], ("files", number)
         if isinstance(outline, Diagnostic):
             yield outline.at(file=path)
             return
-        values = inspected.values(outline, self._needed_values[number])
-        if rule.when is not None and not is_met(rule.when, FileFacts(outline, values), (*place, "when")):
+        values = self.values_of(number, inspected, outline)
+        if rule.when is not None and unmet(rule.when, FileFacts(outline, values), (*place, "when")):
             return
         for each in expansion.expand_edits(rule.edits, values, (*place, "edits")):
             if isinstance(each, expansion.ManifestProblem):
@@ -160,6 +166,25 @@ class Selector(Struct, dict=True):
                 yield edit.at(file=path) if isinstance(edit, Diagnostic) else edit
 
     @cached_property
+    def _pages(self) -> dict[str, Any]:
+        """The pages that the manifest names, as they are before the run. Raise `ManifestProblem`."""
+        workspace, pages = self.documents.workspace, dict[str, Any]()
+        for name, glob in self.loaded.manifest.pages.items():
+            with expansion.placed((PAGES, name)):
+                files = files_of(workspace, glob)
+                if isinstance(files, Diagnostic):
+                    raise expansion.ManifestProblem(files)
+                listed = [self._page(file) for file in files]
+                pages[name] = listed if workspace.is_several(glob) else listed[0]
+        return pages
+
+    def _page(self, file: FileName) -> dict[str, Any]:
+        outline = self.documents.open(file, None, None)
+        if isinstance(outline, Diagnostic):
+            raise expansion.ManifestProblem(outline)
+        return page_values(file.path, outline, frozenset(_OF_PAGES))
+
+    @cached_property
     def _needed_values(self) -> list[frozenset[str]]:
         """The values that each rule may use; computing the others would cost the most."""
         return [
@@ -167,7 +192,7 @@ class Selector(Struct, dict=True):
             for rule in self.loaded.manifest.files
         ]
 
-    def _possible(self, rules: Sequence[int], inspected: _InspectedFile) -> Sequence[int]:
+    def _possible(self, rules: Sequence[int], inspected: InspectedFile) -> Sequence[int]:
         """Return the `rules` that may change a file with these bytes."""
         if inspected.data is None:
             return rules
@@ -204,7 +229,7 @@ class Selector(Struct, dict=True):
         ]
 
     def _open_edits(
-        self, edits: list[expansion.FilledEdit], inspected: _InspectedFile
+        self, edits: list[expansion.FilledEdit], inspected: InspectedFile
     ) -> list[expansion.FilledEdit]:
         """Return `edits` without finished whole-file operations."""
 
@@ -225,10 +250,12 @@ class Selector(Struct, dict=True):
         return left if inspected.data is not None or len(left) == len(edits) else []
 
     def _as_batch(
-        self, path: str, shape: Mapping[str, str], edits: list[expansion.FilledEdit]
+        self, path: str, inspected: "InspectedFile", edits: list[expansion.FilledEdit]
     ) -> SelectedEdits | Problems | None:
         if not edits:
             return None
+        given = {"encoding": inspected.encoding, "format": inspected.given_format}
+        shape = {name: value for name, value in given.items() if value is not None}
         file: dict[str, Any] = {"file": path, **shape, "edits": [each.edit for each in edits]}
         batch = read_batch({"files": [file], **self.loaded.manifest.options})
         if isinstance(batch, Batch):
@@ -279,6 +306,21 @@ def _addressed(edit: expansion.FilledEdit, outline: Outline) -> expansion.Filled
     return address if isinstance(address, Diagnostic) else replace(edit, edit={**edit.edit, **address})
 
 
+def page_values(path: str, outline: Outline, asked: Collection[str]) -> dict[str, Any]:
+    """Return the values of a page: parts of its path, and title and front matter if `asked`.
+
+    The title is that of its front matter, else its first heading, else its name without suffix.
+    """
+    folder, _, name = path.rpartition("/")
+    stem = name.rpartition(".")[0] or name
+    values: dict[str, Any] = {"path": path, "name": name, "stem": stem, "folder": folder}
+    if not asked:
+        return values
+    written = FileFacts(outline, expansion.Values({})).written_front_matter
+    heading = next((section.title for section in outline.sections if section.heading is not None), stem)
+    return {**values, "frontMatter": as_json(written), "title": str(written.get("title") or heading)}
+
+
 def _sections(outline: Outline) -> list[dict[str, Any]]:
     """Return title, level and anchor of each section with a heading, in order."""
     return [
@@ -288,9 +330,9 @@ def _sections(outline: Outline) -> list[dict[str, Any]]:
     ]
 
 
-_FRONT_MATTER: Final = "frontMatter"
 _SECTIONS: Final = "sections"
-_ON_DEMAND: Final = (GIT_FACTS, _FRONT_MATTER, _SECTIONS)
+_OF_PAGES: Final = ("frontMatter", "title")
+_ON_DEMAND: Final = (GIT_FACTS, PAGES, _SECTIONS, *_OF_PAGES)
 
 
 # --- Selecting the files of a manifest, without reading them
@@ -335,6 +377,24 @@ def _changed(rule: Rule, path: expansion.Path, loaded: LoadedManifest, tree: Tre
             )
         except StorageRefused as refused:
             raise expansion.ManifestProblem(refused.problems[0]) from None
+
+
+def why_not_selected(number: int, file: str, loaded: LoadedManifest, tree: Tree) -> str:
+    """Return which field of rule `number` leaves out `file`, a path from the root.
+
+    Raise `ManifestProblem` or `StorageRefused`, as listing its files.
+    """
+    rule, path = loaded.manifest.files[number], ("files", number)
+    with tree.open() as workspace:
+        relaxed = {"exclude": (), "changed_since": None, "git_ignored": True}
+        for name, value in relaxed.items():
+            wider = rule.model_copy(update={name: value})
+            changed = _changed(wider, path, loaded, tree)
+            files = {str(each) for each in _files_of(wider, path, loaded, workspace)}
+            if file in files and (changed is None or file in changed):
+                said = {"exclude": "leaves it out", "changed_since": "finds no change in it"}
+                return f"`{to_camel(name)}` {said.get(name, 'is not set, and git ignores it')}"
+    return f"`{'file' if rule.file else 'glob'}` names other files"
 
 
 def _files_of(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from mdplan import __version__
-from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job
+from mdplan.bot.job import PAGES, CandidateFile, FileOutcome, FileStatus, Job
 from mdplan.storage.user_state import RootFolder
 from mdplan.values import Struct, replace
 
@@ -57,11 +57,17 @@ class VerdictCache:
 
     @classmethod
     def of(cls, job: Job) -> "VerdictCache":
-        """Return the verdicts of earlier runs of `job`; none if it uses git history, which has no hash."""
+        """Return the verdicts of earlier runs of `job`.
+
+        There are none if it uses git history or other pages, which are not in the hash of a file.
+        """
         identity = job.tree.identity
         cache = cls(folder=RootFolder("\0".join(identity)), key=None)
-        if not job.history:
-            facts = [__version__, identity, job.loaded.located.data, job.loaded.values.known]
+        if not job.history and not job.loaded.uses_anywhere(PAGES):
+            values = dict(job.loaded.values.known)
+            if not job.loaded.uses_anywhere("today"):
+                del values["today"]
+            facts = [__version__, identity, job.loaded.located.data, values]
             identity_json = json.dumps([*facts, repr(job.settings)], default=str)
             cache.key = hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
             cache._load()

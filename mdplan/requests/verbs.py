@@ -51,7 +51,7 @@ def _class_of(name: str) -> Any:  # noqa: ANN401 (of any module)
 
 
 _BOT_REPORT: Final = "bot.bot.BotReport"
-_RARE_OF_BOTS: Final = ("environment", "data", "jobs", "executor", "progress", "sarif")
+_RARE_OF_BOTS: Final = ("jobs", "executor", "progress", "sarif")
 _RARE_OF_BATCHES: Final = ("allow_outline_change", "allow_duplicate_headings", "description", "revises")
 
 VERBS: Final[Mapping[str, Verb]] = {
@@ -212,7 +212,7 @@ redo.""",
         ),
     ),
     "bot": Verb(
-        "Apply a manifest of edits to many files, all or nothing.",
+        "Make many files match a manifest of edits, once or every night.",
         ("mdplan bot plan manifest.yaml", "mdplan bot apply manifest.yaml"),
     ),
     "bot plan": Verb(
@@ -229,8 +229,19 @@ redo.""",
         report=_BOT_REPORT,
         limits=_PLANNING,
     ),
+    "bot explain": Verb(
+        "Show which rules of MANIFEST apply to which files, or to FILE, and why.",
+        ("mdplan bot explain manifest.yaml", "mdplan bot explain manifest.yaml docs/guide.md"),
+        report="bot.explain.ExplainReport",
+        limits=_PLANNING,
+    ),
+    "bot init": Verb(
+        "Write a first manifest from answers or options.",
+        ("mdplan bot init", "mdplan bot init words.yaml --chore words --answer old=1.0 --answer new=1.1"),
+        limits=(),
+    ),
     "bot apply": Verb(
-        "Apply MANIFEST in one transaction: all files or none.",
+        "Apply MANIFEST in one transaction.",
         ("mdplan bot apply manifest.yaml", "mdplan bot apply manifest.yaml --git main -m 'Bump version'"),
         (*_RARE_OF_BOTS, "branch", "rebuild", "author", "on_stale"),
         report=_BOT_REPORT,

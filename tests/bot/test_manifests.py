@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.bot.conditions import BytePrefilter, FileFacts, is_met, may_be_met
+from mdplan.bot.conditions import BytePrefilter, FileFacts, may_be_met, unmet
 from mdplan.bot.expansion import (
     ManifestProblem,
     SourceMap,
@@ -44,7 +44,7 @@ def answer(condition: dict[str, Any], text: str | bytes) -> bool | ManifestProbl
     source = Source.decode(data)
     assert isinstance(source, Source)
     read = Condition.model_validate(condition)
-    found = is_met(read, FileFacts(Outline(source, DocumentFormat.MARKDOWN), VALUES), ())
+    found = not unmet(read, FileFacts(Outline(source, DocumentFormat.MARKDOWN), VALUES), ())
     may = may_be_met(read, BytePrefilter(data), VALUES)
     assert may or found is False
     return found

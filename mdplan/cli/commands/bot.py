@@ -12,9 +12,9 @@ from mdplan.cli import plan_output
 from mdplan.cli.options import all_options, approval_option, stale_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
-from mdplan.cli.terminal import CHOICES, shown
+from mdplan.cli.terminal import CHOICES, ask, has_terminal, shown
 from mdplan.cli.usage import Group, group
-from mdplan.diagnostics import Exit, Problems
+from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.text.visible import counted
 from mdplan.values import replace
 from mdplan.words import ShellWords
@@ -102,7 +102,7 @@ _sarif_option: Final = click.option(
 )
 
 
-@group("bot", "plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]", Group)
+@group("bot", "init|explain|plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]", Group)
 def bot() -> None:
     """A manifest is a YAML or JSON file that lists files, conditions and edits.
 
@@ -186,6 +186,97 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
         if report.ok or report.partial:
             _print_checked(session, report)
         return code
+
+
+@engine_command("bot init", group=bot)
+@click.argument("manifest", default="manifest.yaml", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--chore", metavar="NAME", help="What the bot does; without it you are asked.")
+@click.option(
+    "--answer", "answers", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="An answer; repeatable."
+)
+def init(session: Session, *, manifest: Path, chore: str | None, answers: dict[str, str]) -> Exit:
+    """It asks at a terminal, and takes the default of what --answer does not give elsewhere.
+
+    It never replaces a file.
+    """
+    from mdplan.bot.chores import chores
+
+    known, asks = chores(), has_terminal()
+    listed = "\n".join(f"  {name:8} {each.about}" for name, each in known.items())
+    if chore is None and asks:
+        session.console.note(f"What should the bot do?\n{listed}")
+        chore = (ask("Name of the chore: ") or "").strip()
+    if chore is None or chore not in known:
+        raise click.UsageError(f"Give --chore and one of:\n{listed}")
+    questions = known[chore].answers
+    if strange := sorted(answers.keys() - questions.keys()):
+        raise click.UsageError(f"`{chore}` takes no answer `{strange[0]}`, only {', '.join(questions)}.")
+    for name, (question, default) in questions.items():
+        if name not in answers and asks:
+            given = ask(f"{question}{f' [{default}]' if default else ''}: ")
+            answers[name] = (given or "").strip() or default
+        if not answers.setdefault(name, default):
+            raise click.UsageError(f"`--answer {name}=VALUE` is missing: {question}.")
+    try:
+        with manifest.open("x", encoding="utf-8") as file:
+            file.write(known[chore].written(answers))
+    except OSError as error:
+        message = f"`{manifest}` was not written: {error.strerror}"
+        return session.refuse(Code.IO_ERROR.problem(message, "name another file"))
+    session.console.note(f"Wrote {shown(str(manifest))}.")
+    session.console.note(f"Next: {session.command_line('bot', 'plan', str(manifest))}")
+    return Exit.DONE
+
+
+_OUTCOMES: Final = {
+    "skipped": "no edit is needed",
+    "holds": "matches the manifest",
+    "changes": "would change",
+    "refused": "cannot be edited",
+}
+_FILES_SHOWN: Final = 3
+
+
+@engine_command("bot explain", group=bot)
+@manifest_options
+@click.argument("file", required=False, type=click.Path(readable=False))
+def explain(session: Session, *, file: str | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """For FILE it shows the failed condition of each rule, and what each placeholder becomes.
+
+    It changes no file and saves no plan.
+    """
+    from mdplan.bot.explain import explain as explain_manifest
+
+    loaded, engine = _loaded(session, given), session.open_engine()
+    if file is not None:
+        located = engine.workspace.locate(session.named(file))
+        if isinstance(located, Diagnostic):
+            return session.refuse(located)
+        file = str(located)
+    report = explain_manifest(engine, loaded, file)
+    code, lines = session.finish(report), list[str]()
+    if session.console.as_json:
+        return code
+    if file is not None and report.outcome is not None:
+        lines.append(f"{shown(file)}: {_OUTCOMES[report.outcome]}")
+    for rule in report.rules:
+        at = f"{shown(given['manifest'])}:{rule.line}"
+        if file is None:
+            more = [f"and {len(rule.files) - _FILES_SHOWN} more"] if len(rule.files) > _FILES_SHOWN else []
+            names = ", ".join([*map(shown, rule.files[:_FILES_SHOWN]), *more])
+            lines.append(f"{at}: {counted(len(rule.files), 'file')}{': ' if names else ''}{names}")
+            continue
+        lines.append(f"{at}: {f'does not apply: {shown(rule.unmet)}' if rule.unmet else 'applies'}")
+        for name, value in rule.values.items():
+            lines.append(f"  {shown(name)} = {shown(_as_json(value))}")
+        for edit in rule.edits:
+            lines.append(f"  {shown(_as_json(edit))}")
+    session.console.text("".join(f"{line}\n" for line in lines))
+    return code
+
+
+def _as_json(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 @engine_command("bot apply", group=bot)
@@ -422,8 +513,8 @@ def _print_planned_on_commit(
 
 
 def _print_done(session: Session, report: "BotReport") -> None:
-    """Say what was changed; a branch without a plan has other people's commits alone."""
-    if report.plan_id is not None or report.commit is None:
+    """Say what was changed, unless the branch has that already, or other people's commits alone."""
+    if report.commit is None or (report.plan_id is not None and report.branch_moved):
         plan_output.print_applied(session, report)
 
 
@@ -486,7 +577,7 @@ def _print_counts(session: Session, report: "BotReport", changed: str = "to chan
     """Say how many files the manifest names, and what becomes of them."""
     counts = [
         (report.files_changed, changed),
-        (report.files_hold + report.files_left_out, "need no change"),
+        (report.files_hold + report.files_left_out, "unchanged"),
         (report.files_refused, "refused"),
     ]
     parts = ", ".join(f"{number} {what}" for number, what in counts if number)
