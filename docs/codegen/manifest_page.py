@@ -114,7 +114,7 @@ def manifest_page() -> str:
     )
 
 
-def _operation(named: tuple[str, type[Operation]]) -> tuple[str, str, str]:
+def _operation(named: tuple[str, type[Operation]]) -> tuple[str, ...]:
     name, operation = named
     does = " ".join(inspect.cleandoc(operation.__doc__ or "").partition("\n\n")[0].split())
     example = ", ".join(
