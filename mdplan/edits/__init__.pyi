@@ -43,23 +43,22 @@ Kept: TypeAlias = Literal[
 class AddListItem(Edit):
     r"""Add an item to a list, in the form that the list has.
 
-    The item goes to the end of the list, or where `position`, `after`, `before` or `under` says. `after`
-    and `before` name the item next to it by its text, wherever that is nested; `under` names the item that it
-    becomes a part of, in whose list it goes to the end, or which gets a list of the same kind. An item is
-    named by its first paragraph, as written or as a reader sees it, without its marker and task box.
+    The item goes to the end of the list, or where `position`, `after`, `before` or `under` say. `after` and
+    `before` name the neighbour by its text, at any depth; `under` names the parent item: the new item goes to
+    the end of its list, or starts a list of the same kind. Items are named by their first paragraph, as
+    written or as rendered, without marker and task box.
 
-    `item` is Markdown; its further lines are indented as they must be. A list marker that it begins with is
-    taken off, but not a number that no item of the list can have, such as a year: the new item has the
-    marker, indentation and spacing of the item next to it, and a blank line where the list has blank lines
-    between items. In an ordered list a new last item has the next number; one between others the number
-    after the one before it, and a new first item that of the old one, because Markdown counts for itself and
-    no other item changes. A list whose first two numbers are the same keeps that number. Edits of one batch
-    do not see each other's items, unless it is sequential.
+    `item` is Markdown; continuation lines are indented as needed. A leading list marker is removed, but not a
+    number that no item of the list can have, such as a year. The new item gets the marker, indentation and
+    spacing of its neighbour, and a blank line if the list has blank lines between items. In an ordered list a
+    new last item gets the next number, an item in between the number after the previous one, and a new first
+    item the number of the old one; other items keep their numbers, because Markdown counts by itself. A list
+    whose first two numbers are equal repeats that number. Edits of one batch do not see each other's items,
+    unless it is sequential.
 
-    `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
+    With `unique: true`, nothing is added if the list has an item with that text; boxes do not matter.
 
-    `list` counts from 0 the lists that are in no other list; with a section, only those of the
-    section with its subsections. Without `list` there must be exactly one there.
+    Without `list`, the section or file must have exactly one list outside of other lists.
     """
     def __init__(
         self,
@@ -83,15 +82,12 @@ class AddListItem(Edit):
     ) -> None: ...
 
 class AddTableColumn(Edit):
-    r"""Add a column to a table, with a header and the cells of its rows.
+    r"""Add a column to a table, with a header and cells.
 
-    `cells` are those of the rows from the first one on, inline Markdown of one line each; rows for which
-    there are none have an empty one. The column is the last one, or goes next to the one whose header
-    `before` or `after` gives. Where the table has a column with that header, nothing changes. Pipes are
-    escaped, and cells are padded where the table is aligned; all other cells keep their bytes.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one.
+    `cells` are inline Markdown of one line each, starting with the first row; missing cells are empty. The
+    column becomes the last one, or goes next to the column with the header `before` or `after`. If the table
+    already has a column with that header, nothing changes. Pipes are escaped, and cells are padded if the
+    table is aligned; all other cells keep their bytes.
     """
     def __init__(
         self,
@@ -135,11 +131,11 @@ class AddToList(Edit):
     ) -> None: ...
 
 class AppendToFile(Edit):
-    r"""Add whole lines to the very end of a file, as they are: no blank lines are added.
+    r"""Append whole lines to a file verbatim: no blank lines are added.
 
-    They start on their own line. The final newline of the file is left as it was. Where the file ends in
-    a code block or comment that is not closed, they must close it. For text that belongs to a section use
-    append_to_section, which knows where that ends.
+    They start on a new line. The final newline of the file stays as it was. If the file ends in an unclosed
+    code block or comment, they must close it. For text that belongs to a section use append_to_section, which
+    finds its end.
     """
     def __init__(
         self,
@@ -151,11 +147,11 @@ class AppendToSection(Edit):
     r"""Add Markdown to the end of a section.
 
     Plain text goes to the end of the section's own body, before its subsections. Text that starts with a
-    heading becomes the last subsection; the section's own heading is left out. `extent: "subtree"` puts
-    plain text to the very end too.
+    heading becomes the last subsection; the section's own heading is dropped. `extent: "subtree"` puts plain
+    text to the very end too.
 
-    Blank lines around the new text are added as needed; an item or row that continues the list or table at
-    that place gets none. Trailing link definitions at the end of the file stay after the new text.
+    Blank lines around the new text are added as needed, but not before an item or row that continues a list
+    or table. Trailing link definitions at the end of the file stay after the new text.
     """
     def __init__(
         self,
@@ -173,16 +169,15 @@ class AppendToSection(Edit):
     ) -> None: ...
 
 class ApplyDiff(Edit):
-    r"""Make the changes of a diff or patch, whose unchanged and removed lines prove the place.
+    r"""Apply a diff or patch; its unchanged and removed lines prove the place.
 
-    `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must be
-    in the file, in order and without a gap, at the line that its header gives or at one other place only;
-    `hunkOffsets` says by how many lines hunks were moved. Nothing is applied nearly. Line ends in the diff
-    may be LF whatever the file has.
+    `diff` is the output of `git diff` or `diff -u`, or its hunks alone. Every line that a hunk shows must be
+    in the file, in order and without gaps, at the line in its header or at exactly one other place;
+    `hunkOffsets` reports by how many lines hunks moved. There is no fuzzy matching. The diff may use LF for
+    any newlines in the file.
 
-    The header of a file is optional and names the edited file. A diff of several files goes as ``diff`` next
-    to `files`, or instead of it: it becomes one edit for each file that it names, and creates, deletes and
-    renames files too.
+    The file header is optional and names the edited file. A diff of several files goes as ``diff`` next to
+    `files`, or instead of it: it becomes one edit for each file, and also creates, deletes and renames files.
     """
     def __init__(
         self,
@@ -222,7 +217,7 @@ class Batch(Value):
     ) -> None: ...
 
 class CodeBlock(Value):
-    r"""A fenced code block, by its 0-based index, its language, or its index among those of a language."""
+    r"""A fenced code block, by 0-based index, by language, or by its index among the blocks of a language."""
     def __init__(
         self,
         index: int | None = ...,
@@ -230,11 +225,11 @@ class CodeBlock(Value):
     ) -> None: ...
 
 class CreateFile(Edit):
-    r"""Make a new file with exactly the text of `markdown`; missing folders are made too.
+    r"""Create a file with exactly the text of `markdown`, and missing folders.
 
-    A file of that name must not exist; nothing else needs to guard the edit. The text may be empty, and of
-    any kind, not only Markdown. `encoding` next to the file says how it is written; UTF-8 without it. No
-    other edit of the same file goes with it.
+    The file must not exist, so the edit needs no other guard. The text may be empty, and of any format.
+    `encoding` next to the file sets its encoding; UTF-8 by default. No other edit of the same file is
+    allowed.
     """
     def __init__(
         self,
@@ -265,12 +260,12 @@ class CreatePage(Edit):
     ) -> None: ...
 
 class DeleteBlock(Edit):
-    r"""Delete a paragraph, list, table, quote or code block, and the blank lines that set it apart.
+    r"""Delete a paragraph, list, table, quote or code block, and the blank lines around it.
 
-    `block`, the section and `kind` name the block as in `insert_block`. A list item or quote that has nothing
-    else goes with it, and so does an ID on a separate line below the block. `expectedText`, or a `block` that
-    is all of its text, proves that this is the block you mean. Refused is a deletion after which two other
-    blocks would be one, such as two lists.
+    `block`, the section and `kind` name the block as in `insert_block`. The list item or quote around it is
+    deleted too if nothing else remains in it, and so is an ID on a separate line below the block.
+    `expectedText`, or a `block` that is its whole text, proves that this is the block you mean. The edit is
+    refused if it would merge two other blocks, such as two lists.
     """
     def __init__(
         self,
@@ -288,20 +283,20 @@ class DeleteBlock(Edit):
     ) -> None: ...
 
 class DeleteFile(Edit):
-    r"""Remove the file.
+    r"""Delete the file.
 
-    Its content stays in the history, so that `undo` can bring it back. `baseSha256` of the file, or a plan
-    ID, proves that it is the file you saw. No other edit of the same file goes with it.
+    Its content stays in the history, so `undo` can restore it. `baseSha256` of the file, or a plan ID, proves
+    that it is the file you saw. No other edit of the same file is allowed.
     """
     def __init__(
         self,
     ) -> None: ...
 
 class DeleteLines(Edit):
-    r"""Delete whole lines, as they are: no blank lines are added or removed.
+    r"""Delete whole lines: no blank lines are added or removed.
 
     Lines are 1-based and inclusive. `expectedText` proves that these are the lines you mean. The final
-    newline of the file is left as it was.
+    newline of the file stays as it was.
     """
     def __init__(
         self,
@@ -313,9 +308,9 @@ class DeleteLines(Edit):
 class DeleteRegion(Edit):
     r"""Delete a region: its two marker comments, and the text between them.
 
-    What is on separate lines goes with the blank lines that set it apart; a region inside a line goes with
-    one blank beside it. `expectedText` proves that this is the text you mean. What is before the start marker
-    and after the end marker stays.
+    A region on separate lines is deleted with the blank lines around it, and a region inside a line with one
+    space next to it. `expectedText` proves that this is the text you mean. Text before the start marker and
+    after the end marker stays.
     """
     def __init__(
         self,
@@ -325,10 +320,10 @@ class DeleteRegion(Edit):
     ) -> None: ...
 
 class DeleteSection(Edit):
-    r"""Delete a section with its subsections, or its heading alone, or its own body alone.
+    r"""Delete a section with its subsections, or only its heading, or only its own body.
 
-    With `part: "heading"` the text and the subsections stay and belong to the section before. Where blocks
-    are joined, one blank line stays between them.
+    With `part: "heading"` the text and the subsections stay and join the previous section. One blank line
+    remains between the joined blocks.
     """
     def __init__(
         self,
@@ -346,10 +341,8 @@ class DeleteSection(Edit):
 class DeleteTableColumn(Edit):
     r"""Delete a column of a table with its cells.
 
-    The cells of other columns keep their bytes. The only column stays: `delete_block` deletes a table.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one that has the column.
+    The cells of other columns keep their bytes. The only column cannot be deleted: `delete_block` deletes a
+    table.
     """
     def __init__(
         self,
@@ -366,13 +359,10 @@ class DeleteTableColumn(Edit):
     ) -> None: ...
 
 class DeleteTableRow(Edit):
-    r"""Delete the table row that has a key.
+    r"""Delete the table row with a given key.
 
-    The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. When it is the
-    last one, the header and the row of dashes stay.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one that has the key column.
+    The row has `key` in its cell of `keyColumn`, as written or as rendered. Header and delimiter row
+    stay, even without rows.
     """
     def __init__(
         self,
@@ -392,9 +382,9 @@ class DeleteTableRow(Edit):
 class DeleteValue(Edit):
     r"""Delete a key with its value, or a list item, of a YAML, JSON, TOML or INI file, or of front matter.
 
-    A comment on its lines goes with it; comments above it stay. A map or list that loses its last entry
-    stays, empty; in TOML a table without its own header goes with it. `wholeBlock` deletes front matter
-    with its fences and the blank lines after it, whatever it says.
+    Comments on its lines are deleted; comments above it stay. A map or list that loses its last entry stays,
+    empty; in TOML a table without its own header disappears. `wholeBlock` deletes front matter with its
+    fences and the blank lines below, even if it cannot be read.
     """
     def __init__(
         self,
@@ -430,10 +420,10 @@ class FormatSection(Edit):
     r"""Format a section and its subsections the way `mdformat` does.
 
     It needs the extra `mdplan[mdformat]`. Headings keep their text and level; link definitions, footnotes,
-    and the blank lines around the section stay as they are. In a document with syntax of sites, such as
-    `!!! note`, `{: .class}`, `$$` or templates, blocks stay as they are that could mean something else there
-    then: those in which the text of a line or its column would change. A section that would not be
-    rendered as before, but for white space, is refused.
+    and the blank lines around the section stay as they are. In a document with site syntax, such as `!!!
+    note`, `{: .class}`, `$$` or templates, blocks stay unchanged if the text or column of a line would
+    change, because it could mean something else there. The edit is refused if the rendered section would
+    change, apart from whitespace.
     """
     def __init__(
         self,
@@ -450,15 +440,14 @@ class FormatSection(Edit):
 class InsertBlock(Edit):
     r"""Insert Markdown before or after a paragraph, list, table, quote or code block.
 
-    `block` is text that the block begins with, else that it contains, as it is written or as a reader sees
-    it; white space makes no difference. In the section with its subsections, or in the file, one block must
-    have it. A block in a list item or quote is meant by its own text; the list or quote by the `kind`, or by
-    a text that begins with its marker. `^id` names the block with that ID, as notes of Obsidian have it.
+    `block` is text that the block begins with or contains, as written or as rendered; whitespace does not
+    matter. It must match exactly one block in the section with its subsections, or in the file. The text of a
+    block in a list item or quote matches that block; `kind`, or a text that begins with the marker, selects
+    the list or quote. `^id` names the block with that ID, as in Obsidian.
 
-    The blank lines around the new text are set as they must be. In a list item or quote it gets the
-    indentation and the marks of the block next to it, and a tight list stays tight where Markdown allows it.
-    Refused is text with headings, and an edit that would make another block of one next to it: a list next to
-    a list of the same marker would be one.
+    Blank lines around the new text are added as needed. In a list item or quote it gets the indentation and
+    markers of its neighbour, and a tight list stays tight if Markdown allows it. The edit refuses headings,
+    and new text that would merge with a neighbour, such as a list next to a list with the same marker.
     """
     def __init__(
         self,
@@ -477,14 +466,13 @@ class InsertBlock(Edit):
     ) -> None: ...
 
 class InsertLines(Edit):
-    r"""Insert whole lines before or after a line, as they are: no blank lines are added.
+    r"""Insert whole lines before or after a line verbatim: no blank lines are added.
 
-    `line` is 1-based. `expectedText` proves that it is the line you mean. Into an empty file only
-    ``line: 1`` with ``position: "before"`` goes. The final newline of the file is left as it was.
-    ``"12:a3f,b07"`` is the place between lines 12 and 13 by the hashes of both, ``"12:a3f,end"`` the one
-    after line 12 as the last of the file, and ``"1:start,a3f"`` the one before line 1; they need no
-    `position`. Of more than two lines the place is after the first, or before the last with
-    ``position: "before"``.
+    `line` is 1-based. `expectedText` proves that it is the line you mean. An empty file only accepts ``line:
+    1`` with ``position: "before"``. The final newline of the file stays as it was. ``"12:a3f,b07"`` means
+    between lines 12 and 13, by both hashes, ``"12:a3f,end"`` after line 12, the last line, and
+    ``"1:start,a3f"`` before line 1; none needs `position`. With more than two lines, it means after the
+    first, or with ``position: "before"``, before the last.
     """
     def __init__(
         self,
@@ -568,8 +556,8 @@ class MoveBlock(Edit):
 class MoveItem(Edit):
     r"""Move a key or list item among its neighbours, in a YAML, JSON, TOML or INI file, or in front matter.
 
-    It goes `before` or `after` another one of the same map or list, or with `inOrder` to where it belongs
-    among sorted ones. Its text stays byte by byte; in YAML comments right above it go along.
+    It moves `before` or `after` another entry of the same map or list, or with `inOrder` to its sorted
+    position. Its text stays byte for byte; in YAML, comments directly above it move too.
     """
     def __init__(
         self,
@@ -590,13 +578,12 @@ class MoveSection(Edit):
     With `levels: "fit"` its headings are pushed down together until the first fits the new place; they are
     never lifted.
 
-    With `toFile` it goes to another file of the root, to the place that `toSectionId` or `toHeadingPath`
-    names there; without these, to the end of that file, which is made where it is missing. Relative links and
-    images in what moves are corrected. The link definitions that it uses and the other file lacks, and the
-    footnotes that it uses, are copied to its end; those of the first file stay. A label that the other file
-    defines otherwise is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit:
-    the other one by its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go
-    with `sequential`.
+    `toFile` moves it to another file of the root: to the section `toSectionId` or `toHeadingPath` there, or
+    to the end of that file, which is created if it is missing. Relative links and images in the section are
+    corrected. Footnotes that it uses, and link definitions that the other file lacks, are copied to the end;
+    the first file keeps its own. A label with another definition there is renamed. Links elsewhere follow
+    with `updateReferences`. Both files need a guard: the other one its own `baseSha256` in the batch or
+    `toBaseSha256`, or a plan guards both. It does not work with `sequential`.
     """
     def __init__(
         self,
@@ -618,14 +605,13 @@ class MoveSection(Edit):
     ) -> None: ...
 
 class OrderSections(Edit):
-    r"""Bring the subsections of a section into an order.
+    r"""Reorder the subsections of a section.
 
-    `order` lists their headings. Those that the section has change places among each other and take their
-    own subsections along; a heading that it does not have is skipped, and subsections that `order` does not
-    list stay where they are. Case and markup of headings do not matter. Blank lines between sections stay in
-    their places.
+    `order` lists their headings. Listed subsections swap places, together with their own subsections. Unknown
+    headings are skipped, and unlisted subsections stay where they are. Case and markup of headings do not
+    matter. Blank lines between sections stay in place.
 
-    Without a section, the subsections of the first heading are ordered where it is the only one of its
+    Without a section, it reorders the subsections of the first heading if it is the only heading of its
     level, else the sections of that level.
     """
     def __init__(
@@ -654,9 +640,8 @@ class PrependToSection(Edit):
     r"""Add Markdown to the start of a section.
 
     Plain text goes right after the heading. Text that starts with a heading becomes the first subsection,
-    so that it cannot take the section's own text for its own; so do sections that follow plain text. The
-    section's own heading is left out. Blank lines are added as needed; an item that continues into the list
-    at that place gets none.
+    after the section's own text; so do sections that follow plain text. The section's own heading is dropped.
+    Blank lines are added as needed, but not between items of one list.
     """
     def __init__(
         self,
@@ -683,9 +668,9 @@ class Range(Value):
 class RemoveFromList(Edit):
     r"""Remove items from a list in a YAML, JSON or TOML file, or in front matter.
 
-    Every item that equals one of the values goes, with a comment on its lines; a value that is not in the
-    list is ignored. A list that loses its last item stays as `[]`. To remove one item by its number or by a
-    key in it, use delete_value.
+    Every item equal to a value is removed, with a comment on its lines; values that are not in
+    the list are ignored. A list that loses its last item stays as `[]`. To remove one item by its number or
+    by a key in it, use delete_value.
     """
     def __init__(
         self,
@@ -699,19 +684,16 @@ class RemoveFromList(Edit):
     ) -> None: ...
 
 class RemoveListItem(Edit):
-    r"""Remove an item from a list, with all that is nested in it.
+    r"""Remove an item from a list, with everything nested in it.
 
-    The item is named by its first paragraph, as written or as a reader sees it, without its marker and task
-    box; it is looked for in all lists of the section with its subsections, of the file, or in the given
-    list, nested ones included. Several items of that text are refused, unless `itemOccurrence` picks one.
+    The item is named by its first paragraph, as written or as rendered, without marker and task box, among
+    all lists of the section with its subsections, of the file, or in `list`, at any depth. An ambiguous text
+    is refused, unless `itemOccurrence` selects an item.
 
-    The blank lines that set the item apart go with it, but for one that keeps a loose list loose. With its
-    only item the list goes too. Numbers of other items stay, but where the first item of a numbered list
-    goes, the next one takes its number, so that the list still starts with it. An `item` that repeats all
-    of the item, marker and nested lines included, just as it is, proves what is removed.
-
-    `list` counts from 0 the lists that are in no other list; with a section, only those of the
-    section with its subsections.
+    The blank lines around the item are removed too, except one that keeps a loose list loose. If it was the
+    only item, the list is removed. Other numbers stay, but if the first item of a numbered list is removed,
+    the next one takes its number, so that the list starts as before. An `item` that repeats the whole item
+    verbatim, including marker and nested lines, proves what is removed.
     """
     def __init__(
         self,
@@ -730,12 +712,12 @@ class RemoveListItem(Edit):
     ) -> None: ...
 
 class RenameFile(Edit):
-    r"""Give the file another name, or put it into another folder; missing folders are made.
+    r"""Rename or move the file; missing folders are created.
 
-    Other edits of the file may go with it: they name it by its old path. Links to the file, and relative
-    links in it, follow with `updateReferences`. Nothing is overwritten: a file of the new name must not
-    exist, unless the same batch renames it too, so that two files can swap their names. An image or another
-    binary file keeps its bytes. Mode, owner and attributes of the file stay.
+    Other edits of the file may accompany it, under the old path. Links to the file, and relative links in it,
+    follow with `updateReferences`. Nothing is overwritten: the new path must be free, unless the same batch
+    renames that file too, so that two files can swap their names. An image or another binary file keeps its
+    bytes. Mode, owner and attributes of the file stay.
     """
     def __init__(
         self,
@@ -746,10 +728,10 @@ class RenameFile(Edit):
 class RenameHeading(Edit):
     r"""Change the text of a heading; its level, its section and everything below stay.
 
-    `newTitle` is one line of Markdown, taken as it is, without leading marks. What readers do not see stays
-    where it has none: `{#id}`, `{.class}`, ` ^id`, comments, `<a id="id"></a>`. Links to the old anchor
-    follow with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings.
-    The section gets a new ID, and so do its subsections: see `newSectionId` in the result.
+    `newTitle` is one line of Markdown, without leading marks. Invisible parts stay unless it brings its own:
+    `{#id}`, `{.class}`, ` ^id`, comments, `<a id="id"></a>`. Links to the old anchor follow with
+    `updateReferences`; without it, broken links in the same file are BROKEN_LINK warnings. The section and
+    its subsections get new IDs: see `newSectionId` in the result.
     """
     def __init__(
         self,
@@ -783,10 +765,10 @@ class RenameKey(Edit):
 class ReplaceBlock(Edit):
     r"""Replace a paragraph, list, table, quote or code block.
 
-    `block`, the section and `kind` name the block as in `insert_block`. The new text has the same distance to
-    its neighbours, and in a list item or quote the indentation and the marks of the old one. Lines that stay
-    the same are not touched. An ID on a separate line below the block stays. `expectedText` proves that this
-    is the block you mean. For a single list item or table row there are other operations.
+    `block`, the section and `kind` name the block as in `insert_block`. The new text keeps the distance to
+    its neighbours, and in a list item or quote the indentation and markers. Equal lines are not touched. An
+    ID on a separate line below the block stays. `expectedText` proves that this is the block you mean. Single
+    list items and table rows have operations of their own.
     """
     def __init__(
         self,
@@ -810,15 +792,14 @@ class ReplaceCodeBlock(Edit):
     r"""Replace the code in a fenced code block.
 
     `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth, as
-    md_stat does. `language`, the first word after the opening fence, is enough where only one block has
-    that; with both, the index counts the blocks of that language. With a section next to it, the index
-    counts within that section and its subsections.
+    md_stat does. `language`, the first word after the opening fence, is enough for a unique block; with both,
+    the index counts the blocks of that language. With a section, the index counts within it and its
+    subsections.
 
-    `markdown` is the new code alone, without fences; it may be empty. A code block with its fences is
-    refused, unless the block shows Markdown. The fences, what is after the opening one, and the indentation
-    or quote marks before each line stay. Both fences are made longer where the new code would close the
-    block. `expectedText` proves that this is the code you mean. A block whose closing fence is missing is
-    refused.
+    `markdown` is the new code without fences; it may be empty. A code block with fences is refused, unless
+    the block shows Markdown. Fences, info string, and the indentation or quote markers of each line stay.
+    Both fences grow if the new code would close the block. `expectedText` proves that this is the code you
+    mean. A block without a closing fence is refused.
     """
     def __init__(
         self,
@@ -895,11 +876,11 @@ class ReplaceMatch(Edit):
     ) -> None: ...
 
 class ReplaceRange(Edit):
-    r"""Replace the text between two places, which `expectedText` must prove.
+    r"""Replace the text in a range, which `expectedText` must prove.
 
-    Lines and columns are 1-based, columns count code points, and `end` is the place after the last
-    character. A column may be one past the text of its line: that is the place before its line end. Line
-    ends in `expectedText` and `replacement` may be LF whatever the file has.
+    Lines and columns are 1-based, columns count code points, and `end` is exclusive. The column after the
+    text of a line is valid: it is the place before its newline. `expectedText` and `replacement` may use LF
+    for any newlines in the file.
     """
     def __init__(
         self,
@@ -915,13 +896,13 @@ class ReplaceRange(Edit):
 class ReplaceRegion(Edit):
     r"""Replace the text of a region, which is between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
 
-    The markers stay as they are. The text is on separate lines between theirs, with as many blank
-    lines on both sides as there were; where both markers are inside one line of text, so does the new
-    text, if it is one line. In a quote or a list item its marks and indentation are put before each line.
+    The markers stay. The text goes on separate lines between them, with the same number of blank lines on
+    both sides; if both markers share a line, a single line of text stays there. In a quote or list item each
+    line gets its prefix.
 
-    `markdown` may contain headings, which keep their levels, and may be empty. It may contain whole regions
-    of other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
-    Markers in code are text and name no region.
+    `markdown` may be empty, and may contain headings, which keep their levels, and whole regions with other
+    names. `expectedText` proves that this is the text you mean. Equal text changes nothing. Markers in code
+    are text.
     """
     def __init__(
         self,
@@ -959,15 +940,15 @@ class ReplaceSection(Edit):
     ) -> None: ...
 
 class SaveFile(Edit):
-    r"""Take over a whole file as an editor or a model returned it, and change only what has another meaning.
+    r"""Take over a whole file as an editor or a model returned it, and only change what has another meaning.
 
-    `markdown` is the whole text as it came back. A block that means the same keeps its bytes; in one that
-    does not, only words, items, rows, cells, lines of code and keys change, in the style of the file. Other
-    bullets, marks, escapes, wrapping, padding and typographic quotes are no change; the plan says what it
-    took for style. `serialized` is the file as the same editor writes it without a change, if you have it:
-    then only what differs between the two counts, and what that editor always drops stays. Without it the
-    edit is refused if it drops HTML, images, footnotes, tables or front matter, unless you send
-    ``include: ["losses"]``. Files of keys change by key.
+    `markdown` is the whole new text. A block with the same meaning keeps its bytes; in other blocks only
+    words, items, rows, cells, lines of code and keys change, in the style of the file. Other bullets,
+    markers, escapes, wrapping, padding and typographic quotes are no change; the plan reports what it took
+    for style. `serialized` is the file as the same editor writes it unchanged, if you have it: then only
+    differences between the two count, and what that editor always drops stays. Without it the edit is refused
+    if it drops HTML, images, footnotes, tables or front matter, unless you send ``include: ["losses"]``.
+    Files of keys change by key.
     """
     def __init__(
         self,
@@ -978,10 +959,10 @@ class SaveFile(Edit):
     ) -> None: ...
 
 class SetHeadingLevel(Edit):
-    r"""Bring a heading to another level, its subsections with it.
+    r"""Change the level of a heading and of its subsections.
 
-    All headings of the section move by the same number of levels; `subsections: "keep"` moves the heading
-    alone. Text stays where it is. The section may get another parent, and so another ID.
+    All headings of the section move by the same number of levels; with `subsections: "keep"` only the heading
+    moves. Text stays in place. The section may get another parent, and so another ID.
     """
     def __init__(
         self,
@@ -998,13 +979,10 @@ class SetHeadingLevel(Edit):
     ) -> None: ...
 
 class SetTableColumn(Edit):
-    r"""Give a column of a table another header, or another place, or both.
+    r"""Rename a column of a table, move it, or both.
 
-    `newName` is inline Markdown of one line. `before` and `after` name the column that it goes next to by its
-    header. The cells of all columns keep their bytes, also where a row has fewer cells, or more.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one that has the column.
+    `newName` is inline Markdown of one line. `before` and `after` name the new neighbour by its header. The
+    cells of all columns keep their bytes, even in rows with missing or extra cells.
     """
     def __init__(
         self,
@@ -1026,17 +1004,13 @@ class SetTableColumn(Edit):
 class SetTask(Edit):
     r"""Check or uncheck the box of a task.
 
-    The task is named by its first paragraph, as written or as a reader sees it, without its marker and box;
-    it is looked for in all lists of the section with its subsections, of the file, or in the given list,
-    nested ones included. Several tasks of that text are refused, unless `itemOccurrence` picks one, or
-    `under` names the item that the task is a part of.
+    The task is named by its first paragraph, as written or as rendered, without marker and box, among all
+    lists of the section with its subsections, of the file, or in `list`, at any depth. An ambiguous text is
+    refused, unless `itemOccurrence` selects a task, or `under` names its parent item.
 
-    One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
-    that most of its list has; another sign in it, as in `[/]`, is neither. A text as it is written, that one
-    task has, proves which task is meant.
-
-    `list` counts from 0 the lists that are in no other list; with a section, only those of the
-    section with its subsections.
+    One character changes, or nothing if the box is right. A box is checked with `x` or `X`, as most of its
+    list; other characters, as in `[/]`, mean neither. A verbatim text that only one task has proves which
+    task is meant.
     """
     def __init__(
         self,
@@ -1058,19 +1032,19 @@ class SetTask(Edit):
 class SetValue(Edit):
     r"""Set the value of a key or list item in a YAML, JSON, TOML or INI file, or in front matter.
 
-    Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. A map
-    instead of a map, or a list instead of a list, changes only the entries that differ. A new key comes
-    last in its map, or where `before`, `after` or `inOrder` say; one that is there stays in its place.
-    `createIfMissing` makes the maps on its way, and front matter; in front matter that is there such maps
-    are made without it. `values` sets many keys: `{"title": "Tea", "author.name": "Kim"}`. A string that
-    reads as a date takes the place of a date as a date; for a new key, name the key in `dates`.
+    Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. Replacing a map
+    by a map, or a list by a list, changes only the entries that differ. A new key goes to the end of its map,
+    or where `before`, `after` or `inOrder` say; an existing key stays in place. `createIfMissing` creates
+    parent maps and front matter; existing front matter gets parent maps without it. `values` sets many keys:
+    `{"title": "Tea", "author.name": "Kim"}`. A string that reads as a date replaces a date as a date; for a
+    new key, list the key in `dates`.
 
-    JSON may have comments and be JSON5. A file of several YAML documents is a list of them: `[0].kind`.
-    In INI a key counts in any case where none fits by the letter. `markdown` replaces all lines of `section`:
-    it may begin with the header, and blank lines at its edges and a comment right above the next header stay.
+    JSON may have comments and be JSON5. A file of several YAML documents is a list of them: `[0].kind`. INI
+    keys match in any case if none matches exactly. `markdown` replaces all lines of `section`: it may begin
+    with the header; surrounding blank lines and a comment directly above the next header stay.
 
-    The result is read again, by another reader where there is one. What an alias repeats, a key that occurs
-    twice, and what cannot be cut is refused.
+    The result is parsed again, if possible by a second parser. Aliased values, duplicate keys, and values
+    that cannot be cut out are refused.
     """
     def __init__(
         self,
@@ -1095,17 +1069,16 @@ class SetValue(Edit):
 class SortList(Edit):
     r"""Sort the items of a list by their text.
 
-    The text of an item is its first paragraph as a reader sees it, without marker and task box, compared by
-    code points; items that begin with another block come first. Items of equal text keep their order, also
-    with `descending`.
+    The text of an item is its first paragraph as rendered, without marker and task box, compared by code
+    points; items that begin with another block come first. Items of equal text keep their order, even with
+    `descending`.
 
-    Each item keeps its bytes, and nested items, code and other blocks travel along. Nested lists are not
-    sorted. Numbers and the blank lines between items stay in their places. The edit is refused where an item
-    would not belong to the list in its new place: where items are indented differently, or an item of several
-    lines would get a number of another width.
+    Each item keeps its bytes, including nested items, code and other blocks. Nested lists are not sorted.
+    Numbers and the blank lines between items stay in place. The edit is refused if an item would not fit its
+    new place: if items are indented differently, or an item of several lines would get a number of another
+    width.
 
-    `list` counts from 0 the lists that are in no other list; with a section next to it, those in the section
-    with its subsections. Without `list` there must be exactly one.
+    Without `list`, the section or file must have exactly one list outside of other lists.
     """
     def __init__(
         self,
@@ -1131,20 +1104,19 @@ class Table(Value):
     ) -> None: ...
 
 class UpdateToc(Edit):
-    r"""Write the headings after a region into it, as a list of links: a table of contents.
+    r"""Write a table of contents into a region: links to the headings after it.
 
-    The region is between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
-    the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
-    doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
-    are, and so does text above it; headings with ``<!-- omit in toc -->`` are skipped.
+    The region is between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, or between the markers of another
+    tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, or doctoc's. Both markers must
+    exist. `region` replaces the name `toc`. Marker, indentation and levels of the list stay, and so does text
+    above it; headings with ``<!-- omit in toc -->`` are skipped.
 
-    The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
-    second of two equal headings gets ``-1``. Headings before the region, inside it, in quotes and in lists
-    are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
-    document is, its first heading where no other has level 1.
+    The list is made last, from the result of all edits of the batch, with GitHub's anchors: the second of two
+    equal headings gets ``-1``. It skips headings before the region, inside it, in quotes and in lists, and
+    headings above `minLevel` or below `maxLevel`. Without `minLevel` it also skips the title of the document:
+    its first heading, if no other heading has level 1.
 
-    What was in the region is replaced, and nothing needs to guard that. Where an entry is right already,
-    it stays as it is written.
+    The old text of the region is replaced without a guard. Correct entries stay as written.
     """
     def __init__(
         self,
@@ -1156,12 +1128,12 @@ class UpdateToc(Edit):
     ) -> None: ...
 
 class UpsertSection(Edit):
-    r"""Write a section; with `createIfMissing: true` make it where there is none.
+    r"""Write a section; with `createIfMissing: true` create it if it does not exist.
 
     An existing section is replaced, appended to or prepended to, as `mode` says. A missing one becomes the
     last subsection of `parentPath`, else of the path above it, which must exist; it gets the payload's
-    heading, else the last element of `headingPath`. A `sectionId` never creates, and neither does an edit
-    with `sectionSha256`, which is of a section that was there.
+    heading, else the last element of `headingPath`. A `sectionId` or `sectionSha256` never creates a section,
+    because it refers to an existing one.
     """
     def __init__(
         self,
@@ -1184,22 +1156,18 @@ class UpsertSection(Edit):
     ) -> None: ...
 
 class UpsertTableRow(Edit):
-    r"""Change cells of the table row that has a key, or add that row.
+    r"""Change cells of the table row with a given key, or add that row.
 
-    The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. `row` gives
-    cells by the headers of their columns; other cells stay as they are. Where no row has the key, one is
-    added, with the key and the cells of `row`, and empty ones for the rest. It goes after the last row, or
-    next to the row whose key `before` or `after` gives; a row that exists stays where it is.
+    The row has `key` in its cell of `keyColumn`, as written or as rendered. `row` gives cells by
+    column header; other cells stay. If no row has the key, a row is added with the key, the cells of `row`,
+    and empty cells. It becomes the last row, or goes next to the row with the key `before` or `after`; an
+    existing row stays in place.
 
-    Values are inline Markdown of one line; numbers and booleans become text. Pipes in them are escaped, also
-    inside code. A cell keeps its width where the value fits, and a longer one makes its own row wider: other
-    rows never change. A row is added in the style of the header row, padded to the width of the columns where
-    the table is aligned.
+    Values are inline Markdown of one line; numbers and booleans become text. Pipes are escaped, even in code.
+    A cell keeps its width if the value fits; a longer one widens only its own row. A new row follows the
+    style of the header row, padded if the table is aligned.
 
-    The cell of the key is never given another value: that would be another row.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one that has the key column.
+    The cell of the key never changes, because that would be another row.
     """
     def __init__(
         self,

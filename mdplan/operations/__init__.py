@@ -33,7 +33,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "files": ("create_file", "create_page", "append_to_file", "rename_file", "delete_file"),
 }  # fmt: skip
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
-# The names of all operations by what they change: help lists them so.
+# Names of all operations by subject, as help lists them.
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Sections": (*_MODULES["sections"], *_MODULES["headings"]),
     "Blocks": (*_MODULES["blocks"], *_MODULES["lists"], *_MODULES["tables"], *_MODULES["regions"]),
@@ -41,7 +41,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Text": (*_MODULES["matches"], *_MODULES["lines"], *_MODULES["diffs"], *_MODULES["rewrites"]),
     "Files": _MODULES["files"],
 }
-# Fields that one operation alone has together: with them an edit needs no name. None that only deletes.
+# Fields that only this operation has together, so that an edit with them needs no name. No deletions.
 IMPLIED: Final[Mapping[str, frozenset[str]]] = {
     "replace_match": frozenset({"pattern", "replacement"}),
     "replace_lines": frozenset({"lines", "markdown"}),
@@ -52,7 +52,7 @@ _NAMES: Final = tuple(sorted(_MODULE_OF))
 
 
 class _Registry(Mapping[str, "type[Operation]"]):
-    """The models by name. Each is imported when it is looked up: a batch needs few of them."""
+    """The models by name, each imported on first access, because a batch needs few of them."""
 
     def __getitem__(self, op: str) -> "type[Operation]":
         if op not in _NAMES:
@@ -76,12 +76,12 @@ def _load(op: str) -> "type[Operation]":
 
 
 def class_name(op: str) -> str:
-    """The name of the class of the operation `op`: `RenameHeading` for ``rename_heading``."""
+    """Return the name of the class of the operation `op`: `RenameHeading` for ``rename_heading``."""
     return "".join(word.capitalize() for word in op.split("_"))
 
 
 def moves_text(op: str) -> bool:
-    """Whether edits of `op` take text to another place; False for what is not an operation, as an undo."""
+    """Return True if edits of `op` move text; False if it is not an operation, such as an undo."""
     return op in _NAMES and _load(op).moves_text
 
 

@@ -44,7 +44,7 @@ class MatchReport(Struct, kw_only=True):
 
 
 class InsertRank(IntEnum):
-    """Where an insertion goes, in the order in which those of one section are."""
+    """The position of an insertion among the others in the same section, in document order."""
 
     BODY_START = 0
     BODY_END = 1
@@ -66,7 +66,7 @@ class InsertOrder(Struct, order=True):
 
     @classmethod
     def into(cls, parent: Section, rank: InsertRank) -> "InsertOrder":
-        """Order of what becomes part of `parent`: of its body, or as a child of it."""
+        """Return the order of an insertion into the body of `parent`, or as a child of it."""
         return cls(rank > InsertRank.BODY_END, -len(parent.path), rank)
 
 
@@ -79,14 +79,13 @@ class BlockInsertion(Struct, kw_only=True):
 
 
 class Claim(Struct, kw_only=True):
-    """The claim of an edit, beyond the bytes that it changes: its declared `span`.
+    """What an edit claims, beyond the bytes that it changes: its declared `span`.
 
-    `owner` is the index of the section that the text belongs to; None for the text of a heading, which goes
-    along wherever its section goes. `takes` are the indexes of sections that are deleted, replaced, moved
-    or re-levelled, and `verb` says which: no other edit may own text in them.
-    `part` names what the edit writes or makes, from the outside in, by indexes and by names of what is not
-    there yet: no other edit may want the same, something in it, or what it is in. Empty where the span says
-    it all.
+    `owner` is the index of the section around the text; None for the text of a heading, which moves with its
+    section. `takes` are the indexes of sections that the edit deletes, replaces, moves or re-levels, as
+    `verb` says: no other edit may own text in them. `part` names what the edit writes or creates, outermost
+    first, by index or, if it is new, by name: no other edit may claim the same part, a part inside it or a
+    part around it. It is empty if the span is sufficient.
     """
 
     span: Span
@@ -97,9 +96,9 @@ class Claim(Struct, kw_only=True):
 
 
 class DataChanges(Struct, kw_only=True):
-    """Changes of keys of the file, or of its front matter. The planner makes those of all edits in one go.
+    """Key changes in the file or its front matter. The planner applies the changes of all edits together.
 
-    `creates` is the format of the front matter that they are to create; `removes` says that all of it goes.
+    `creates` is the format of front matter to create; `removes` deletes all of it.
     """
 
     changes: "tuple[Change, ...]" = ()
@@ -126,21 +125,19 @@ class OtherFile(Struct):
 
 
 class Resolution(Struct, kw_only=True):
-    """Text edits of one operation against one outline.
+    """The text edits of one operation against one outline.
 
-    `deletions` are whole lines that go, and `insertions` blocks that come: the planner owns the blank lines
-    between what is left, also where several edits meet. `section` is the section that the edit addressed,
-    `destination` the one that it moves it to. `hunk_offsets` are the lines by which hunks of a diff were
-    moved from where their headers say.
-    `is_evidence` says that the edit's own guards, but for `sectionSha256`, fix every byte that it removes
-    and the owner of what it inserts, so that it needs no file hash.
-    `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
-    `data` says which keys `edits` change; made together with those of other edits they may differ.
-    `export` is what goes to the file that the operation names besides its own.
-    `second_pass` gives the text edits that are made last, of the result of all others; two with the same
-    claims make the same text. `why_unguarded` tells of what its caller may take for a guard why it is none.
-    `comes_last` says that what it inserts is after what other edits insert at the same place.
-    `order` are the pieces of the document that `edits` bring into a new order, in that order.
+    `deletions` are whole lines, and `insertions` are blocks: the planner sets the blank lines around both,
+    even if several edits meet. `section` is the addressed section, `destination` the section to move it to,
+    and `hunk_offsets` are the lines by which hunks of a diff moved from their headers. `data` are the keys
+    that `edits` change, `export` goes to the other file that the operation names, and `order` are the pieces
+    of the document that `edits` reorder, in their new order.
+
+    `is_evidence` says that the guards of the edit, apart from `sectionSha256`, prove every byte that it
+    removes and the owner of its insertions, so that it needs no file hash; `why_unguarded` explains why an
+    apparent guard is not one. With `may_change_outline` adjacent headings may change level or parent.
+    `second_pass` returns edits of the result of all other edits; two with equal claims make the same text.
+    With `comes_last` its insertions follow other insertions at the same offset.
     """
 
     claims: tuple[Claim, ...]
@@ -178,9 +175,9 @@ class Resolution(Struct, kw_only=True):
         return cls(claims=(claim,), edits=edits, section=section or owner, is_evidence=is_evidence)
 
 
-# What the claims of all edits of keys are parts of.
+# The first part in the claims of all key edits.
 KEYS: Final = "keys"
-# The `once_condition` of what writes or removes text, whatever is there.
+# The `once_condition` of edits that write or remove text unconditionally.
 ONCE_BY_TEXT: Final = "hasText: TEXT"
 FileEffect = Literal["edit", "create", "delete", "rename"]
 
@@ -189,7 +186,7 @@ FileEffect = Literal["edit", "create", "delete", "rename"]
 
 
 class WireModel(BaseModel):
-    """Strict, frozen model of what a caller sends; names are camelCase on the wire."""
+    """Strict, frozen model of a caller's input; names are camelCase on the wire."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -205,9 +202,9 @@ class WireModel(BaseModel):
 
 
 class FileState(Struct):
-    """The bytes of a file, None where it does not exist, and the encoding that the caller names for it.
+    """The bytes of a file, or None if it does not exist, and the encoding that the caller gave.
 
-    `exists` returns whether another path, relative to the root, is a file.
+    `exists` returns True if another path, relative to the root, is a file.
     """
 
     data: bytes | None
@@ -244,36 +241,36 @@ class Operation(WireModel, ABC):
     example_file: ClassVar[str] = "guide.md"
     needs_markdown: ClassVar[bool] = True
     file_effect: ClassVar[FileEffect] = "edit"
-    # Problems of `resolve` that mean: what the edit removes is not there.
+    # Problems of `resolve` that mean that the text to remove does not exist.
     satisfied_by: ClassVar[frozenset[Code]] = frozenset()
-    # Whether its text is the source of lines: what it does to the headings around it is meant.
+    # True if its text is source lines, so that it may change adjacent headings.
     edits_source: ClassVar[bool] = False
     # The condition of a manifest that makes an edit once which would change the file again; else empty.
     once_condition: ClassVar[str] = ""
-    # Whether people try it on a file that they want to begin.
+    # True if people try it on a file that does not exist yet.
     may_begin_file: ClassVar[bool] = False
-    # Whether the text that it takes away comes back in another place.
+    # True if the text that it removes reappears elsewhere.
     moves_text: ClassVar[bool] = False
-    # Whether it puts other text in the place of text; what is then dropped, nobody asked to delete.
+    # True if it replaces text, so that lost text was not deleted on purpose.
     replaces_text: ClassVar[bool] = False
-    # Whether its caller wrote out the text that it replaces.
+    # True if the caller quotes the text that it replaces.
     quotes_text: ClassVar[bool] = False
 
     op: str
 
-    # The edit as its caller wrote it, where that is another spelling of it.
+    # The edit as its caller wrote it, if that differs from its canonical spelling.
     _written: Mapping[str, Any] | None = PrivateAttr(default=None)
 
-    # Whether hashes of lines say where it is, in one place alone.
+    # True if line hashes locate it, and match in one place only.
     _is_located: bool = PrivateAttr(default=False)
 
     @property
     def is_located(self) -> bool:
-        """Whether hashes of lines say its place, and no other lines have them."""
+        """True if line hashes locate it, and match no other lines."""
         return self._is_located
 
     def located_at(self, place: dict[str, Any], *, is_unique: bool) -> Self:
-        """The same edit at a `place`, fields by name, that hashes of lines say; it may be their only one."""
+        """Return the same edit at `place`, the fields that line hashes determined."""
         located = self.model_copy(update=place)
         # The attribute of another object, and of the same class.
         located._is_located = is_unique  # noqa: SLF001
@@ -297,12 +294,12 @@ class Operation(WireModel, ABC):
 
     @property
     def needs_ini(self) -> bool:
-        """Whether it is for INI files alone."""
+        """True if it only works on INI files."""
         return False
 
     @property
     def new_path(self) -> str | None:
-        """The path that the file gets; None where it keeps its own."""
+        """The new path of the file, or None if it keeps its path."""
         return None
 
     @property
@@ -311,18 +308,18 @@ class Operation(WireModel, ABC):
         return None
 
     def problem_with_path(self, path: str) -> Diagnostic | None:
-        """What is wrong with the edit in the file `path` before that is read; None for most."""
+        """Return what is wrong with the edit in the file `path` before that is read; None for most."""
         del path
         return None
 
     def located(self, outline: Outline) -> Self:
-        """The same edit with line numbers instead of hashes of lines. Errors: TEXT_MISMATCH."""
+        """Return the same edit with line numbers instead of hashes of lines. Errors: TEXT_MISMATCH."""
         del outline
         return self
 
     @classmethod
     def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
-        """Whether `file` is already as `edit`, decoded JSON of this operation, asks; False by default.
+        """Return True if `file` is already as `edit`, decoded JSON of this operation, asks; False by default.
 
         The bot calls it before it reads the batch, so that no value of `edit` is checked yet.
         """
@@ -331,7 +328,7 @@ class Operation(WireModel, ABC):
 
     @classmethod
     def required_texts(cls, edit: Mapping[str, Any]) -> tuple[str, ...] | None:
-        """Texts of which a file must have one if `edit`, decoded JSON of this operation, changes it.
+        """Return texts of which a file must have one if `edit`, decoded JSON of this operation, changes it.
 
         None if unknown. A field of `edit` whose value is not known yet is None.
         """
@@ -344,17 +341,17 @@ class Operation(WireModel, ABC):
         return None
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether `problem`, which `resolve` found in `outline`, means that nothing is left to do.
+        """Return True if `problem`, found by `resolve` in `outline`, means that nothing is left to do.
 
-        With it a manifest can be applied twice.
+        This makes manifests repeatable.
         """
         del outline
         return problem.code in self.satisfied_by
 
     def counted_fields(self, outline: Outline) -> tuple[str, ...]:
-        """The fields, by wire names, whose numbers may mean another place in a later version of `outline`.
+        """Return the wire names of fields whose numbers may mean something else in a later version.
 
-        Lines whose hashes no other lines of `outline` have are found again.
+        Lines with unique hashes are found again, so they do not count.
         """
         located = or_problem(self.located, outline)
         is_found = not isinstance(located, Diagnostic) and located.is_located
@@ -365,15 +362,15 @@ class Operation(WireModel, ABC):
         )
 
     def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
-        """Fields of guards that are true in `base`, with the values that they have in `current`.
+        """Return the guard fields that hold in `base`, with their values in `current`.
 
-        In a sequential batch guards mean the base, and `current` is the document after earlier edits.
+        In a sequential batch guards refer to the base, and `current` is the document after earlier edits.
         """
         del base, current
         return {}
 
     def resolved(self, outline: Outline) -> Resolution | Problems:
-        """What the edit does where hashes of lines say that its lines are, or all that is wrong with it."""
+        """Resolve the edit after locating its lines by their hashes; return all its problems."""
         return or_problems(lambda: self.located(outline).resolve(outline))
 
     @abstractmethod
@@ -394,13 +391,13 @@ def _counts(name: str, value: object) -> bool:
 
 
 def with_way_to_create(problem: Diagnostic, made: str = "it") -> Diagnostic:
-    """`problem` of what is missing, with the field that would have it made."""
+    """Return `problem` of something missing, with a hint to the field that creates it."""
     hint = either(say("{createIfMissing=true} would make {}", made), problem.hint, joint="; ")
     return replace(problem, hint=hint)
 
 
 def occurs_once(text: str, wanted: str) -> bool:
-    """Whether `wanted` is in `text`, and in one place of it."""
+    """Return True if `wanted` is in `text`, and in one place of it."""
     first = text.find(wanted)
     return first >= 0 and text.find(wanted, first + 1) < 0
 
@@ -462,13 +459,13 @@ class SectionTargeted(Operation):
         return [name for name in _SECTION_TARGETS if getattr(self, name) is not None]
 
     def named_section(self, outline: Outline) -> Section | None:
-        """The section that `find_section` finds; None where the edit names none."""
+        """Return the section that the edit names, or None if it names none. Errors: as `find_section`."""
         return self.find_section(outline) if self._given_targets() else None
 
     def find_section(self, outline: Outline) -> Section:
-        """The target section, after the guards on it.
+        """Return the target section, after the guards on it.
 
-        Errors: those of `find_by_path`, `find_by_id` and `find_by_anchor`; INVALID_ARGUMENT for a preamble
+        Errors: as `find_by_path`, `find_by_id` and `find_by_anchor`; INVALID_ARGUMENT for a preamble
         or nested heading that the operation does not accept; SECTION_CHANGED.
         """
         section = self._find(outline)
@@ -495,13 +492,13 @@ class SectionTargeted(Operation):
         return find_by_path(outline, path, self.occurrence)
 
     def counted_fields(self, outline: Outline) -> tuple[str, ...]:
-        """Those of the base class, without `occurrence` where one section alone has the expected hash."""
+        """Return the fields of the base class; an expected hash of only one section replaces `occurrence`."""
         counted = super().counted_fields(outline)
         is_sole = "occurrence" in counted and self.has_sole_hash(outline)
         return tuple(name for name in counted if not (is_sole and name == "occurrence"))
 
     def has_sole_hash(self, outline: Outline) -> bool:
-        """Whether the hash that it expects is that of one section of `outline`."""
+        """Return True if exactly one section of `outline` has the expected hash."""
         expected = self.section_sha256 or ""
         parts = (outline.hashed_part(section, expected) for section in outline.in_order if expected)
         return sum(part is not None for part in parts) == 1
@@ -518,10 +515,10 @@ class SectionTargeted(Operation):
 Count = Annotated[int, Field(strict=True, ge=0)]
 LineHash = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}$")]
 
-# Of one line, or of each line from there to the end of a range.
+# The hash of a line, or the hashes of each line of a range.
 LineHashes = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}(,[0-9a-f]{3,64})*$")]
 
-# The same, or that of the first or the last line.
+# The same, or the hash of the first or last line of the file.
 PlaceHashes = Annotated[
     str, Field(pattern=r"^([0-9a-f]{3,64}((,[0-9a-f]{3,64})*|,end)|start,[0-9a-f]{3,64})$")
 ]
@@ -540,7 +537,7 @@ class PositionField(WireModel):
         return with_line_hash(given)
 
     def to_position(self) -> Position:
-        """The place as a `Position`."""
+        """Return the place as a `Position`."""
         return Position(self.line, self.col)
 
 
@@ -552,7 +549,7 @@ class RangeField(WireModel):
 
 
 def header_text(given: object) -> object:
-    """The cells of a header with pipes between them, where `given` is a list of them; else `given`."""
+    """Return the cells of a header with pipes between them, where `given` is a list of them; else `given`."""
     if isinstance(given, list | tuple) and given and all(isinstance(cell, str) for cell in given):
         return " | ".join(cell.replace("|", "\\|") for cell in given)
     return given
@@ -563,7 +560,7 @@ TableHeader = Annotated[str, BeforeValidator(header_text, json_schema_input_type
 
 
 class CodeBlockField(WireModel):
-    """A fenced code block, by its 0-based index, its language, or its index among those of a language."""
+    """A fenced code block, by 0-based index, by language, or by its index among the blocks of a language."""
 
     index: Count | None = None
     language: str | None = None
@@ -616,7 +613,7 @@ _MOST_LISTED: Final = 5
 
 
 class Proof(Enum):
-    """What hashes of lines prove: nothing, that no other place has them, or all of the text there too."""
+    """What line hashes prove: nothing, a unique position, or also the whole text there."""
 
     NONE = 0
     PLACE = 1
@@ -624,10 +621,10 @@ class Proof(Enum):
 
 
 def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, Proof]:
-    """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
+    """Return `lines` at the position that their hashes match, without hashes, and what these prove.
 
-    What moved is found again where no other lines have these hashes. They prove the text where each
-    line has one: of `12:a3f-20:b07` nothing is known of the lines between. Errors: TEXT_MISMATCH.
+    Moved lines are found if no other lines match. Hashes prove the text only if each line has one:
+    `12:a3f-20:b07` says nothing about the lines between. Errors: TEXT_MISMATCH.
     """
     start, end = lines.start_hash or "", lines.end_hash or ""
     places = outline.line_hashes.places(start, end, lines.end - lines.start)
@@ -670,7 +667,7 @@ END: Final = ",end"
 
 
 def lines_of_text(given: str) -> dict[str, Any]:
-    """``12:a3f-14:b07`` as the fields of `LinesField`. Raises ValueError for anything else."""
+    """Return ``12:a3f-14:b07`` as the fields of `LinesField`. Raises ValueError for anything else."""
     found = _LINES.fullmatch(given.strip())
     if found is None:
         raise ValueError('lines are {"start": 12, "end": 14}, "12-14", "12:a3f" or "12:a3f-14:b07"')
@@ -684,11 +681,11 @@ def lines_of_text(given: str) -> dict[str, Any]:
 
 
 def with_line_hash(given: object) -> object:
-    """`given`, an object whose `line` may be ``"12:a3f"``, with number and hash apart. Raises ValueError.
+    """Return `given` with the number and hash of a `line` such as ``"12:a3f"`` as separate fields.
 
-    ``"12:a3f,b07"`` is the place between lines 12 and 13, ``"12:a3f,end"`` the one after line 12, which is
-    the last, and ``"1:start,a3f"`` the one before line 1; `position` need not say so. Hashes of further
-    lines prove more of what is there.
+    ``"12:a3f,b07"`` means between lines 12 and 13, ``"12:a3f,end"`` after line 12, the last line, and
+    ``"1:start,a3f"`` before line 1, all without `position`. Further hashes prove more text. Raises
+    ValueError.
     """
     if not isinstance(given, Mapping) or not isinstance(given.get("line"), str):
         return given
@@ -726,7 +723,7 @@ class _ContradictionError(Exception):
 
 
 def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """`fields` of a match operation in their flat form.
+    """Return `fields` of a match operation in their flat form.
 
     Folded: `expectedMatches`; `expectedMatchCount: {min, max}`; `matchSelection` as a number,
     ``{index}`` or ``{range: {start, end}}``; `literal`; `flags`; `nodeExclusions`; `scope`. A contradiction

@@ -48,16 +48,16 @@ class BlockOperation(SectionTargeted):
     )
 
     def find_editor(self, outline: Outline) -> tuple[Section | None, BlockEditor]:
-        """The section that the edit names, and the block.
+        """Return the section that the edit names, and the block.
 
-        Errors: those of the target; MATCH_COUNT_MISMATCH; OUTLINE_CHANGED for a block with half of what is
-        around it.
+        Errors: as for the target; MATCH_COUNT_MISMATCH; OUTLINE_CHANGED for a block that cuts an enclosure in
+        half.
         """
         section = self.named_section(outline)
         return section, BlockEditor(find_block(outline, section, "block", self.block, self.kind))
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether what the edit takes away is not there: where several are, the problem has a place."""
+        """Return True if the text to remove does not exist; the problem of an ambiguous text has a place."""
         del outline
         is_missing = problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is None
         return is_missing and self.removes
@@ -71,7 +71,7 @@ class GuardedBlockOperation(BlockOperation):
     expected_text: str | None = Field(default=None, description="The whole text of the block as it is now.")
 
     def find_editor(self, outline: Outline) -> tuple[Section | None, BlockEditor]:
-        """Errors: those of the base class; TEXT_MISMATCH."""
+        """Errors: as for the base class; TEXT_MISMATCH."""
         section, editor = super().find_editor(outline)
         expected = self.expected_text
         if expected is not None and read_payload(expected).text not in {editor.source, editor.own_source}:
@@ -85,22 +85,21 @@ class GuardedBlockOperation(BlockOperation):
         return section, editor
 
     def is_evidence(self, editor: BlockEditor) -> bool:
-        """Whether the edit has the whole text of the block."""
+        """Return True if the edit has the whole text of the block."""
         return self.expected_text is not None or read_payload(self.block).text == editor.source
 
 
 class InsertBlock(BlockOperation):
     """Insert Markdown before or after a paragraph, list, table, quote or code block.
 
-    `block` is text that the block begins with, else that it contains, as it is written or as a reader sees
-    it; white space makes no difference. In the section with its subsections, or in the file, one block must
-    have it. A block in a list item or quote is meant by its own text; the list or quote by the `kind`, or by
-    a text that begins with its marker. `^id` names the block with that ID, as notes of Obsidian have it.
+    `block` is text that the block begins with or contains, as written or as rendered; whitespace does not
+    matter. It must match exactly one block in the section with its subsections, or in the file. The text of a
+    block in a list item or quote matches that block; `kind`, or a text that begins with the marker, selects
+    the list or quote. `^id` names the block with that ID, as in Obsidian.
 
-    The blank lines around the new text are set as they must be. In a list item or quote it gets the
-    indentation and the marks of the block next to it, and a tight list stays tight where Markdown allows it.
-    Refused is text with headings, and an edit that would make another block of one next to it: a list next to
-    a list of the same marker would be one.
+    Blank lines around the new text are added as needed. In a list item or quote it gets the indentation and
+    markers of its neighbour, and a tight list stays tight if Markdown allows it. The edit refuses headings,
+    and new text that would merge with a neighbour, such as a list next to a list with the same marker.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -116,7 +115,7 @@ class InsertBlock(BlockOperation):
     markdown: str = Field(description="Text to insert.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One insertion. Errors: those of `find_editor` and `read_blocks`; OUTLINE_CHANGED."""
+        """Return one insertion. Errors: as `find_editor` and `read_blocks`; OUTLINE_CHANGED."""
         (section, editor), payload = both(
             lambda: self.find_editor(outline), lambda: read_blocks(self.markdown)
         )
@@ -127,10 +126,10 @@ class InsertBlock(BlockOperation):
 class ReplaceBlock(ReplacingOperation, GuardedBlockOperation):
     """Replace a paragraph, list, table, quote or code block.
 
-    `block`, the section and `kind` name the block as in `insert_block`. The new text has the same distance to
-    its neighbours, and in a list item or quote the indentation and the marks of the old one. Lines that stay
-    the same are not touched. An ID on a separate line below the block stays. `expectedText` proves that this
-    is the block you mean. For a single list item or table row there are other operations.
+    `block`, the section and `kind` name the block as in `insert_block`. The new text keeps the distance to
+    its neighbours, and in a list item or quote the indentation and markers. Equal lines are not touched. An
+    ID on a separate line below the block stays. `expectedText` proves that this is the block you mean. Single
+    list items and table rows have operations of their own.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -143,7 +142,7 @@ class ReplaceBlock(ReplacingOperation, GuardedBlockOperation):
     markdown: str = Field(description="New text.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One replacement. Errors: those of `find_editor` and `read_blocks`; OUTLINE_CHANGED."""
+        """Return one replacement. Errors: as `find_editor` and `read_blocks`; OUTLINE_CHANGED."""
         (section, editor), payload = both(
             lambda: self.find_editor(outline), lambda: read_blocks(self.markdown)
         )
@@ -155,12 +154,12 @@ class ReplaceBlock(ReplacingOperation, GuardedBlockOperation):
 
 
 class DeleteBlock(GuardedBlockOperation):
-    """Delete a paragraph, list, table, quote or code block, and the blank lines that set it apart.
+    """Delete a paragraph, list, table, quote or code block, and the blank lines around it.
 
-    `block`, the section and `kind` name the block as in `insert_block`. A list item or quote that has nothing
-    else goes with it, and so does an ID on a separate line below the block. `expectedText`, or a `block` that
-    is all of its text, proves that this is the block you mean. Refused is a deletion after which two other
-    blocks would be one, such as two lists.
+    `block`, the section and `kind` name the block as in `insert_block`. The list item or quote around it is
+    deleted too if nothing else remains in it, and so is an ID on a separate line below the block.
+    `expectedText`, or a `block` that is its whole text, proves that this is the block you mean. The edit is
+    refused if it would merge two other blocks, such as two lists.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_block", "block": "The nightly firmware"}
@@ -169,7 +168,7 @@ class DeleteBlock(GuardedBlockOperation):
     op: Literal["delete_block"]
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One deletion. Errors: those of `find_editor`; OUTLINE_CHANGED."""
+        """Return one deletion. Errors: as `find_editor`; OUTLINE_CHANGED."""
         section, editor = self.find_editor(outline)
         change, claimed = editor.delete()
         is_evidence = self.is_evidence(editor) and claimed == editor.span
@@ -211,9 +210,9 @@ class MoveBlock(BlockOperation):
         return self
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One deletion and one insertion.
+        """Return one deletion and one insertion.
 
-        Errors: those of `find_editor`, of the destination, and of `BlockEditor.move`; INVALID_ARGUMENT for a
+        Errors: as `find_editor`, of the destination, and of `BlockEditor.move`; INVALID_ARGUMENT for a
         place in the block itself.
         """
         (section, editor), to = both(
@@ -276,15 +275,14 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
     """Replace the code in a fenced code block.
 
     `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth, as
-    md_stat does. `language`, the first word after the opening fence, is enough where only one block has
-    that; with both, the index counts the blocks of that language. With a section next to it, the index
-    counts within that section and its subsections.
+    md_stat does. `language`, the first word after the opening fence, is enough for a unique block; with both,
+    the index counts the blocks of that language. With a section, the index counts within it and its
+    subsections.
 
-    `markdown` is the new code alone, without fences; it may be empty. A code block with its fences is
-    refused, unless the block shows Markdown. The fences, what is after the opening one, and the indentation
-    or quote marks before each line stay. Both fences are made longer where the new code would close the
-    block. `expectedText` proves that this is the code you mean. A block whose closing fence is missing is
-    refused.
+    `markdown` is the new code without fences; it may be empty. A code block with fences is refused, unless
+    the block shows Markdown. Fences, info string, and the indentation or quote markers of each line stay.
+    Both fences grow if the new code would close the block. `expectedText` proves that this is the code you
+    mean. A block without a closing fence is refused.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -306,9 +304,9 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """Edits of code and fences.
+        """Return edits of code and fences.
 
-        Errors: those of the target; CODE_BLOCK_NOT_FOUND, OUTLINE_CHANGED, TEXT_MISMATCH; INVALID_ARGUMENT
+        Errors: as for the target; CODE_BLOCK_NOT_FOUND, OUTLINE_CHANGED, TEXT_MISMATCH; INVALID_ARGUMENT
         for code with its fences.
         """
         section = self.named_section(outline)
@@ -324,7 +322,7 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
         )
 
     def _is_sole(self, outline: Outline, fence: FencedCode) -> bool:
-        """Whether a language names the block, or no other one of the file has its code."""
+        """Return True if a language names the block, or its code is unique in the file."""
         if self.code_block.index is None:
             return True
         fences = (read_fence(outline, block) for block in outline.tree.fences)
@@ -389,7 +387,7 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
 
 
 def _listed(scope: Sequence[Block], indexes: Sequence[int]) -> str:
-    """Blocks of `scope` in words: ``0 (sh, lines 5-9), 1 (lines 12-14)``."""
+    """Return blocks of `scope` in words: ``0 (sh, lines 5-9), 1 (lines 12-14)``."""
     descriptions = []
     for index in indexes:
         language = visible(fence_language(scope[index]) or "")[:_LONGEST_LANGUAGE]
@@ -416,7 +414,7 @@ _LONGEST_WORDS: Final = 50
 def find_block(
     outline: Outline, section: Section | None, where: str, text: str, kind: block_edits.KindName | None
 ) -> PlacedBlock:
-    """The one block in `section`, or in the file, that has the `text`, which the field `where` gives.
+    """Return the one block in `section`, or in the file, that has the `text`, which the field `where` gives.
 
     Errors: MATCH_COUNT_MISMATCH.
     """
@@ -455,7 +453,7 @@ def _first_words(placed: PlacedBlock) -> str:
 def read_blocks(markdown: str) -> Payload:
     """Read `markdown` as blocks for a place between others.
 
-    Errors: those of `read_text_payload`; INVALID_ARGUMENT for headings.
+    Errors: as `read_text_payload`; INVALID_ARGUMENT for headings.
     """
     payload = read_text_payload(markdown)
     if payload.headings:
@@ -474,7 +472,7 @@ def _resolution(
     side: block_edits.Side | None,
     claimed: Span,
 ) -> Resolution:
-    """What `change` is for the planner: blocks that it inserts go to that `side` of the block of `editor`."""
+    """Return `change` for the planner, with its insertions at `side` of the block of `editor`."""
     owner = outline.section_at(editor.span.start)
     rank = InsertRank.BODY_END if side == "before" else InsertRank.BODY_START
     insertions: tuple[BlockInsertion, ...] = ()

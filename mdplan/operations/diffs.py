@@ -20,16 +20,15 @@ from mdplan.words import say
 
 
 class ApplyDiff(ReplacingOperation):
-    """Make the changes of a diff or patch, whose unchanged and removed lines prove the place.
+    """Apply a diff or patch; its unchanged and removed lines prove the place.
 
-    `diff` is what `git diff` or `diff -u` writes, or its hunks alone. Every line that a hunk shows must be
-    in the file, in order and without a gap, at the line that its header gives or at one other place only;
-    `hunkOffsets` says by how many lines hunks were moved. Nothing is applied nearly. Line ends in the diff
-    may be LF whatever the file has.
+    `diff` is the output of `git diff` or `diff -u`, or its hunks alone. Every line that a hunk shows must be
+    in the file, in order and without gaps, at the line in its header or at exactly one other place;
+    `hunkOffsets` reports by how many lines hunks moved. There is no fuzzy matching. The diff may use LF for
+    any newlines in the file.
 
-    The header of a file is optional and names the edited file. A diff of several files goes as ``diff`` next
-    to `files`, or instead of it: it becomes one edit for each file that it names, and creates, deletes and
-    renames files too.
+    The file header is optional and names the edited file. A diff of several files goes as ``diff`` next to
+    `files`, or instead of it: it becomes one edit for each file, and also creates, deletes and renames files.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -45,11 +44,11 @@ class ApplyDiff(ReplacingOperation):
 
     @cached_property
     def files(self) -> tuple[unified_diff.FileDiff, ...] | unified_diff.NotADiff:
-        """What the diff does, file by file."""
+        """The changes of the diff, by file."""
         return unified_diff.read_diff(self.diff)
 
     def problem_with_path(self, path: str) -> Diagnostic | None:
-        """INVALID_ARGUMENT for a diff whose header names another file than `path`."""
+        """Return INVALID_ARGUMENT for a diff whose header names another file than `path`."""
         if isinstance(self.files, unified_diff.NotADiff) or len(self.files) != 1:
             return None
         names = [name for name in (self.files[0].old_name, self.files[0].new_name) if name is not None]
@@ -61,9 +60,9 @@ class ApplyDiff(ReplacingOperation):
         )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One text edit for each run of changed lines.
+        """Return one text edit for each run of changed lines.
 
-        Errors: INVALID_ARGUMENT for what is not a diff of the text of one file; DIFF_DOES_NOT_APPLY for every
+        Errors: INVALID_ARGUMENT unless it is a diff of the text of one file; DIFF_DOES_NOT_APPLY for every
         hunk that does not match the file.
         """
         file = self._file()
@@ -84,7 +83,7 @@ class ApplyDiff(ReplacingOperation):
         )
 
     def _file(self) -> unified_diff.FileDiff:
-        """The one file of the diff, if it changes nothing but its text."""
+        """Return the one file of the diff, if it changes nothing but its text."""
         if isinstance(self.files, unified_diff.NotADiff):
             raise Code.INVALID_ARGUMENT.refused(
                 say("{diff} is not a unified diff: {}", self.files.reason), self.files.hint
@@ -113,12 +112,12 @@ class ApplyDiff(ReplacingOperation):
 
 
 def _without_bom(hunk: unified_diff.DiffHunk) -> unified_diff.DiffHunk:
-    """`hunk` without a byte order mark in the lines that begin both sides: it is not part of the text."""
+    """Return `hunk` without a byte order mark on its first lines: it is not part of the text."""
     sides = [next((line for line in hunk.lines if line.sign != other), None) for other in "+-"]
     if hunk.old_start > 1 or any(line is None or not line.text.startswith("\ufeff") for line in sides):
         return hunk
     bare = (part for line in hunk.lines for part in _bare(line, begins=[line is side for side in sides]))
-    # In a file of nothing but the mark it is a line to the diff, and none here.
+    # A file that only has the mark is a line in the diff, but empty here.
     lines = tuple(line for line in bare if line.text)
     is_empty = all(line.sign == "+" for line in lines)
     old_start = 0 if is_empty else hunk.old_start
@@ -126,7 +125,7 @@ def _without_bom(hunk: unified_diff.DiffHunk) -> unified_diff.DiffHunk:
 
 
 def _bare(line: unified_diff.DiffLine, begins: Sequence[bool]) -> tuple[unified_diff.DiffLine, ...]:
-    """`line` without the mark on the sides, old and new, that it `begins`; on another it is text."""
+    """Return `line` without the mark on the sides, old and new, that it `begins`; on another it is text."""
     begins_old, begins_new = begins
     bare = line.text.removeprefix("\ufeff")
     if line.sign != " " or begins_old is begins_new:
@@ -136,10 +135,10 @@ def _bare(line: unified_diff.DiffLine, begins: Sequence[bool]) -> tuple[unified_
 
 
 def _edits(outline: Outline, placed: unified_diff.PlacedHunk) -> Iterator[TextEdit]:
-    """Edits of the runs of changed lines of a hunk.
+    """Yield edits for the runs of changed lines in a hunk.
 
-    Where the file has the very line ends that the hunk shows, new lines have those of the hunk; else those of
-    their surroundings.
+    New lines keep the newlines of the hunk if its old lines match the file exactly; otherwise they get the
+    newlines around them.
     """
     view, source = outline.view, outline.source
     end = placed.span.end
@@ -163,7 +162,7 @@ def _edits(outline: Outline, placed: unified_diff.PlacedHunk) -> Iterator[TextEd
 
 
 def _at_unfinished_end(span: Span, new: str, *, is_insertion: bool) -> tuple[Span, str]:
-    """The edit `span` of the view, `new` at the end of a file without final newline, which stays without."""
+    """Return the edit `span` of the view at the end of a file without final newline, which stays so."""
     if is_insertion:
         return span, "\n" + new.removesuffix("\n")
     new = new.removesuffix("\n")
@@ -171,7 +170,7 @@ def _at_unfinished_end(span: Span, new: str, *, is_insertion: bool) -> tuple[Spa
 
 
 def _section(outline: Outline, span: Span) -> Section:
-    """The section that a change of `span` belongs to; an insertion belongs to the text before it."""
+    """Return the section that a change of `span` belongs to; an insertion belongs to the text before it."""
     return outline.section_at(span.start if len(span) else max(span.start - 1, 0))
 
 
@@ -180,7 +179,7 @@ def _claim(outline: Outline, span: Span) -> Claim:
 
 
 def _problem(outline: Outline, found: unified_diff.MisplacedHunk) -> Diagnostic:
-    """DIFF_DOES_NOT_APPLY for one hunk."""
+    """Return DIFF_DOES_NOT_APPLY for one hunk."""
     view, lines, hunk = outline.view, outline.source.lines, found.hunk
     stated = None
     if found.stated is not None:
@@ -197,7 +196,7 @@ def _problem(outline: Outline, found: unified_diff.MisplacedHunk) -> Diagnostic:
 
 
 def _why(outline: Outline, found: unified_diff.MisplacedHunk) -> tuple[str, str] | None:
-    """What is known of a hunk that does not apply, and what to do about it; None where lines differ."""
+    """Return why a hunk does not apply, and what to do about it; None if lines differ."""
     view, lines = outline.view, outline.source.lines
     at = [found.applied_at] if found.applied_at is not None else found.places
     other_lines = [lines.position(view.span_in_text(Span(offset, offset)).start).line for offset in at]
@@ -238,7 +237,7 @@ def _why_without_number(hunk: unified_diff.DiffHunk) -> tuple[str, str] | None:
 
 
 def _is_same_path(name: str, file: str) -> bool:
-    """Whether `name` is the path `file`, or the end of it: diffs start their names at some folder."""
+    """Return True if `name` is the path `file`, or the end of it: diffs start their names at some folder."""
     # A path may begin with the name of its root, and a name may have a colon.
     path = file.replace("\\", "/")
     forms = (path, path.partition(":")[2] or path)

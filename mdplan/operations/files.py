@@ -40,7 +40,7 @@ class NewFileOperation(Operation):
 
     @classmethod
     def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
-        """Whether the file has these bytes."""
+        """Return True if the file has these bytes."""
         text = edit.get("markdown")
         if file.data is None or not isinstance(text, str):
             return False
@@ -50,18 +50,18 @@ class NewFileOperation(Operation):
             return False
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One insertion into the empty text."""
+        """Return one insertion into the empty text."""
         edits = (TextEdit.insert(0, self.markdown),) if self.markdown else ()
         claim = Claim(span=Span(0, 0), owner=outline.sections[0].index)
         return Resolution(claims=(claim,), edits=edits, is_evidence=True)
 
 
 class CreateFile(NewFileOperation):
-    """Make a new file with exactly the text of `markdown`; missing folders are made too.
+    """Create a file with exactly the text of `markdown`, and missing folders.
 
-    A file of that name must not exist; nothing else needs to guard the edit. The text may be empty, and of
-    any kind, not only Markdown. `encoding` next to the file says how it is written; UTF-8 without it. No
-    other edit of the same file goes with it.
+    The file must not exist, so the edit needs no other guard. The text may be empty, and of any format.
+    `encoding` next to the file sets its encoding; UTF-8 by default. No other edit of the same file is
+    allowed.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "create_file", "markdown": "# Changelog\n\nNothing yet.\n"}
@@ -111,14 +111,14 @@ class CreatePage(NewFileOperation):
         return OtherFile(self.navigation, self.to_base_sha256)
 
     def front_matter(self) -> Mapping[str, Any]:
-        """Values of the front matter of the page."""
+        """Return values of the front matter of the page."""
         values: Mapping[str, Any] = getattr(
             Outline(Source.from_text(self.markdown)).front_matter_content, "values", {}
         )
         return values
 
     def title_of(self, page: str) -> str:
-        """Title of the entry for the file `page`."""
+        """Return title of the entry for the file `page`."""
         if self.title is not None:
             return self.title
         outline = Outline(Source.from_text(self.markdown))
@@ -129,11 +129,11 @@ class CreatePage(NewFileOperation):
 
 
 class AppendToFile(Operation):
-    """Add whole lines to the very end of a file, as they are: no blank lines are added.
+    """Append whole lines to a file verbatim: no blank lines are added.
 
-    They start on their own line. The final newline of the file is left as it was. Where the file ends in
-    a code block or comment that is not closed, they must close it. For text that belongs to a section use
-    append_to_section, which knows where that ends.
+    They start on a new line. The final newline of the file stays as it was. If the file ends in an unclosed
+    code block or comment, they must close it. For text that belongs to a section use append_to_section, which
+    finds its end.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "append_to_file", "markdown": "- 2026-05-02: descaled"}
@@ -145,7 +145,7 @@ class AppendToFile(Operation):
     markdown: str = Field(description="Lines to add.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One insertion at the end of the text. Errors: EMPTY_CONTENT, OUTLINE_CHANGED."""
+        """Return one insertion at the end of the text. Errors: EMPTY_CONTENT, OUTLINE_CHANGED."""
         if not self.markdown:
             raise Refused(_EMPTY)
         last, source = outline.tree.last_root, outline.source
@@ -164,7 +164,7 @@ class AppendToFile(Operation):
         )
 
     def _closes(self, outline: Outline, last: Block) -> bool:
-        """Whether the lines close the block `last`, and leave none open themselves."""
+        """Return True if the lines close the block `last`, and leave none open themselves."""
         text = outline.source.text[last.span.start :].rstrip("\r\n") + f"\n{self.markdown}"
         end = parse_blocks(text, LineIndex(text)).last_root
         return end is None or not is_left_open(end, text)
@@ -182,12 +182,12 @@ _EMPTY = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the lines 
 
 
 class RenameFile(Operation):
-    """Give the file another name, or put it into another folder; missing folders are made.
+    """Rename or move the file; missing folders are created.
 
-    Other edits of the file may go with it: they name it by its old path. Links to the file, and relative
-    links in it, follow with `updateReferences`. Nothing is overwritten: a file of the new name must not
-    exist, unless the same batch renames it too, so that two files can swap their names. An image or another
-    binary file keeps its bytes. Mode, owner and attributes of the file stay.
+    Other edits of the file may accompany it, under the old path. Links to the file, and relative links in it,
+    follow with `updateReferences`. Nothing is overwritten: the new path must be free, unless the same batch
+    renames that file too, so that two files can swap their names. An image or another binary file keeps its
+    bytes. Mode, owner and attributes of the file stay.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "rename_file", "newFile": "docs/kettle.md"}
@@ -204,21 +204,21 @@ class RenameFile(Operation):
 
     @classmethod
     def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
-        """Whether the file has its new name."""
+        """Return True if the file has its new name."""
         new = edit.get("newFile")
         return file.data is None and isinstance(new, str) and file.exists(new)
 
     def resolve(self, outline: Outline) -> Resolution:
-        """No text edit: the planner takes the new path from here."""
+        """Return no text edit: the planner takes the new path from here."""
         del outline  # Whatever the file contains, it stays.
         return Resolution(claims=())
 
 
 class DeleteFile(Operation):
-    """Remove the file.
+    """Delete the file.
 
-    Its content stays in the history, so that `undo` can bring it back. `baseSha256` of the file, or a plan
-    ID, proves that it is the file you saw. No other edit of the same file goes with it.
+    Its content stays in the history, so `undo` can restore it. `baseSha256` of the file, or a plan ID, proves
+    that it is the file you saw. No other edit of the same file is allowed.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_file"}
@@ -229,12 +229,12 @@ class DeleteFile(Operation):
 
     @classmethod
     def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
-        """Whether there is no such file."""
+        """Return True if there is no such file."""
         del edit
         return file.data is None
 
     def resolve(self, outline: Outline) -> Resolution:
-        """The deletion of all text."""
+        """Return the deletion of all text."""
         whole = Span(0, len(outline.source.text))
         edits = (TextEdit(whole, ""),) if len(whole) else ()
         return Resolution(claims=(Claim(span=whole, owner=outline.sections[0].index),), edits=edits)

@@ -45,10 +45,10 @@ _MARKS: Final = lazy_pattern(r"#{1,6}[ \t]")
 class RenameHeading(SectionTargeted):
     """Change the text of a heading; its level, its section and everything below stay.
 
-    `newTitle` is one line of Markdown, taken as it is, without leading marks. What readers do not see stays
-    where it has none: `{#id}`, `{.class}`, ` ^id`, comments, `<a id="id"></a>`. Links to the old anchor
-    follow with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings.
-    The section gets a new ID, and so do its subsections: see `newSectionId` in the result.
+    `newTitle` is one line of Markdown, without leading marks. Invisible parts stay unless it brings its own:
+    `{#id}`, `{.class}`, ` ^id`, comments, `<a id="id"></a>`. Links to the old anchor follow with
+    `updateReferences`; without it, broken links in the same file are BROKEN_LINK warnings. The section and
+    its subsections get new IDs: see `newSectionId` in the result.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -62,15 +62,15 @@ class RenameHeading(SectionTargeted):
     new_title: str = Field(description="New heading text, one line of Markdown without leading #.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One replacement of the heading's text.
+        """Return one replacement of the heading's text.
 
-        Errors: those of the target; EMPTY_CONTENT; INVALID_ARGUMENT for a title that is no single line, or
+        Errors: as for the target; EMPTY_CONTENT; INVALID_ARGUMENT for a title that is no single line, or
         that the heading cannot carry.
         """
         title = self.new_title.strip()
         section, _ = both(lambda: self.find_section(outline), lambda: _check_title(title))
         assert section.heading is not None
-        # What readers do not see in a heading outlives its title.
+        # The invisible parts of a heading outlive its title.
         title = title if read_content(title).id else with_kept_anchors(outline, section.heading, title)
         title = with_marks_of(title, section.heading.content)
         edit = with_title(outline.source, section.heading, title)
@@ -85,10 +85,10 @@ class RenameHeading(SectionTargeted):
         )
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether the heading has its new title: a section has the same path with that title at its end.
+        """Return True if the heading already has its new title, at the end of the same path.
 
-        Of a heading that was named by an anchor or an ID, which change with the title, the path is unknown:
-        then one section anywhere with the new title is enough.
+        The path of a heading named by anchor or ID is unknown, because both change with the title; then any
+        section with the new title counts.
         """
         if problem.code not in (Code.SECTION_NOT_FOUND, Code.ANCHOR_NOT_FOUND):
             return False
@@ -113,10 +113,10 @@ def _check_title(title: str) -> None:
 
 
 class SetHeadingLevel(SectionTargeted):
-    """Bring a heading to another level, its subsections with it.
+    """Change the level of a heading and of its subsections.
 
-    All headings of the section move by the same number of levels; `subsections: "keep"` moves the heading
-    alone. Text stays where it is. The section may get another parent, and so another ID.
+    All headings of the section move by the same number of levels; with `subsections: "keep"` only the heading
+    moves. Text stays in place. The section may get another parent, and so another ID.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "set_heading_level", "headingPath": ["Install"], "level": 3}
@@ -128,9 +128,9 @@ class SetHeadingLevel(SectionTargeted):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One edit a heading.
+        """Return one edit a heading.
 
-        Errors: those of the target; HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a heading over several
+        Errors: as for the target; HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a heading over several
         lines that would have to become ATX.
         """
         section = self.find_section(outline)
@@ -170,13 +170,12 @@ class MoveSection(LevelFitting):
     With `levels: "fit"` its headings are pushed down together until the first fits the new place; they are
     never lifted.
 
-    With `toFile` it goes to another file of the root, to the place that `toSectionId` or `toHeadingPath`
-    names there; without these, to the end of that file, which is made where it is missing. Relative links and
-    images in what moves are corrected. The link definitions that it uses and the other file lacks, and the
-    footnotes that it uses, are copied to its end; those of the first file stay. A label that the other file
-    defines otherwise is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit:
-    the other one by its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go
-    with `sequential`.
+    `toFile` moves it to another file of the root: to the section `toSectionId` or `toHeadingPath` there, or
+    to the end of that file, which is created if it is missing. Relative links and images in the section are
+    corrected. Footnotes that it uses, and link definitions that the other file lacks, are copied to the end;
+    the first file keeps its own. A label with another definition there is renamed. Links elsewhere follow
+    with `updateReferences`. Both files need a guard: the other one its own `baseSha256` in the batch or
+    `toBaseSha256`, or a plan guards both. It does not work with `sequential`.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -213,7 +212,7 @@ class MoveSection(LevelFitting):
 
     @property
     def other_file(self) -> OtherFile | None:
-        """The file that the section goes to; made unless the place is one that only an existing file has."""
+        """The file that the section moves to; created unless the destination must exist."""
         if self.to_file is None:
             return None
         is_old = self.to_section_id is not None or bool(self.to_heading_path or self.to_base_sha256)
@@ -221,9 +220,9 @@ class MoveSection(LevelFitting):
         return OtherFile(self.to_file, self.to_base_sha256, is_made)
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One deletion and one insertion; with `toFile` a deletion here.
+        """Return one deletion and one insertion; with `toFile` a deletion here.
 
-        Errors: those of both targets; INVALID_ARGUMENT for a place inside the section itself, or next to
+        Errors: as for both targets; INVALID_ARGUMENT for a place inside the section itself, or next to
         the preamble; HEADING_LEVEL_OVERFLOW; OUTLINE_CHANGED for text that would swallow what follows in
         another file.
         """
@@ -255,7 +254,7 @@ class MoveSection(LevelFitting):
         )
 
     def _resolve_here(self, outline: Outline) -> Resolution:
-        """The deletion in the file that the section leaves."""
+        """Return the deletion in the file that the section leaves."""
         section = self.find_section(outline)
         _check_enclosures(outline, section)
         text = Span(section.span.start, end_of_subtree(outline, section))
@@ -276,7 +275,7 @@ class MoveSection(LevelFitting):
         )
 
     def _resolve_there(self, outline: Outline, exported: Payload) -> Resolution:
-        """The insertion in the other file. Errors: those of the destination, HEADING_LEVEL_OVERFLOW."""
+        """Return the insertion in the other file. Errors: as for the destination, HEADING_LEVEL_OVERFLOW."""
         to = self._find_destination(outline)
         place = place_next_to(outline, to, self._position)
         _, fitted = both(lambda: self._check_place(to), lambda: self.fitted(exported, place.level))
@@ -287,7 +286,7 @@ class MoveSection(LevelFitting):
         return self.position or "lastChild"
 
     def needs_precondition(self, resolution: Resolution) -> bool:
-        """Whether an address with a count, of the section or the destination, needs a precondition."""
+        """Return True if an address with a count, of the section or the destination, needs a precondition."""
         to = resolution.destination
         is_counted = self.to_section_id is not None and to is not None and to.repeats > 1
         return is_counted or super().needs_precondition(resolution)
@@ -310,14 +309,13 @@ _LINE_END: Final = lazy_pattern(r"\r\n?|\n")
 
 
 class OrderSections(SectionTargeted):
-    """Bring the subsections of a section into an order.
+    """Reorder the subsections of a section.
 
-    `order` lists their headings. Those that the section has change places among each other and take their
-    own subsections along; a heading that it does not have is skipped, and subsections that `order` does not
-    list stay where they are. Case and markup of headings do not matter. Blank lines between sections stay in
-    their places.
+    `order` lists their headings. Listed subsections swap places, together with their own subsections. Unknown
+    headings are skipped, and unlisted subsections stay where they are. Case and markup of headings do not
+    matter. Blank lines between sections stay in place.
 
-    Without a section, the subsections of the first heading are ordered where it is the only one of its
+    Without a section, it reorders the subsections of the first heading if it is the only heading of its
     level, else the sections of that level.
     """
 
@@ -332,9 +330,9 @@ class OrderSections(SectionTargeted):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One edit from the first section that changes to the last.
+        """Return one edit from the first section that changes to the last.
 
-        Errors: those of the target; OUTLINE_CHANGED where the sections would be others in the new order.
+        Errors: as for the target; OUTLINE_CHANGED where the sections would be others in the new order.
         """
         parent = self.named_section(outline) or _default_parent(outline)
         sections = _subsections(outline, parent)
@@ -360,10 +358,10 @@ class OrderSections(SectionTargeted):
 
 
 def _ranks(order: Sequence[str], sections: Sequence[Section]) -> list[int | None]:
-    """The place in `order` of each of `sections`; None for one that it does not list.
+    """Return the index in `order` of each of `sections`, or None if it is not listed.
 
-    A heading that is listed as it is gets that place; the form that ignores case and punctuation counts for
-    names that no heading has, since it can be that of several headings.
+    Exact headings take precedence; the form that ignores case and punctuation only applies to names that no
+    heading has, because it can match several headings.
     """
     titles = {each.title for each in sections}
     exact: dict[str, int] = {}
@@ -383,7 +381,7 @@ def _ranks(order: Sequence[str], sections: Sequence[Section]) -> list[int | None
 
 
 def _default_parent(outline: Outline) -> Section:
-    """The section whose subsections are those of the page."""
+    """Return the section that contains the subsections of the page."""
     top = _subsections(outline, outline.sections[0])
     return top[0] if len(top) == 1 else outline.sections[0]
 
@@ -393,7 +391,7 @@ def _subsections(outline: Outline, parent: Section) -> list[Section]:
 
 
 def _edits(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> tuple[TextEdit, ...]:
-    """One edit for all `moves`: of each the place, and the section that comes there."""
+    """Return one edit for all `moves`: of each the place, and the section that comes there."""
     if not moves:
         return ()
     old = [_text_span(outline, place) for place, _ in moves]
@@ -415,15 +413,15 @@ def _edits(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> tuple[
 
 
 def _below(outline: Outline, last: Section, text: Span) -> Span:
-    """The section below `last`, or the place after its `text` where there is none."""
+    """Return the section below `last`, or the end of its `text` if there is none."""
     stop = outline.members(last).stop
     return outline.sections[stop].span if stop < len(outline.sections) else Span(text.end, text.end)
 
 
 def _blank_line(gap: str, below: Section | None) -> str:
-    """The line end that `gap` needs where what is `below` it would continue the text above.
+    """Return the newline that `gap` needs to keep the text `below` apart from the text above.
 
-    Such are definitions at the end of a file, where no section is below, anchor lines and setext headings.
+    Definitions at the end of a file, anchor lines and setext headings would continue a paragraph.
     """
     text = below.heading if below is not None and below.span.start == below.heading_start else None
     is_heading = text is not None and text.markup.startswith("#")
@@ -432,13 +430,13 @@ def _blank_line(gap: str, below: Section | None) -> str:
 
 
 def _text_span(outline: Outline, section: Section) -> Span:
-    """`section` with its subsections, without closing tags, blank lines and the line end after it."""
+    """Return `section` with its subsections, without closing tags, blank lines and the line end after it."""
     span = within_enclosures(outline, section.span)
     return Span(span.start, span.start + len(outline.text_of(span).rstrip()))
 
 
 def _new_order(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> list[Span]:
-    """The sections as `moves` leave them: those that move with their subsections, others by themselves."""
+    """Return the sections after `moves`: moved ones with their subsections, others one by one."""
     moved = {place.index: section.span for place, section in moves}
     order: list[Span] = []
     at = 0
@@ -484,10 +482,10 @@ def _check_enclosures(outline: Outline, *moved: Section) -> None:
 
 
 class DeleteSection(SectionTargeted):
-    """Delete a section with its subsections, or its heading alone, or its own body alone.
+    """Delete a section with its subsections, or only its heading, or only its own body.
 
-    With `part: "heading"` the text and the subsections stay and belong to the section before. Where blocks
-    are joined, one blank line stays between them.
+    With `part: "heading"` the text and the subsections stay and join the previous section. One blank line
+    remains between the joined blocks.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_section", "headingPath": ["Install"]}
@@ -500,7 +498,10 @@ class DeleteSection(SectionTargeted):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One deletion. Errors: those of the target; OUTLINE_CHANGED where text of the section would stay."""
+        """Return one deletion.
+
+        Errors: as for the target; OUTLINE_CHANGED where text of the section would stay.
+        """
         section = self.find_section(outline)
         if self.part == "whole":
             _check_enclosures(outline, section)
@@ -519,7 +520,7 @@ class DeleteSection(SectionTargeted):
         return Claim(span=span, owner=section.index, takes=members[:1], verb=f"deletes the {self.part} of")
 
     def _spans(self, outline: Outline, section: Section) -> tuple[Span, Span]:
-        """What goes, without and with the blank lines after it."""
+        """Return what goes, without and with the blank lines after it."""
         assert section.heading is not None
         match self.part:
             case "whole":
@@ -534,7 +535,7 @@ class DeleteSection(SectionTargeted):
                 return Span(section.body.start, end_of_body(outline, section)), body
 
     def _start(self, outline: Outline, section: Section) -> int:
-        """Where it starts; with the last section goes the rule that separates it from the one before."""
+        """Return where the deletion starts; with the last section, the rule above it is deleted too."""
         has_next = outline.members(section).stop < len(outline.sections)
         end, own_end = section.span.start, end_of_subtree(outline, section)
         if has_next or above_separator(outline, Span(section.body.start, own_end)) < own_end:

@@ -1,4 +1,4 @@
-"""What edits of keys need for INI files: hashes of sections, what lines can hold, and whole sections."""
+"""INI support for key operations: section hashes, limits of lines, and whole sections."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from mdplan.words import say
 
 
 def check_section(outline: Outline, content: DataContent, found: Found, sha256: str) -> None:
-    """Refuse where the section of what was `found` has another hash; one that is new has none."""
+    """Refuse if the section of `found` has another hash; a new section has no hash."""
     if len(found.missing) > 1:
         ini_edits.find_section(content.ini.outline, found.missing[0], None)
         return
@@ -26,7 +26,7 @@ def check_section(outline: Outline, content: DataContent, found: Found, sha256: 
 
 
 def later_sha256(base: Outline, current: Outline, address: ini_edits.IniAddress, sha256: str) -> str | None:
-    """Return the hash in `current` of the section of `address`; None where `sha256` is not that in `base`."""
+    """Return the hash of the section of `address` in `current`, or None if `sha256` is wrong in `base`."""
     sections = []
     for outline in (base, current):
         content = data_content(outline)
@@ -40,13 +40,13 @@ def later_sha256(base: Outline, current: Outline, address: ini_edits.IniAddress,
 
 
 def _section_of(content: DataContent, path: Path) -> IniSection:
-    """Return the section at `path`, or that of the key there."""
+    """Return the section at `path`, or the section of the key there."""
     place = content.ini.by_path[path]
     return content.ini.outline.sections[place.section] if isinstance(place, IniKey) else place
 
 
 def line_problems(content: DataContent, found: Found, value: object) -> Iterator[Diagnostic]:
-    """INVALID_ARGUMENT where no line can hold the key that was `found` with `value`, a text."""
+    """Yield INVALID_ARGUMENT where no line can hold the key that was `found` with `value`, a text."""
     if isinstance(value, str):
         yield from _fault_problem("value", value_fault(value))
     if found.missing:
@@ -61,7 +61,7 @@ def line_problems(content: DataContent, found: Found, value: object) -> Iterator
 
 
 def _fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
-    """INVALID_ARGUMENT where `fault` says why an INI file cannot contain what is in `field`."""
+    """Yield INVALID_ARGUMENT where `fault` says why an INI file cannot contain what is in `field`."""
     if fault is not None:
         yield Diagnostic.invalid(
             f"`{field}` {fault}, so that it would not be read back as it is",
@@ -70,7 +70,7 @@ def _fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
 
 
 def _if_unclear(ini: IniOutline, key: IniKey, value: str) -> Iterator[Diagnostic]:
-    """INVALID_ARGUMENT where it is not clear that the comment after a value is one.
+    """Yield INVALID_ARGUMENT where it is not clear that the comment after a value is one.
 
     Only the sign is, or would be, before it, as in ``colour = #fff``, or the value opens a
     quote that it does not close. Programs without inline comments take all of it for the value.
@@ -94,10 +94,10 @@ def replaced_section(
     sha256: str | None,
     may_create: bool,
 ) -> Resolution:
-    """Replacement of the lines that differ in the section of `address`; `sha256` is its hash, if given.
+    """Return the replacement of the changed lines in the section of `address`, guarded by `sha256`.
 
     Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING, SECTION_CHANGED, EMPTY_CONTENT; INVALID_ARGUMENT for a
-    payload with other sections; OUTLINE_CHANGED for one whose last key would take the next header.
+    payload with other sections; OUTLINE_CHANGED if its last key would absorb the next header.
     """
     ini, payload = content.ini.outline, ini_edits.read_ini_payload(text)
     name = ini_edits.section_name(ini, address.section or None)
@@ -113,7 +113,7 @@ def replaced_section(
         problems += _fault_problem("section", section_fault(name))
         refuse_if(problems)
         new = ini_edits.add_section(ini, name, payload.lines)
-        # It comes after the keys that other edits give the last section.
+        # Keys that other edits add to the last section precede it.
         return Resolution(
             claims=(Claim(span=new.span, owner=0, part=(KEYS, name)),), edits=(new,), comes_last=True
         )
@@ -150,7 +150,7 @@ def _payload_problems(name: str | None, payload: ini_edits.IniPayload) -> Iterat
 
 
 def _if_swallows(ini: IniOutline, section: IniSection, payload: ini_edits.IniPayload) -> Iterator[Diagnostic]:
-    """OUTLINE_CHANGED where the next header would continue the last value of `payload`."""
+    """Yield OUTLINE_CHANGED where the next header would continue the last value of `payload`."""
     following = ini.sections[section.index + 1 : section.index + 2]
     if following and payload.last_indent is not None and following[0].indent > payload.last_indent:
         yield Code.OUTLINE_CHANGED.problem(

@@ -53,7 +53,7 @@ class Target(Struct):
 
     @property
     def is_ini(self) -> bool:
-        """Tell whether it is an INI file."""
+        """True if it is an INI file."""
         return self.content.language is tree.Language.INI
 
 
@@ -96,7 +96,7 @@ class DataOperation(Operation):
 
     @property
     def is_guarded(self) -> bool:
-        """Whether it says what value the key has now, be it null."""
+        """True if it says what value the key has now, be it null."""
         return self.expected_value is not tree.REMOVED
 
     @model_validator(mode="after")
@@ -107,7 +107,7 @@ class DataOperation(Operation):
 
     @property
     def needs_ini(self) -> bool:
-        """Whether a field is given that is of INI files alone."""
+        """True if a field for INI files is given."""
         return any(each is not None for each in (self.section, self.occurrence, self.section_sha256))
 
     @property
@@ -119,11 +119,11 @@ class DataOperation(Operation):
 
     @property
     def guarded_key(self) -> GivenKey | None:
-        """The key that `expected_value` is of; None where it is a section."""
+        """The key that `expected_value` guards, or None for a section."""
         return next(iter(self.keys), None)
 
     def read(self, outline: Outline) -> Target:
-        """What the file says. Errors: INVALID_ARGUMENT, FRONT_MATTER_NOT_FOUND, and those of `unreadable`."""
+        """Return the parsed file. Errors: INVALID_ARGUMENT, FRONT_MATTER_NOT_FOUND; as `unreadable`."""
         content = front_matter_edits.data_content(outline)
         if isinstance(content, Unreadable):
             raise Refused(front_matter_edits.unreadable(outline, content))
@@ -144,11 +144,11 @@ class DataOperation(Operation):
         )
 
     def _created_format(self) -> DocumentFormat | None:
-        """The format of front matter that may be created; None where none may."""
+        """Return the format of front matter to create, or None if it may not be created."""
         return None
 
     def find(self, outline: Outline, target: Target, key: GivenKey, *, is_new: bool = False) -> Found:
-        """What `key` names, after the guards on it; it may be missing where it can be one that `is_new`.
+        """Return what `key` names, after checking its guards; it may be missing if `is_new`.
 
         Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING, TEXT_MISMATCH,
         SECTION_CHANGED.
@@ -187,7 +187,7 @@ class DataOperation(Operation):
             check_section(outline, target.content, found, self.section_sha256)
 
     def find_existing(self, outline: Outline) -> tuple[Target, tree.Path]:
-        """Return what the file says, and the path that `key` names. Errors: those of `read` and `find`."""
+        """Return what the file says, and the path that `key` names. Errors: as `read` and `find`."""
         target = self.read(outline)
         found = self.find(outline, target, self.key)
         return target, found.path
@@ -199,7 +199,7 @@ class DataOperation(Operation):
         parts: Sequence[tuple[tree.Path, str]],
         changes: Sequence[tree.Change],
     ) -> Resolution:
-        """`changes` of `target`, claiming `parts`: paths, each with what of it is new, or nothing.
+        """Return the resolution for `changes` of `target`; `parts` are the claimed paths, with new names.
 
         Errors: DATA_INVALID, FRONT_MATTER_INVALID.
         """
@@ -215,9 +215,9 @@ class DataOperation(Operation):
         )
 
     def _is_proven(self, outline: Outline, target: Target, splices: Sequence[tree.Splice]) -> bool:
-        """Tell whether the expected value proves the place and all that goes.
+        """Return True if the expected value proves the place and everything that is removed.
 
-        An item that is counted must be the only one of that value.
+        A counted item must be the only one with that value.
         """
         key = self.guarded_key
         if not self.is_guarded or self.occurrence is not None or key is None:
@@ -231,7 +231,7 @@ class DataOperation(Operation):
         return is_sole and not any(_takes_comment(outline, target, each.edit.span) for each in splices)
 
     def counted_fields(self, outline: Outline) -> tuple[str, ...]:
-        """Those of the base class, and `key`, or a neighbour, where it counts the items of a list."""
+        """Return the fields of the base class, and `key` or a neighbour if it counts list items."""
         content = front_matter_edits.data_content(outline)
         values = content.values if isinstance(content, DataContent) else None
         neighbours = (name for name in ("before", "after") if isinstance(getattr(self, name, None), int))
@@ -239,7 +239,7 @@ class DataOperation(Operation):
         return (*super().counted_fields(outline), *neighbours, *(("key",) if is_counted else ()))
 
     def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
-        """`expected_value` as the value that the key has in `current`, and the hash of its section there."""
+        """Return the guards as they read in `current`: the value of the key and the hash of its section."""
         content = front_matter_edits.data_content(base)
         guards: dict[str, Any] = {}
         if not isinstance(content, DataContent):
@@ -308,10 +308,10 @@ class PlacedOperation(DataOperation):
     def place_in(
         self, target: Target, path: tree.Path, entry: object, moved: tree.Element | None = None
     ) -> int | None:
-        """Number of the entry of the list or map at `path` that `entry` goes before; None for the end.
+        """Return the index before which `entry` goes in the list or map at `path`, or None for the end.
 
-        `entry` is the name of a key, or an item, and `moved` names it where it is there already.
-        Errors: KEY_NOT_FOUND, INVALID_ARGUMENT.
+        `entry` is a key or an item, and `moved` is its current key or index. Errors: KEY_NOT_FOUND,
+        INVALID_ARGUMENT.
         """
         values = target.content.values
         collection = tree.value_at(values, path)
@@ -340,28 +340,28 @@ class PlacedOperation(DataOperation):
 
 
 def cased(value: dict[str, Any], known: Mapping[Any, object]) -> dict[str, Any]:
-    """`value` of an INI file with the spelling of the `known` keys, which count in any case."""
+    """Return `value` of an INI file with the spelling of the `known` keys, which count in any case."""
     names = {str(name).lower(): name for name in known if isinstance(name, str)}
     renamed = {key if key in known else names.get(key.lower(), key): each for key, each in value.items()}
     return renamed if len(renamed) == len(value) else value
 
 
 def order_text(entry: object) -> str:
-    """What an entry is sorted by: its text, or the first key of a map."""
+    """Return what an entry is sorted by: its text, or the first key of a map."""
     while isinstance(entry, dict) and entry:
         entry = next(iter(entry))
     return str(entry).casefold()
 
 
 def _is_expected(target: Target, value: object, expected: object) -> bool:
-    """Tell whether `value` is the `expected` one; a key of an INI file without a sign is null, or empty."""
+    """Return True if `value` is the `expected` one; a key of an INI file without a sign is null, or empty."""
     if target.is_ini and value is None and expected == "":
         return True
     return value_matches(target.content.language, value, written_in(target.content.language, expected))
 
 
 def _takes_comment(outline: Outline, target: Target, removed: Span) -> bool:
-    """Tell whether a comment, of which no value says anything, goes with what is `removed`."""
+    """Return True if the `removed` text includes a comment, which the expected value does not prove."""
     first = outline.front_matter.content.start if outline.front_matter else 0
     at, rest = removed.start - first, ""
     for span in _value_spans(target.content):
@@ -373,7 +373,7 @@ def _takes_comment(outline: Outline, target: Target, removed: Span) -> bool:
 
 
 def _value_spans(content: DataContent) -> Iterator[Span]:
-    """Yield the spans of keys with values, or of items, that have none inside, in text order."""
+    """Yield the spans of innermost keys with values, and of innermost items, in text order."""
     if content.language is tree.Language.INI:
         for key in content.ini.outline.every_key():
             end = key.assignment.value.end if key.has_comment else content.lines.content_end(key.last_line)
@@ -386,7 +386,7 @@ def _value_spans(content: DataContent) -> Iterator[Span]:
 
 
 def readable_key(given: object) -> object:
-    """`given`, which an address can be read from. Raises `ValueError`."""
+    """Return `given`, which an address can be read from. Raises `ValueError`."""
     if isinstance(given, str):
         steps_of(given)
         return given
@@ -403,7 +403,7 @@ def readable_key(given: object) -> object:
 
 
 def other_kind(outline: Outline, target: Target, path: tree.Path, wanted: str) -> Diagnostic:
-    """INVALID_ARGUMENT for the value at `path`, which is not what is `wanted`."""
+    """Return INVALID_ARGUMENT for the value at `path`, which is not what is `wanted`."""
     value = tree.value_at(target.content.values, path)
     what = (
         "an alias or a value with a tag"
@@ -419,7 +419,7 @@ def other_kind(outline: Outline, target: Target, path: tree.Path, wanted: str) -
 
 
 def place_of(outline: Outline, target: Target, path: tree.Path) -> Position | None:
-    """Where the key or item at `path` is; None where that is not known."""
+    """Return the position of the key or item at `path`, or None if unknown."""
     span = _span_of(target, path)
     return None if span is None else front_matter_edits.position_of(outline, span.start)
 
@@ -436,7 +436,7 @@ def _span_of(target: Target, path: tree.Path) -> Span | None:
 def _claims(
     outline: Outline, target: Target, parts: Sequence[tuple[tree.Path, str]], splices: Sequence[tree.Splice]
 ) -> Iterator[Claim]:
-    """Claims of each part: the text of its key and value, or the place where it will be inserted."""
+    """Yield the claim of each part: the text of its key and value, or the insertion point."""
     is_markdown = outline.format is DocumentFormat.MARKDOWN
     start = outline.front_matter.content.start if outline.front_matter else 0
     first = min((splice.edit.span.start for splice in splices), default=start)
@@ -452,7 +452,7 @@ def _claims(
 
 
 def checked(value: object) -> object:
-    """`value`, which a text of keys can contain. Raises `ValueError`."""
+    """Return `value`, which a text of keys can contain. Raises `ValueError`."""
     if len(tree.level_sizes(value)) > MAX_DEPTH + 1:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
     if any(isinstance(each, float) and not math.isfinite(each) for each in scalars_of(value)):
@@ -484,19 +484,19 @@ def _is_json(text: str) -> bool:
 class SetValue(PlacedOperation, CreatingOperation):
     """Set the value of a key or list item in a YAML, JSON, TOML or INI file, or in front matter.
 
-    Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. A map
-    instead of a map, or a list instead of a list, changes only the entries that differ. A new key comes
-    last in its map, or where `before`, `after` or `inOrder` say; one that is there stays in its place.
-    `createIfMissing` makes the maps on its way, and front matter; in front matter that is there such maps
-    are made without it. `values` sets many keys: `{"title": "Tea", "author.name": "Kim"}`. A string that
-    reads as a date takes the place of a date as a date; for a new key, name the key in `dates`.
+    Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. Replacing a map
+    by a map, or a list by a list, changes only the entries that differ. A new key goes to the end of its map,
+    or where `before`, `after` or `inOrder` say; an existing key stays in place. `createIfMissing` creates
+    parent maps and front matter; existing front matter gets parent maps without it. `values` sets many keys:
+    `{"title": "Tea", "author.name": "Kim"}`. A string that reads as a date replaces a date as a date; for a
+    new key, list the key in `dates`.
 
-    JSON may have comments and be JSON5. A file of several YAML documents is a list of them: `[0].kind`.
-    In INI a key counts in any case where none fits by the letter. `markdown` replaces all lines of `section`:
-    it may begin with the header, and blank lines at its edges and a comment right above the next header stay.
+    JSON may have comments and be JSON5. A file of several YAML documents is a list of them: `[0].kind`. INI
+    keys match in any case if none matches exactly. `markdown` replaces all lines of `section`: it may begin
+    with the header; surrounding blank lines and a comment directly above the next header stay.
 
-    The result is read again, by another reader where there is one. What an alias repeats, a key that occurs
-    twice, and what cannot be cut is refused.
+    The result is parsed again, if possible by a second parser. Aliased values, duplicate keys, and values
+    that cannot be cut out are refused.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -554,7 +554,7 @@ class SetValue(PlacedOperation, CreatingOperation):
             raise ValueError(say("{markdown} goes with {section}, and {sectionSha256} guards it"))
         if self.is_guarded and len(self._wanted) != 1:
             raise ValueError(say("{expectedValue} requires one key"))
-        # A key that is given as an array has no name, and may hold what cannot be a key of a dictionary.
+        # A key in array form has no name, and may contain what cannot be a dictionary key.
         wanted = {key: value for key, value in self._wanted if isinstance(key, str)}
         for field, names in (("dates", self.dates or ()), ("numbers", self.numbers or ())):
             strange = [name for name in names if name not in wanted]
@@ -576,10 +576,10 @@ class SetValue(PlacedOperation, CreatingOperation):
         return [key for key, _ in self._wanted]
 
     def resolve(self, outline: Outline) -> Resolution:
-        """Replacements and insertions.
+        """Return replacements and insertions.
 
-        Errors: those of `read`, `find` and `place_in`; INVALID_ARGUMENT where a key on its way is not a map,
-        for a null in TOML, and for what no line of an INI file can hold.
+        Errors: as `read`, `find` and `place_in`; INVALID_ARGUMENT if a parent is not a map, for null in TOML,
+        and for text that no INI line can hold.
         """
         target = self.read(outline)
         if self.markdown is not None:
@@ -619,7 +619,7 @@ class SetValue(PlacedOperation, CreatingOperation):
     def _change(
         self, outline: Outline, target: Target, key: GivenKey, value: object
     ) -> tuple[tree.Path, tree.Change | None]:
-        """The path that `key` names, and what is to become of it; nothing where it has its value."""
+        """Return the path that `key` names, and what is to become of it; nothing where it has its value."""
         found = or_problem(self.find, outline, target, key, is_new=True)
         if isinstance(found, Diagnostic):
             raise Refused(found, *null_in_toml(target, value))
@@ -644,7 +644,7 @@ class SetValue(PlacedOperation, CreatingOperation):
     def _value_problems(
         self, target: Target, key: GivenKey, found: Found, text: object, new: object
     ) -> Iterator[Diagnostic]:
-        """INVALID_ARGUMENT where what was `found` cannot have the value `text`, which is written as `new`."""
+        """Yield INVALID_ARGUMENT if `found` cannot have the value `text`, written as `new`."""
         if not found.whole:
             yield Diagnostic.invalid(
                 say("{set_value} needs a key"), say("the whole file is written by {create_file}")
@@ -665,7 +665,7 @@ class SetValue(PlacedOperation, CreatingOperation):
         found: Found,
         value: Any,  # noqa: ANN401
     ) -> tree.Change:
-        """The change that makes what is missing of what was `found`."""
+        """Return the change that creates the missing part of `found`."""
         values = target.content.values
         parent = tree.value_at(values, found.path)
         makes_maps = self.create_if_missing or outline.format is DocumentFormat.MARKDOWN
@@ -692,7 +692,7 @@ class SetValue(PlacedOperation, CreatingOperation):
         return self._entry(target, found, value)
 
     def _entry(self, target: Target, found: Found, value: object) -> tree.Change:
-        """The change that adds `value` where it belongs in the map that was `found`."""
+        """Return the change that adds `value` where it belongs in the map that was `found`."""
         place = self.place_in(target, found.path, found.missing[0])
         if place is None and (self.after is None or isinstance(value, dict)):
             return tree.KeyChange(found.whole, value)
@@ -702,7 +702,7 @@ class SetValue(PlacedOperation, CreatingOperation):
         return tree.NewEntry(found.path, place, value, found.missing[0])
 
     def _goes_astray(self, target: Target, found: Found) -> bool:
-        """Tell whether a new key would be the only one before the sections of an INI file, unasked."""
+        """Return True if a new key would be the only one before the sections of an INI file, unasked."""
         first, *sections = target.content.ini.outline.sections
         is_before = not found.path and len(found.missing) == 1
         return is_before and self.section is None and bool(sections) and not first.keys
@@ -711,9 +711,9 @@ class SetValue(PlacedOperation, CreatingOperation):
 class DeleteValue(DataOperation):
     """Delete a key with its value, or a list item, of a YAML, JSON, TOML or INI file, or of front matter.
 
-    A comment on its lines goes with it; comments above it stay. A map or list that loses its last entry
-    stays, empty; in TOML a table without its own header goes with it. `wholeBlock` deletes front matter
-    with its fences and the blank lines after it, whatever it says.
+    Comments on its lines are deleted; comments above it stay. A map or list that loses its last entry stays,
+    empty; in TOML a table without its own header disappears. `wholeBlock` deletes front matter with its
+    fences and the blank lines below, even if it cannot be read.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_value", "key": "nav[0].Home"}
@@ -736,7 +736,7 @@ class DeleteValue(DataOperation):
         return self
 
     def resolve(self, outline: Outline) -> Resolution:
-        """Deletion of lines, or of the text between commas. Errors: those of `read` and `find`."""
+        """Return deletion of lines, or of the text between commas. Errors: as `read` and `find`."""
         if self.whole_block:
             return self._without_block(outline)
         existing = self.find_existing(outline)
@@ -771,7 +771,7 @@ class RenameKey(DataOperation):
     new_name: str = Field(min_length=1, description="New name of the key alone, without what is around it.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One replacement. Errors: those of `read` and `find`; INVALID_ARGUMENT."""
+        """Return one replacement. Errors: as `read` and `find`; INVALID_ARGUMENT."""
         existing = self.find_existing(outline)
         target, path = existing
         if not path or not isinstance(path[-1], str):
@@ -802,7 +802,7 @@ class DataListOperation(DataOperation):
         return self
 
     def list_at(self, outline: Outline, target: Target, path: tree.Path) -> list[Any]:
-        """The list at `path`. Errors: INVALID_ARGUMENT for another value."""
+        """Return the list at `path`. Errors: INVALID_ARGUMENT for another value."""
         found = tree.value_at(target.content.values, path)
         if not isinstance(found, list):
             raise Refused(other_kind(outline, target, path, "a list"))
@@ -810,7 +810,7 @@ class DataListOperation(DataOperation):
 
     @property
     def items(self) -> list[Any]:
-        """The items that are meant."""
+        """The items to add or remove."""
         return self.value if isinstance(self.value, list) else [self.value]
 
 
@@ -833,12 +833,12 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
     op: Literal["add_to_list"]
 
     def counted_fields(self, outline: Outline) -> tuple[str, ...]:
-        """Those of the base class, without a neighbour in a list that is expected as a whole."""
+        """Return the fields of the base class, without a neighbour in a list with an expected value."""
         neighbours = ("before", "after") if self.is_guarded else ()
         return tuple(name for name in super().counted_fields(outline) if name not in neighbours)
 
     def resolve(self, outline: Outline) -> Resolution:
-        """Insertions; none where the list has all items. Errors: those of `read`, `find` and `place_in`."""
+        """Insertions; none where the list has all items. Errors: as `read`, `find` and `place_in`."""
         target = self.read(outline)
         found = or_problem(self.find, outline, target, self.key, is_new=self.create_if_missing)
         if isinstance(found, Diagnostic):
@@ -859,11 +859,11 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
         return self.resolution(outline, target, parts, changes)
 
     def _with_creation(self, problem: Diagnostic) -> Diagnostic:
-        """`problem` of a list that is missing, with what would make it."""
+        """Return `problem` of a missing list, with a hint that would create it."""
         return problem if self.create_if_missing else with_way_to_create(problem, "the list")
 
     def _new_items(self, target: Target, old: list[Any]) -> list[Any]:
-        """The items that are not among the `old` ones, each once."""
+        """Return the items that are not among the `old` ones, each once."""
         new: list[Any] = []
         for item in self.items:
             if not has_item(target, [*old, *new], item):
@@ -874,9 +874,9 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
 class RemoveFromList(DataListOperation):
     """Remove items from a list in a YAML, JSON or TOML file, or in front matter.
 
-    Every item that equals one of the values goes, with a comment on its lines; a value that is not in the
-    list is ignored. A list that loses its last item stays as `[]`. To remove one item by its number or by a
-    key in it, use delete_value.
+    Every item equal to a value is removed, with a comment on its lines; values that are not in
+    the list are ignored. A list that loses its last item stays as `[]`. To remove one item by its number or
+    by a key in it, use delete_value.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "remove_from_list", "key": "plugins", "value": "search"}
@@ -885,7 +885,7 @@ class RemoveFromList(DataListOperation):
     op: Literal["remove_from_list"]
 
     def resolve(self, outline: Outline) -> Resolution:
-        """Deletions; none where no item is in the list. Errors: those of `read` and `find`."""
+        """Deletions; none where no item is in the list. Errors: as `read` and `find`."""
         existing = self.find_existing(outline)
         target, path = existing
         old = self.list_at(outline, target, path)
@@ -901,8 +901,8 @@ class RemoveFromList(DataListOperation):
 class MoveItem(PlacedOperation):
     """Move a key or list item among its neighbours, in a YAML, JSON, TOML or INI file, or in front matter.
 
-    It goes `before` or `after` another one of the same map or list, or with `inOrder` to where it belongs
-    among sorted ones. Its text stays byte by byte; in YAML comments right above it go along.
+    It moves `before` or `after` another entry of the same map or list, or with `inOrder` to its sorted
+    position. Its text stays byte for byte; in YAML, comments directly above it move too.
     """
 
     may_stay_last: ClassVar = False
@@ -912,11 +912,11 @@ class MoveItem(PlacedOperation):
     op: Literal["move_item"]
 
     def resolve(self, outline: Outline) -> Resolution:
-        """A deletion and an insertion. Errors: those of `read`, `find` and `place_in`."""
+        """Return a deletion and an insertion. Errors: as `read`, `find` and `place_in`."""
         existing = self.find_existing(outline)
         target, path = existing
         values = target.content.values
-        # A key that is alone in the map of a list item is that item, as in navigation.
+        # The only key in the map of a list item stands for that item, as in navigation.
         if len(path) > 1 and isinstance(path[-2], int) and len(tree.value_at(values, path[:-1])) == 1:
             path = path[:-1]
         if not path:
@@ -935,7 +935,7 @@ class MoveItem(PlacedOperation):
 
 
 def null_in_toml(target: Target, value: object) -> Iterator[Diagnostic]:
-    """INVALID_ARGUMENT where `value` is null, or holds one, and the text is TOML."""
+    """Yield INVALID_ARGUMENT where `value` is null, or holds one, and the text is TOML."""
     if target.content.language is tree.Language.TOML and None in scalars_of(value):
         yield Diagnostic.invalid(
             "TOML has no null", say("delete the key with {delete_value}, or give another value")
@@ -943,10 +943,10 @@ def null_in_toml(target: Target, value: object) -> Iterator[Diagnostic]:
 
 
 def has_item(target: Target, items: list[Any], item: object) -> bool:
-    """Whether `item`, which is JSON, is one of the `items` of a file, or of new ones for it."""
+    """Return True if the JSON value `item` is among the `items` of a file, or of new ones for it."""
     return any(value_matches(target.content.language, each, item) for each in items)
 
 
 def item_text(item: object) -> str:
-    """`item` as text, by which two edits that want the same are known."""
+    """Return `item` as text, by which two edits that want the same are known."""
     return json.dumps(item, sort_keys=True)

@@ -26,7 +26,7 @@ class LineOperation(base.Operation):
     def at(
         self, outline: Outline, lines: base.LinesField, place: dict[str, Any], proof: "base.Proof"
     ) -> Self:
-        """The edit at a `place` that hashes say; the text of `lines` guards it where they prove that."""
+        """Return the edit at a `place` from line hashes, guarded by the text of `lines` if they prove it."""
         if proof is base.Proof.ALL and self.expected_text is None:
             table = outline.source.lines
             text = outline.text_of(Span(table.start(lines.start), table.content_end(lines.end)))
@@ -34,7 +34,7 @@ class LineOperation(base.Operation):
         return self.located_at(place, is_unique=proof is not base.Proof.NONE)
 
     def is_evidence(self, outline: Outline) -> bool:
-        """Whether the expected text proves the place: hashes of lines did, or it is once in the file."""
+        """Return True if the expected text proves the place: by line hashes, or because it is unique."""
         if self.expected_text is None or self.is_located:
             return self.expected_text is not None
         whole, wanted = (
@@ -44,7 +44,7 @@ class LineOperation(base.Operation):
         return base.occurs_once(f"\n{whole}", f"\n{wanted}")
 
     def guarded(self, outline: Outline, lines: base.LinesField) -> Span:
-        """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
+        """Return the span of `lines`, with newlines. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
         table = outline.source.lines
         if lines.end > table.count:
             raise Refused(
@@ -63,14 +63,13 @@ class LineOperation(base.Operation):
 
 
 class InsertLines(LineOperation):
-    """Insert whole lines before or after a line, as they are: no blank lines are added.
+    """Insert whole lines before or after a line verbatim: no blank lines are added.
 
-    `line` is 1-based. `expectedText` proves that it is the line you mean. Into an empty file only
-    ``line: 1`` with ``position: "before"`` goes. The final newline of the file is left as it was.
-    ``"12:a3f,b07"`` is the place between lines 12 and 13 by the hashes of both, ``"12:a3f,end"`` the one
-    after line 12 as the last of the file, and ``"1:start,a3f"`` the one before line 1; they need no
-    `position`. Of more than two lines the place is after the first, or before the last with
-    ``position: "before"``.
+    `line` is 1-based. `expectedText` proves that it is the line you mean. An empty file only accepts ``line:
+    1`` with ``position: "before"``. The final newline of the file stays as it was. ``"12:a3f,b07"`` means
+    between lines 12 and 13, by both hashes, ``"12:a3f,end"`` after line 12, the last line, and
+    ``"1:start,a3f"`` before line 1; none needs `position`. With more than two lines, it means after the
+    first, or with ``position: "before"``, before the last.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -93,7 +92,7 @@ class InsertLines(LineOperation):
         return base.with_line_hash(given)
 
     def located(self, outline: Outline) -> Self:
-        """The edit with a line number instead of line hashes. Errors: TEXT_MISMATCH."""
+        """Return the edit with a line number instead of line hashes. Errors: TEXT_MISMATCH."""
         if self.line_hash is None:
             return self
         hashes = self.line_hash.removeprefix(base.START).removesuffix(base.END).split(",")
@@ -112,7 +111,7 @@ class InsertLines(LineOperation):
         return self.at(outline, base.LinesField(start=line, end=line), {"line": line}, proof)
 
     def resolve(self, outline: Outline) -> base.Resolution:
-        """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
+        """Return one insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
         if not self.markdown:
             raise Refused(_NOTHING_TO_INSERT)
         if not outline.source.text and (self.line, self.position) == (1, "before") and not self.expected_text:
@@ -154,7 +153,7 @@ class WholeLinesOperation(LineOperation):
     def located(self, outline: Outline) -> Self:
         """Return the edit with line numbers instead of line hashes; lines that these prove are its guard.
 
-        Errors: those of `located_lines`.
+        Errors: as `located_lines`.
         """
         if not (self.lines.start_hash or self.lines.end_hash):
             return self
@@ -180,7 +179,7 @@ class ReplaceLines(base.ReplacingOperation, WholeLinesOperation):
     markdown: str = Field(description="New lines.")
 
     def resolve(self, outline: Outline) -> base.Resolution:
-        """One replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
+        """Return one replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
         span, _ = both(lambda: self.guarded(outline, self.lines), self._check_text)
         table = outline.source.lines
         content = Span(span.start, table.content_end(self.lines.end))
@@ -201,10 +200,10 @@ class ReplaceLines(base.ReplacingOperation, WholeLinesOperation):
 
 
 class DeleteLines(WholeLinesOperation):
-    """Delete whole lines, as they are: no blank lines are added or removed.
+    """Delete whole lines: no blank lines are added or removed.
 
     Lines are 1-based and inclusive. `expectedText` proves that these are the lines you mean. The final
-    newline of the file is left as it was.
+    newline of the file stays as it was.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_lines", "lines": {"start": 3, "end": 4}}
@@ -213,7 +212,7 @@ class DeleteLines(WholeLinesOperation):
     op: Literal["delete_lines"]
 
     def resolve(self, outline: Outline) -> base.Resolution:
-        """One deletion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
+        """Return one deletion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
         span = self.guarded(outline, self.lines)
         table = outline.source.lines
         if not table.ending(self.lines.end) and self.lines.start > 1:
@@ -224,11 +223,11 @@ class DeleteLines(WholeLinesOperation):
 
 
 class ReplaceRange(base.ReplacingOperation):
-    """Replace the text between two places, which `expectedText` must prove.
+    """Replace the text in a range, which `expectedText` must prove.
 
-    Lines and columns are 1-based, columns count code points, and `end` is the place after the last
-    character. A column may be one past the text of its line: that is the place before its line end. Line
-    ends in `expectedText` and `replacement` may be LF whatever the file has.
+    Lines and columns are 1-based, columns count code points, and `end` is exclusive. The column after the
+    text of a line is valid: it is the place before its newline. `expectedText` and `replacement` may use LF
+    for any newlines in the file.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -258,7 +257,7 @@ class ReplaceRange(base.ReplacingOperation):
         return self
 
     def located(self, outline: Outline) -> Self:
-        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
+        """Return the edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         start, end = self.range.start, self.range.end
         if not (start.line_hash or end.line_hash) or end.line < start.line:
             return self
@@ -280,7 +279,7 @@ class ReplaceRange(base.ReplacingOperation):
         return here.located_at({"expected_text": expected}, is_unique=proof is not base.Proof.NONE)
 
     def resolve(self, outline: Outline) -> base.Resolution:
-        """One replacement.
+        """Return one replacement.
 
         Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH.
         """
@@ -304,7 +303,7 @@ class ReplaceRange(base.ReplacingOperation):
         )
 
     def span_in(self, outline: Outline) -> Span:
-        """The range in `outline`. Errors: RANGE_OUT_OF_BOUNDS."""
+        """Return the range in `outline`. Errors: RANGE_OUT_OF_BOUNDS."""
         lines = outline.source.lines
         offsets = []
         for name, place in (("start", self.range.start), ("end", self.range.end)):
@@ -350,13 +349,13 @@ class ReplaceRange(base.ReplacingOperation):
 
 
 def as_lines(outline: Outline, offset: int, text: str) -> str:
-    """`text` as whole lines at `offset`, in the line ends of its surroundings."""
+    """Return `text` as whole lines at `offset`, in the line ends of its surroundings."""
     whole = text if text.endswith(("\n", "\r")) else text + "\n"
     return with_line_ends(whole, line_end_around(outline.source.lines, offset))
 
 
 def without_last_line_end(text: str) -> str:
-    """`text` without the LF, CRLF or CR that it ends with."""
+    """Return `text` without the LF, CRLF or CR that it ends with."""
     for line_end in ("\r\n", "\n", "\r"):
         if text.endswith(line_end):
             return text.removesuffix(line_end)

@@ -26,9 +26,9 @@ _NUMBER: Final = lazy_pattern(r"(\s*\d{1,9})([.)])(?=[ \t])")
 
 
 class ListScope(Struct):
-    """Where an edit looks for items: in `area`, which is a list, a section, or the file.
+    """Where an edit looks for items: `area` is a list, a section, or the file.
 
-    `section` and `listing` are what the edit names, if it does.
+    `section` and `listing` are set if the edit names them.
     """
 
     area: Span
@@ -37,14 +37,14 @@ class ListScope(Struct):
 
     @property
     def name(self) -> str:
-        """What it is, in words."""
+        """Its description in messages."""
         if self.listing is not None:
             return f"the list at lines {self.listing.block.first_line}-{self.listing.last_line}"
         return "the section" if self.section is not None else "the file"
 
 
 class FoundItem(Struct):
-    """The one item that a text names; `is_exact` says that it is there just so, and nowhere else."""
+    """The item that a text names; `is_exact` if the text matches verbatim, and only this item."""
 
     placed: PlacedItem
     is_exact: bool
@@ -70,7 +70,7 @@ class ListOperation(SectionTargeted):
     )
 
     def scope(self, outline: Outline) -> ListScope:
-        """Where items are looked for. Errors: those of the target; LIST_NOT_FOUND."""
+        """Return where to look for items. Errors: as for the target; LIST_NOT_FOUND."""
         section = self.named_section(outline)
         if self.listing is None:
             area = Span(0, len(outline.source.text)) if section is None else section.span
@@ -82,7 +82,7 @@ class ListOperation(SectionTargeted):
         return ListScope(listing.block.span, section, listing)
 
     def only_list(self, outline: Outline, scope: ListScope) -> MarkdownList:
-        """The list that the edit names, or the only one there is. Errors: LIST_NOT_FOUND."""
+        """Return the list that the edit names, or the only one there is. Errors: LIST_NOT_FOUND."""
         if scope.listing is not None:
             return scope.listing
         lists = _lists_of(outline, scope.section)
@@ -101,11 +101,10 @@ class ItemOperation(ListOperation):
     def find_item(
         self, outline: Outline, scope: ListScope, where: str, text: str, *, tasks: bool = False
     ) -> FoundItem:
-        """The one item in `scope` whose text is `text`, which `where` in the edit gives.
+        """Return the one item in `scope` with the text `text`, which is the field `where` of the edit.
 
-        Texts are compared as written, else as a reader sees them; a marker and a box that `text` begins with
-        are omitted. With `tasks` only items with a box count, unless there are none of that text. Errors:
-        those of `read_item`; MATCH_COUNT_MISMATCH.
+        Compares texts as written, then as rendered, without a leading marker and box. With `tasks`, items
+        with a box take precedence. Errors: as `read_item`; MATCH_COUNT_MISMATCH.
         """
         wanted = list_edits.read_item(text)
         lists = outline.lists
@@ -146,23 +145,22 @@ class ItemOperation(ListOperation):
 class AddListItem(ItemOperation):
     """Add an item to a list, in the form that the list has.
 
-    The item goes to the end of the list, or where `position`, `after`, `before` or `under` says. `after`
-    and `before` name the item next to it by its text, wherever that is nested; `under` names the item that it
-    becomes a part of, in whose list it goes to the end, or which gets a list of the same kind. An item is
-    named by its first paragraph, as written or as a reader sees it, without its marker and task box.
+    The item goes to the end of the list, or where `position`, `after`, `before` or `under` say. `after` and
+    `before` name the neighbour by its text, at any depth; `under` names the parent item: the new item goes to
+    the end of its list, or starts a list of the same kind. Items are named by their first paragraph, as
+    written or as rendered, without marker and task box.
 
-    `item` is Markdown; its further lines are indented as they must be. A list marker that it begins with is
-    taken off, but not a number that no item of the list can have, such as a year: the new item has the
-    marker, indentation and spacing of the item next to it, and a blank line where the list has blank lines
-    between items. In an ordered list a new last item has the next number; one between others the number
-    after the one before it, and a new first item that of the old one, because Markdown counts for itself and
-    no other item changes. A list whose first two numbers are the same keeps that number. Edits of one batch
-    do not see each other's items, unless it is sequential.
+    `item` is Markdown; continuation lines are indented as needed. A leading list marker is removed, but not a
+    number that no item of the list can have, such as a year. The new item gets the marker, indentation and
+    spacing of its neighbour, and a blank line if the list has blank lines between items. In an ordered list a
+    new last item gets the next number, an item in between the number after the previous one, and a new first
+    item the number of the old one; other items keep their numbers, because Markdown counts by itself. A list
+    whose first two numbers are equal repeats that number. Edits of one batch do not see each other's items,
+    unless it is sequential.
 
-    `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
+    With `unique: true`, nothing is added if the list has an item with that text; boxes do not matter.
 
-    `list` counts from 0 the lists that are in no other list; with a section, only those of the
-    section with its subsections. Without `list` there must be exactly one there.
+    Without `list`, the section or file must have exactly one list outside of other lists.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -194,9 +192,9 @@ class AddListItem(ItemOperation):
         return self
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One insertion.
+        """Return one insertion.
 
-        Errors: those of the target and of `read_item`; LIST_NOT_FOUND, MATCH_COUNT_MISMATCH,
+        Errors: as for the target and of `read_item`; LIST_NOT_FOUND, MATCH_COUNT_MISMATCH,
         INVALID_ARGUMENT, OUTLINE_CHANGED.
         """
         scope, item = both(lambda: self.scope(outline), lambda: list_edits.read_item(self.item))
@@ -211,7 +209,7 @@ class AddListItem(ItemOperation):
     def _resolve_in(
         self, outline: Outline, scope: ListScope, place: "_Place", item: list_edits.ItemText
     ) -> Resolution:
-        """The insertion into the list of `place`."""
+        """Return the insertion into the list of `place`."""
         known = self._known(outline, place.listing, item)
         if known is not None:
             start = known.item.block.span.start
@@ -226,7 +224,7 @@ class AddListItem(ItemOperation):
         return with_numbers(outline, resolution, numbers)
 
     def _begins_with_text(self, outline: Outline, place: "_Place | PlacedItem") -> bool:
-        """Whether the number that the item begins with is text: no item of the list can have it, as 2024."""
+        """Return True if the leading number is text: no item of the list can have it, as in 2024."""
         number = _NUMBER.match(self.item)
         if number is None or not place.listing.is_ordered:
             return number is not None
@@ -236,7 +234,7 @@ class AddListItem(ItemOperation):
         return bool(known) and int(number[1]) > max(known[0] + count, known[-1] + 1)
 
     def _place(self, outline: Outline, scope: ListScope) -> "_Place | PlacedItem":
-        """Where the item goes; the item that gets its own list, if it has none."""
+        """Return the place of the new item, or the parent item if it has no list yet."""
         for where, text in (("after", self.after), ("before", self.before), ("under", self.under)):
             if text is None:
                 continue
@@ -252,7 +250,7 @@ class AddListItem(ItemOperation):
         return _Place(listing, 0 if self.position == "start" else len(listing.items))
 
     def _known(self, outline: Outline, listing: MarkdownList, item: list_edits.ItemText) -> PlacedItem | None:
-        """The item of `listing` that has the text already, where it may be there once only."""
+        """Return the existing item of `listing` with the text of `item`, if it must be unique."""
         if not self.unique or not item.text:
             return None
         lists = outline.lists
@@ -284,19 +282,16 @@ class _Place(Struct):
 
 
 class RemoveListItem(ItemOperation):
-    """Remove an item from a list, with all that is nested in it.
+    """Remove an item from a list, with everything nested in it.
 
-    The item is named by its first paragraph, as written or as a reader sees it, without its marker and task
-    box; it is looked for in all lists of the section with its subsections, of the file, or in the given
-    list, nested ones included. Several items of that text are refused, unless `itemOccurrence` picks one.
+    The item is named by its first paragraph, as written or as rendered, without marker and task box, among
+    all lists of the section with its subsections, of the file, or in `list`, at any depth. An ambiguous text
+    is refused, unless `itemOccurrence` selects an item.
 
-    The blank lines that set the item apart go with it, but for one that keeps a loose list loose. With its
-    only item the list goes too. Numbers of other items stay, but where the first item of a numbered list
-    goes, the next one takes its number, so that the list still starts with it. An `item` that repeats all
-    of the item, marker and nested lines included, just as it is, proves what is removed.
-
-    `list` counts from 0 the lists that are in no other list; with a section, only those of the
-    section with its subsections.
+    The blank lines around the item are removed too, except one that keeps a loose list loose. If it was the
+    only item, the list is removed. Other numbers stay, but if the first item of a numbered list is removed,
+    the next one takes its number, so that the list starts as before. An `item` that repeats the whole item
+    verbatim, including marker and nested lines, proves what is removed.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "remove_list_item", "heading": "Brew", "item": "Wait."}
@@ -306,12 +301,12 @@ class RemoveListItem(ItemOperation):
     renumber: bool = Field(default=False, description="Number the items after it in sequence.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """A deletion. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT."""
+        """Return a deletion. Errors: as `scope` and `find_item`; INVALID_ARGUMENT."""
         scope = self.scope(outline)
         found = self.find_item(outline, scope, "item", self.item)
         removal = list_edits.remove_item(outline, found.placed)
         section = outline.section_at(found.placed.item.block.span.start)
-        # The next one takes the number of the first by itself.
+        # The second item takes the number of the first anyway.
         behind = max(found.placed.position + 1, 2)
         numbers = (
             list_edits.shifted_numbers(outline, found.placed.listing, behind, -1) if self.renumber else ()
@@ -326,12 +321,12 @@ class RemoveListItem(ItemOperation):
         return with_numbers(outline, resolution, numbers)
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether there is no item of that text: where there are several, the problem has a place."""
+        """Return True if no item has that text; the problem of an ambiguous text has a place."""
         del outline
         return problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is None
 
     def _is_proven(self, outline: Outline, found: FoundItem, removal: list_edits.ItemRemoval) -> bool:
-        """Whether `item` is all that is removed, to the byte but for line ends and blank lines."""
+        """Return True if `item` is everything that is removed, ignoring newlines and outer blank lines."""
         whole = to_lf(outline.text_of(removal.claimed)).rstrip("\n")
         return found.is_exact and not removal.edits and whole == to_lf(self.item).strip("\n")
 
@@ -339,17 +334,13 @@ class RemoveListItem(ItemOperation):
 class SetTask(ItemOperation):
     """Check or uncheck the box of a task.
 
-    The task is named by its first paragraph, as written or as a reader sees it, without its marker and box;
-    it is looked for in all lists of the section with its subsections, of the file, or in the given list,
-    nested ones included. Several tasks of that text are refused, unless `itemOccurrence` picks one, or
-    `under` names the item that the task is a part of.
+    The task is named by its first paragraph, as written or as rendered, without marker and box, among all
+    lists of the section with its subsections, of the file, or in `list`, at any depth. An ambiguous text is
+    refused, unless `itemOccurrence` selects a task, or `under` names its parent item.
 
-    One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
-    that most of its list has; another sign in it, as in `[/]`, is neither. A text as it is written, that one
-    task has, proves which task is meant.
-
-    `list` counts from 0 the lists that are in no other list; with a section, only those of the
-    section with its subsections.
+    One character changes, or nothing if the box is right. A box is checked with `x` or `X`, as most of its
+    list; other characters, as in `[/]`, mean neither. A verbatim text that only one task has proves which
+    task is meant.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "set_task", "item": "It has water.", "done": True}
@@ -360,7 +351,7 @@ class SetTask(ItemOperation):
     under: str | None = Field(default=None, description="Text of an item that the task is a part of.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One edit of the box. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT without a box."""
+        """Return one edit of the box. Errors: as `scope` and `find_item`; INVALID_ARGUMENT without a box."""
         scope = self.scope(outline)
         if self.under is not None:
             parent = self.find_item(outline, scope, "under", self.under)
@@ -393,17 +384,16 @@ def _no_box(outline: Outline, found: FoundItem) -> Diagnostic:
 class SortList(ListOperation):
     """Sort the items of a list by their text.
 
-    The text of an item is its first paragraph as a reader sees it, without marker and task box, compared by
-    code points; items that begin with another block come first. Items of equal text keep their order, also
-    with `descending`.
+    The text of an item is its first paragraph as rendered, without marker and task box, compared by code
+    points; items that begin with another block come first. Items of equal text keep their order, even with
+    `descending`.
 
-    Each item keeps its bytes, and nested items, code and other blocks travel along. Nested lists are not
-    sorted. Numbers and the blank lines between items stay in their places. The edit is refused where an item
-    would not belong to the list in its new place: where items are indented differently, or an item of several
-    lines would get a number of another width.
+    Each item keeps its bytes, including nested items, code and other blocks. Nested lists are not sorted.
+    Numbers and the blank lines between items stay in place. The edit is refused if an item would not fit its
+    new place: if items are indented differently, or an item of several lines would get a number of another
+    width.
 
-    `list` counts from 0 the lists that are in no other list; with a section next to it, those in the section
-    with its subsections. Without `list` there must be exactly one.
+    Without `list`, the section or file must have exactly one list outside of other lists.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "sort_list", "heading": "Brew", "descending": True}
@@ -414,9 +404,9 @@ class SortList(ListOperation):
     ignore_case: bool = Field(default=False, strict=True, description="Compare without regard to case.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One edit for each place whose item changes.
+        """Return one edit for each place whose item changes.
 
-        Errors: those of `scope` and `only_list`; INVALID_ARGUMENT; OUTLINE_CHANGED.
+        Errors: as `scope` and `only_list`; INVALID_ARGUMENT; OUTLINE_CHANGED.
         """
         scope = self.scope(outline)
         listing = self.only_list(outline, scope)
@@ -434,7 +424,7 @@ _LONGEST_NAME: Final = 60
 
 
 def _within(found: Sequence[PlacedItem], area: Span) -> Sequence[PlacedItem]:
-    """Those of `found`, which are in document order, that start in `area`."""
+    """Return the items of `found`, in document order, that start in `area`."""
     first, end = (
         bisect_left(found, offset, key=lambda placed: placed.item.block.span.start)
         for offset in (area.start, area.end)
@@ -484,6 +474,6 @@ def _no_item(outline: Outline, scope: ListScope, where: str, wanted: list_edits.
 
 
 def with_numbers(outline: Outline, resolution: Resolution, numbers: Sequence[TextEdit]) -> Resolution:
-    """`resolution` that also writes the `numbers` of other items."""
+    """Return `resolution` that also writes the `numbers` of other items."""
     claims = (Claim(span=each.span, owner=outline.section_at(each.span.start).index) for each in numbers)
     return replace(resolution, claims=(*resolution.claims, *claims), edits=(*resolution.edits, *numbers))

@@ -176,9 +176,9 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
 
     @classmethod
     def required_texts(cls, edit: Mapping[str, Any]) -> tuple[str, ...] | None:
-        """The pattern, where it may be absent; of a regular expression its literals."""
+        """Return literals of the pattern that every file with a match contains, if a match is optional."""
         pattern, kind = edit.get("pattern"), edit.get("matchType", MatchType.LITERAL)
-        # It may be absent if that is said by the least number of matches, too.
+        # The minimum number of matches can also say that it may be absent.
         fields = {name for name, value in edit.items() if (name, value) != ("minMatches", 0)}
         if not isinstance(pattern, str) or not {"replacement"} <= fields <= _OPTIONAL_FIELDS:
             return None
@@ -199,9 +199,9 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
         return _needed_texts(self.pattern, self.replacement, is_regex=is_regex, joins_lines=self.joins_lines)
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether nothing matches, and the edit does not say how many matches there must be.
+        """Return True if nothing matches, and the edit does not require a number of matches.
 
-        Where there are too many matches, the problem has a place.
+        The problem of too many matches has a place.
         """
         del outline
         counts = (self.expected_match_count, self.min_matches, self.max_matches)
@@ -213,9 +213,9 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
         )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One replacement a selected match.
+        """Return one replacement a selected match.
 
-        Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
+        Errors: as for the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
         MATCH_COUNT_MISMATCH, INVALID_ARGUMENT for a group that the pattern does not have, and for a line
         break in a cell of a table or inside a heading.
         """
@@ -240,14 +240,14 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
             raise Refused(_unknown_group(group))
 
     def located(self, outline: Outline) -> Self:
-        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
+        """Return the edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         if self.lines is None or not (self.lines.start_hash or self.lines.end_hash):
             return self
         found = located_lines(outline, self.lines)
         return self.located_at({"lines": found[0]}, is_unique=bool(found[1].value))
 
     def _is_sole(self, outline: Outline, selection: MatchSelection) -> bool:
-        """Whether the lines that it names have all that the file has of its pattern."""
+        """Return True if the lines that it names have all that the file has of its pattern."""
         if self.lines is None or self.is_located:
             return True
         return outline.view.text.count(self.compiled().text) <= len(selection.matches.eligible)
@@ -274,9 +274,9 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
         return tuple(edits)
 
     def find(self, outline: Outline) -> MatchSelection:
-        """The matches of the pattern, and which of them are selected.
+        """Return the matches of the pattern, and which of them are selected.
 
-        Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
+        Errors: as for the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
         MATCH_COUNT_MISMATCH.
         """
         section = self.named_section(outline)
@@ -292,7 +292,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
         return MatchSelection(section, matches, selected)
 
     def compiled(self) -> Pattern:
-        """The pattern with its options."""
+        """Return the pattern with its options."""
         is_regex = self.match_type is MatchType.REGEX
         text = lf_pattern(self.pattern, is_regex=is_regex)
         return Pattern(
@@ -305,7 +305,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
 
     @property
     def joins_lines(self) -> bool:
-        """Whether a blank of the pattern also matches a line end."""
+        """True if a blank of the pattern also matches a line end."""
         if self.soft_breaks is not None:
             return self.soft_breaks
         return has_words(self.pattern, is_regex=self.match_type is MatchType.REGEX)
@@ -334,7 +334,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
         return found == 1 or self.preview
 
     def _selected(self, found: int) -> range | None:
-        """Indexes (0-based) of the selected matches; None when one of them does not exist."""
+        """Return indexes (0-based) of the selected matches, or None if one does not exist."""
         match = _SELECTION.fullmatch(self.match_selection or "all")
         assert match is not None
         if match[1] is None:
@@ -345,7 +345,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
 
     @property
     def is_evidence(self) -> bool:
-        """Whether it fixes what is removed: a literal of exact case that must occur exactly so often."""
+        """True if it fixes what is removed: a literal of exact case that must occur exactly so often."""
         exact_count = self.expected_match_count is not None or (
             self.match_selection is None and self.min_matches is None and self.max_matches is None
         )
@@ -405,7 +405,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
         )
 
     def _as_written(self, outline: Outline, near: tuple[NearMiss, ...]) -> str:
-        """Advice to send the nearest place as it is written, where that differs in case alone."""
+        """Return advice to send the nearest text as written, if only its case differs."""
         if not near or not _ONLY_CASE.fullmatch(near[0].differs):
             return ""
         start = outline.source.lines.start(near[0].line) + near[0].col - 1
@@ -446,7 +446,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
 def _needed_texts(
     pattern: str, replacement: str, *, is_regex: bool, joins_lines: bool
 ) -> tuple[str, ...] | None:
-    """Return texts, one of which every match of `pattern` contains; None if unknown."""
+    """Return texts such that every match of `pattern` contains at least one, or None if unknown."""
     if joins_lines:
         # A blank may be a line end in the file.
         pattern = pattern.replace(" ", r"\s") if is_regex else needed_text(pattern, joins_lines=True)
@@ -459,9 +459,9 @@ def _needed_texts(
 def _with_breaks(
     outline: Outline, match: Eligible, new_text: str, before: Sequence[TextEdit]
 ) -> tuple[Span, str]:
-    """What to replace, and `new_text` with the soft breaks of `match`, so that lines keep their length.
+    """Return the span to replace, and `new_text` with the soft breaks of `match`, to keep line lengths.
 
-    Where the new text has no blank for a break, it takes the place of a blank next to the match.
+    A break for which the new text has no space replaces a space next to the match.
     """
     if "\n" in new_text or "\n" in match.text:
         return match.span, new_text
@@ -501,7 +501,7 @@ def _unknown_group(group: str) -> Diagnostic:
 
 
 def _literal(outline: Outline, found: Span) -> NearMiss:
-    """The place `found` in the view at which a regular expression without a match occurs as text."""
+    """Return the place `found` in the view at which a regular expression without a match occurs as text."""
     span, lines = outline.view.span_in_text(found), outline.source.lines
     start = lines.position(span.start)
     return NearMiss(
@@ -523,12 +523,12 @@ def _undecided(count: int) -> Diagnostic:
 
 
 def text_in_line(outline: Outline, span: Span, new_text: str) -> str:
-    """`new_text`, with LF line ends, as it can replace the text of `span`.
+    """Return `new_text` (LF newlines) as it can replace the text of `span`.
 
-    In a cell of a table its pipes are escaped. Lines after a break get the marks and the indentation of
-    quotes and list items. Where `span` itself has line breaks or whole rows, the text is taken as it is.
+    In a table cell its pipes are escaped. Lines after a break get the prefix of quotes and list items. If
+    `span` itself contains newlines or whole rows, the text stays as it is.
 
-    Errors: INVALID_ARGUMENT for a line break inside a cell, or of a heading with text after it.
+    Errors: INVALID_ARGUMENT for a newline inside a cell, or inside a heading.
     """
     if outline.format is not DocumentFormat.MARKDOWN or not ("|" in new_text or "\n" in new_text):
         return new_text
@@ -573,7 +573,7 @@ def _in_containers(outline: Outline, leaf: Block, line: int, span: Span, new_tex
 
 
 def _behind(prefix: str, line: str) -> str:
-    """`line` after `prefix`, unless it has it already."""
+    """Return `line` after `prefix`, unless it has it already."""
     bare = prefix.rstrip(" \t")
     has_it = line.startswith(prefix) or (bare and line.lstrip(" ").startswith(bare.lstrip(" ")))
     return line if has_it else with_prefix(prefix, line)
@@ -583,9 +583,9 @@ def _behind(prefix: str, line: str) -> str:
 
 
 def with_nearest_lines(outline: Outline, problem: Diagnostic, expected: str, at: Span | None) -> Diagnostic:
-    """`problem` with the lines that come closest to the lines `expected`.
+    """Return `problem` with the lines that are most similar to the lines `expected`.
 
-    `at` is where those lines should be; None where the file does not have the place.
+    `at` is their expected place, or None if the file does not have it.
     """
     wanted = SearchTerm(
         text=to_lf(expected).removesuffix("\n"), whole_lines=True, addressed=_in_view(outline, at)
@@ -594,9 +594,9 @@ def with_nearest_lines(outline: Outline, problem: Diagnostic, expected: str, at:
 
 
 def with_nearest_ranges(outline: Outline, problem: Diagnostic, expected: str, at: Span | None) -> Diagnostic:
-    """`problem` with the ranges that come closest to the text `expected`.
+    """Return `problem` with the ranges that are most similar to the text `expected`.
 
-    `at` is where that text should be; None where the file does not have the place.
+    `at` is its expected place, or None if the file does not have it.
     """
     addressed = _in_view(outline, at)
     lines = outline.folded.lines

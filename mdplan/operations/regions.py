@@ -28,13 +28,13 @@ _MOST_LISTED: Final = 10
 class ReplaceRegion(ReplacingOperation):
     """Replace the text of a region, which is between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
 
-    The markers stay as they are. The text is on separate lines between theirs, with as many blank
-    lines on both sides as there were; where both markers are inside one line of text, so does the new
-    text, if it is one line. In a quote or a list item its marks and indentation are put before each line.
+    The markers stay. The text goes on separate lines between them, with the same number of blank lines on
+    both sides; if both markers share a line, a single line of text stays there. In a quote or list item each
+    line gets its prefix.
 
-    `markdown` may contain headings, which keep their levels, and may be empty. It may contain whole regions
-    of other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
-    Markers in code are text and name no region.
+    `markdown` may be empty, and may contain headings, which keep their levels, and whole regions with other
+    names. `expectedText` proves that this is the text you mean. Equal text changes nothing. Markers in code
+    are text.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -51,10 +51,10 @@ class ReplaceRegion(ReplacingOperation):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One replacement.
+        """Return one replacement.
 
         Errors: REGION_NOT_FOUND, TEXT_MISMATCH; OUTLINE_CHANGED for a payload that leaves a fence or comment
-        open; INVALID_ARGUMENT for markers in it that make pairs with those of the file, and for several lines
+        open; INVALID_ARGUMENT for markers in it that make pairs with as for the file, and for several lines
         where the region is inside a line.
         """
         old, payload = both(lambda: guarded_region(outline, self.region, self.expected_text), self._payload)
@@ -88,9 +88,9 @@ class ReplaceRegion(ReplacingOperation):
 class DeleteRegion(Operation):
     """Delete a region: its two marker comments, and the text between them.
 
-    What is on separate lines goes with the blank lines that set it apart; a region inside a line goes with
-    one blank beside it. `expectedText` proves that this is the text you mean. What is before the start marker
-    and after the end marker stays.
+    A region on separate lines is deleted with the blank lines around it, and a region inside a line with one
+    space next to it. `expectedText` proves that this is the text you mean. Text before the start marker and
+    after the end marker stays.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_region", "region": "commands"}
@@ -103,7 +103,7 @@ class DeleteRegion(Operation):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One deletion. Errors: REGION_NOT_FOUND, TEXT_MISMATCH."""
+        """Return one deletion. Errors: REGION_NOT_FOUND, TEXT_MISMATCH."""
         old = guarded_region(outline, self.region, self.expected_text)
         claim = claim_of_region(outline, old.region)
         change = region_edits.delete_region(outline, old)
@@ -116,7 +116,7 @@ class DeleteRegion(Operation):
         )
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether no marker of it is there."""
+        """Return True if the file has no marker of the region."""
         regions = find_regions(outline)
         known = {*regions.by_name, *(marker.name for marker in regions.unpaired)}
         return super().already_satisfied(problem, outline) and self.region not in known
@@ -126,20 +126,19 @@ _Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
 
 
 class UpdateToc(Operation):
-    """Write the headings after a region into it, as a list of links: a table of contents.
+    """Write a table of contents into a region: links to the headings after it.
 
-    The region is between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
-    the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
-    doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
-    are, and so does text above it; headings with ``<!-- omit in toc -->`` are skipped.
+    The region is between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, or between the markers of another
+    tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, or doctoc's. Both markers must
+    exist. `region` replaces the name `toc`. Marker, indentation and levels of the list stay, and so does text
+    above it; headings with ``<!-- omit in toc -->`` are skipped.
 
-    The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
-    second of two equal headings gets ``-1``. Headings before the region, inside it, in quotes and in lists
-    are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
-    document is, its first heading where no other has level 1.
+    The list is made last, from the result of all edits of the batch, with GitHub's anchors: the second of two
+    equal headings gets ``-1``. It skips headings before the region, inside it, in quotes and in lists, and
+    headings above `minLevel` or below `maxLevel`. Without `minLevel` it also skips the title of the document:
+    its first heading, if no other heading has level 1.
 
-    What was in the region is replaced, and nothing needs to guard that. Where an entry is right already,
-    it stays as it is written.
+    The old text of the region is replaced without a guard. Correct entries stay as written.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "update_toc", "maxLevel": 3}
@@ -163,7 +162,7 @@ class UpdateToc(Operation):
         return self
 
     def resolve(self, outline: Outline) -> Resolution:
-        """The claim on the region. Errors: REGION_NOT_FOUND."""
+        """Return the claim on the region. Errors: REGION_NOT_FOUND."""
         found = find_region(outline, self.region)
         claim = claim_of_region(outline, found.region)
         return Resolution(
@@ -174,7 +173,7 @@ class UpdateToc(Operation):
         )
 
     def _resolve_last(self, outline: Outline) -> Resolution:
-        """One replacement in the result; the claim on the region shows which one it is.
+        """Return one replacement in the result; the claim on the region shows which one it is.
 
         Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region is inside a line of text.
         """
@@ -210,7 +209,7 @@ class UpdateToc(Operation):
 
 
 def find_region(outline: Outline, name: str) -> region_edits.RegionText:
-    """The one region of that name, and its text. Errors: REGION_NOT_FOUND."""
+    """Return the one region of that name, and its text. Errors: REGION_NOT_FOUND."""
     regions = find_regions(outline)
     named = regions.by_name.get(name, ())
     if len(named) != 1:
@@ -225,7 +224,7 @@ def find_region(outline: Outline, name: str) -> region_edits.RegionText:
 
 
 def guarded_region(outline: Outline, name: str, expected_text: str | None) -> region_edits.RegionText:
-    """The region of that name, whose text is `expected_text` if that is given.
+    """Return the region with that name, after checking its `expected_text` if given.
 
     Errors: REGION_NOT_FOUND, TEXT_MISMATCH.
     """
@@ -246,7 +245,7 @@ def guarded_region(outline: Outline, name: str, expected_text: str | None) -> re
 
 
 def claim_of_region(outline: Outline, region: Region) -> Claim:
-    """What an edit claims that replaces the text of `region`: all of it, with the markers."""
+    """Return what an edit claims that replaces the text of `region`: all of it, with the markers."""
     declared = Span(region.start.span.start, region.end.span.end)
     owner = outline.section_at(declared.start).index
     taken = range(owner + 1, outline.section_at(declared.end - 1).index + 1)
@@ -254,7 +253,7 @@ def claim_of_region(outline: Outline, region: Region) -> Claim:
 
 
 def inside_of_a_line(region: Region, why: str, advice: str) -> Diagnostic:
-    """INVALID_ARGUMENT for a `region` inside a line, which `why` cannot stay so."""
+    """Return INVALID_ARGUMENT for a `region` inside a line, which `why` cannot stay so."""
     return Diagnostic.invalid(
         say("the region is inside line {}, and {}", region.start.line, why),
         f"{advice}, or put the markers on separate lines first",
@@ -262,7 +261,7 @@ def inside_of_a_line(region: Region, why: str, advice: str) -> Diagnostic:
 
 
 def lines_of_region(region: Region) -> str:
-    """The lines of `region`, with those of its markers, in words."""
+    """Return the lines of `region` and its markers in words."""
     first, last = region.start.line, region.end.line
     return f"line {first}" if first == last else f"lines {first}-{last}"
 

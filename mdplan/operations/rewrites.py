@@ -1,4 +1,4 @@
-"""save_file: a whole document that an editor or a model has written anew, as edits of what changed."""
+"""save_file: take over a whole file that an editor or a model rewrote, as edits of the changes."""
 
 from functools import partial
 from typing import ClassVar, Literal
@@ -18,15 +18,15 @@ from mdplan.words import say
 
 
 class SaveFile(Operation):
-    """Take over a whole file as an editor or a model returned it, and change only what has another meaning.
+    """Take over a whole file as an editor or a model returned it, and only change what has another meaning.
 
-    `markdown` is the whole text as it came back. A block that means the same keeps its bytes; in one that
-    does not, only words, items, rows, cells, lines of code and keys change, in the style of the file. Other
-    bullets, marks, escapes, wrapping, padding and typographic quotes are no change; the plan says what it
-    took for style. `serialized` is the file as the same editor writes it without a change, if you have it:
-    then only what differs between the two counts, and what that editor always drops stays. Without it the
-    edit is refused if it drops HTML, images, footnotes, tables or front matter, unless you send
-    ``include: ["losses"]``. Files of keys change by key.
+    `markdown` is the whole new text. A block with the same meaning keeps its bytes; in other blocks only
+    words, items, rows, cells, lines of code and keys change, in the style of the file. Other bullets,
+    markers, escapes, wrapping, padding and typographic quotes are no change; the plan reports what it took
+    for style. `serialized` is the file as the same editor writes it unchanged, if you have it: then only
+    differences between the two count, and what that editor always drops stays. Without it the edit is refused
+    if it drops HTML, images, footnotes, tables or front matter, unless you send ``include: ["losses"]``.
+    Files of keys change by key.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -84,7 +84,7 @@ class SaveFile(Operation):
 def _of_keys(
     file_format: DocumentFormat, original: str, edited: str, serialized: str | None = None
 ) -> Reconciled:
-    """Return a file of keys with the values that changed; of other text all that came back."""
+    """Return a file of keys with the changed values; plain text is replaced."""
     if edited in {original, serialized}:
         return Reconciled(original)
     if file_format is DocumentFormat.TEXT:

@@ -55,7 +55,7 @@ class InsertionPoint(Struct, kw_only=True):
     rank: InsertRank
 
     def insertion(self, payload: Payload) -> Resolution:
-        """Insertion of `payload` here, claiming the place."""
+        """Return insertion of `payload` here, claiming the place."""
         order = InsertOrder.into(self.parent, self.rank)
         return Resolution(
             claims=(Claim(span=Span(self.offset, self.offset), owner=self.parent.index),),
@@ -71,7 +71,7 @@ class LevelFitting(SectionTargeted):
     )
 
     def fitted(self, payload: Payload, shallowest: int, *, own_level: int | None = None) -> Payload:
-        """`payload` with its headings at `shallowest` or deeper; the first at `own_level` if that is given.
+        """Return `payload` with its headings at `shallowest` or deeper, optionally the first at `own_level`.
 
         Errors: HEADING_LEVEL_OVERFLOW.
         """
@@ -86,11 +86,11 @@ class PayloadOperation(LevelFitting):
     markdown: str = Field(description="Text to write; headings in it are levelled to fit.")
 
     def addressed(self, outline: Outline) -> tuple[Section, Payload]:
-        """The section and the payload. Errors: those of `find_section` and `read_payload`."""
+        """Return the section and the payload. Errors: as `find_section` and `read_payload`."""
         return both(lambda: self.find_section(outline), self.read_payload)
 
     def read_payload(self) -> Payload:
-        """The payload. Errors: EMPTY_CONTENT; OUTLINE_CHANGED where it leaves a fence or comment open."""
+        """Return the payload. Errors: EMPTY_CONTENT; OUTLINE_CHANGED if a fence or comment stays open."""
         return read_text_payload(self.markdown)
 
     def write_into(
@@ -101,10 +101,10 @@ class PayloadOperation(LevelFitting):
         child: Literal["firstChild", "lastChild"],
         edge: BodyEdge,
     ) -> Resolution:
-        """Insertion of a payload into its section: as its first or last `child` if it starts with a heading.
+        """Return the insertion of a payload into its section: as a `child` if it starts with a heading.
 
-        Other text goes to an `edge` of the body, and sections that follow in it are after the whole body,
-        so that they take no text for their own. Errors: HEADING_LEVEL_OVERFLOW.
+        Other text goes to an `edge` of the body, and its sections go after the whole body, so that they do
+        not absorb text of the section. Errors: HEADING_LEVEL_OVERFLOW.
         """
         payload = self._without_own_heading(section, payload)
         if payload.starts_with_heading:
@@ -120,9 +120,10 @@ class PayloadOperation(LevelFitting):
         )
 
     def _without_own_heading(self, section: Section, payload: Payload) -> Payload:
-        """`payload` without the heading of `section` that it begins with; a deeper one is of a subsection.
+        """Return `payload` without a first heading that repeats the heading of `section`.
 
-        Errors: EMPTY_CONTENT where there is no other text; INVALID_ARGUMENT for a section around or beside.
+        A deeper first heading belongs to a subsection and stays. Errors: EMPTY_CONTENT if nothing else is
+        left; INVALID_ARGUMENT for headings at or above the level of the section.
         """
         own_heading = payload.headings[0] if _has_heading_of(section, payload) else None
         if own_heading is None or own_heading.level > section.level or _has_other_marks(section, payload):
@@ -137,7 +138,7 @@ class PayloadOperation(LevelFitting):
         return text
 
     def insertion(self, payload: Payload, place: InsertionPoint, section: Section) -> Resolution:
-        """Insertion of `payload`, fitted to `place`; `section` was addressed."""
+        """Return insertion of `payload`, fitted to `place`; `section` was addressed."""
         return replace(place.insertion(self.fitted(payload, place.level)), section=section)
 
 
@@ -145,11 +146,11 @@ class AppendToSection(PayloadOperation):
     """Add Markdown to the end of a section.
 
     Plain text goes to the end of the section's own body, before its subsections. Text that starts with a
-    heading becomes the last subsection; the section's own heading is left out. `extent: "subtree"` puts
-    plain text to the very end too.
+    heading becomes the last subsection; the section's own heading is dropped. `extent: "subtree"` puts plain
+    text to the very end too.
 
-    Blank lines around the new text are added as needed; an item or row that continues the list or table at
-    that place gets none. Trailing link definitions at the end of the file stay after the new text.
+    Blank lines around the new text are added as needed, but not before an item or row that continues a list
+    or table. Trailing link definitions at the end of the file stay after the new text.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -167,9 +168,9 @@ class AppendToSection(PayloadOperation):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One insertion.
+        """Return one insertion.
 
-        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT
+        Errors: as for the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT
         for a payload that repeats the heading of a section around.
         """
         edge: BodyEdge = "very end" if self.extent == "subtree" else "end"
@@ -180,9 +181,8 @@ class PrependToSection(PayloadOperation):
     """Add Markdown to the start of a section.
 
     Plain text goes right after the heading. Text that starts with a heading becomes the first subsection,
-    so that it cannot take the section's own text for its own; so do sections that follow plain text. The
-    section's own heading is left out. Blank lines are added as needed; an item that continues into the list
-    at that place gets none.
+    after the section's own text; so do sections that follow plain text. The section's own heading is dropped.
+    Blank lines are added as needed, but not between items of one list.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -197,9 +197,9 @@ class PrependToSection(PayloadOperation):
     op: Literal["prepend_to_section"]
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One insertion.
+        """Return one insertion.
 
-        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW.
+        Errors: as for the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW.
         """
         return self.write_into(outline, *self.addressed(outline), "firstChild", "start")
 
@@ -231,23 +231,23 @@ class InsertSection(PayloadOperation):
     position: SectionPosition = Field(description="Position relative to the target section.")
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One insertion.
+        """Return one insertion.
 
-        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
+        Errors: as for the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
         INVALID_ARGUMENT for a payload without a heading in front, and next to the preamble.
         """
         section, payload = self.addressed(outline)
         return self.insertion(payload, place_next_to(outline, section, self.position), section)
 
     def find_section(self, outline: Outline) -> Section:
-        """The target, next to which a section can be. Errors: those of the base class, INVALID_ARGUMENT."""
+        """Return the target section. Errors: as for the base class; INVALID_ARGUMENT next to the preamble."""
         section = super().find_section(outline)
         if section.is_root and self.position in {"before", "after"}:
             raise Refused(_BESIDE_ROOT)
         return section
 
     def read_payload(self) -> Payload:
-        """The payload, which starts with a heading. Errors: those of the base class, INVALID_ARGUMENT."""
+        """Return the payload. Errors: as for the base class; INVALID_ARGUMENT without a first heading."""
         payload = super().read_payload()
         if not payload.starts_with_heading:
             raise Refused(_NO_HEADING)
@@ -287,16 +287,16 @@ class ReplaceSection(ReplacingOperation, PayloadOperation):
     )
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One replacement.
+        """Return one replacement.
 
-        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
-        INVALID_ARGUMENT for a payload with another heading at or above the target's level;
-        DUPLICATE_HEADING for one that repeats some of the subsections.
+        Errors: as for the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT
+        for a payload with another heading at or above the target's level; DUPLICATE_HEADING if it repeats
+        only some subsections.
         """
         return replace_section(self, outline, *self.addressed(outline), self.keep_subsections)
 
     def addressed(self, outline: Outline) -> tuple[Section, Payload]:
-        """The section and the payload, which may leave open what the section leaves open at the end."""
+        """Return the section and the payload; it may leave the same block open as the section."""
         section = or_problem(self.find_section, outline)
         payload = None if isinstance(section, Diagnostic) else self._payload_as_open(outline, section)
         if isinstance(section, Diagnostic) or payload is None:
@@ -304,9 +304,9 @@ class ReplaceSection(ReplacingOperation, PayloadOperation):
         return section, payload
 
     def _payload_as_open(self, outline: Outline, section: Section) -> Payload | None:
-        """The payload for a section without subsections that ends the file and leaves its last block open.
+        """Return the payload for a section that ends the file with an open block, if it ends in one too.
 
-        None unless the payload ends in such a block too: then nothing is swallowed that was not before.
+        Otherwise return None. Such a payload absorbs nothing that the section did not.
         """
         last, text = outline.tree.last_root, outline.source.text
         if last is None or not is_left_open(last, text):
@@ -322,12 +322,12 @@ _MAKE: Final = say("{createIfMissing=true} would make it")
 
 
 class UpsertSection(ReplacingOperation, PayloadOperation):
-    """Write a section; with `createIfMissing: true` make it where there is none.
+    """Write a section; with `createIfMissing: true` create it if it does not exist.
 
     An existing section is replaced, appended to or prepended to, as `mode` says. A missing one becomes the
     last subsection of `parentPath`, else of the path above it, which must exist; it gets the payload's
-    heading, else the last element of `headingPath`. A `sectionId` never creates, and neither does an edit
-    with `sectionSha256`, which is of a section that was there.
+    heading, else the last element of `headingPath`. A `sectionId` or `sectionSha256` never creates a section,
+    because it refers to an existing one.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -358,9 +358,9 @@ class UpsertSection(ReplacingOperation, PayloadOperation):
         return self
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One replacement or insertion.
+        """Return one replacement or insertion.
 
-        Errors: those of the target and of `replace_section`, `append_to_section` or `prepend_to_section`;
+        Errors: as for the target and of `replace_section`, `append_to_section` or `prepend_to_section`;
         SECTION_NOT_FOUND for a parent that does not exist either; INVALID_ARGUMENT for a path element that
         gives the new section no heading, or another level than its place.
         """
@@ -374,7 +374,7 @@ class UpsertSection(ReplacingOperation, PayloadOperation):
         return self.write_into(outline, section, payload, "firstChild", "start")
 
     def _existing(self, outline: Outline) -> Section | None:
-        """The section; None where it is missing and to be made. Errors: those of the target."""
+        """Return the section, or None if it is missing and may be created. Errors: as for the target."""
         try:
             return self.find_section(outline)
         except Refused as refused:
@@ -402,7 +402,7 @@ class UpsertSection(ReplacingOperation, PayloadOperation):
 
 
 def _under_heading(element: str, payload: Payload, level: int) -> Payload:
-    """`payload` below a heading of level 1, which is to go to `level`.
+    """Return `payload` below a heading of level 1, which is to go to `level`.
 
     `element` is the title as one line of Markdown; it may carry its level.
     """
@@ -436,10 +436,10 @@ class FormatSection(SectionTargeted):
     """Format a section and its subsections the way `mdformat` does.
 
     It needs the extra `mdplan[mdformat]`. Headings keep their text and level; link definitions, footnotes,
-    and the blank lines around the section stay as they are. In a document with syntax of sites, such as
-    `!!! note`, `{: .class}`, `$$` or templates, blocks stay as they are that could mean something else there
-    then: those in which the text of a line or its column would change. A section that would not be
-    rendered as before, but for white space, is refused.
+    and the blank lines around the section stay as they are. In a document with site syntax, such as `!!!
+    note`, `{: .class}`, `$$` or templates, blocks stay unchanged if the text or column of a line would
+    change, because it could mean something else there. The edit is refused if the rendered section would
+    change, apart from whitespace.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "format_section", "headingPath": ["Install"]}
@@ -447,7 +447,7 @@ class FormatSection(SectionTargeted):
     op: Literal["format_section"]
 
     def resolve(self, outline: Outline) -> Resolution:
-        """Replacement of the lines that differ. Errors: those of the target; FORMATTER_FAILED."""
+        """Return the replacement of changed lines. Errors: as for the target; FORMATTER_FAILED."""
         from mdplan.markdown.formatting import format_lines
 
         section = self.find_section(outline)
@@ -459,7 +459,7 @@ class FormatSection(SectionTargeted):
 
 
 def place_in_body(outline: Outline, section: Section, edge: BodyEdge, payload: Payload) -> InsertionPoint:
-    """Place for `payload`: the start or end of the own body of `section`, or after its last subsection."""
+    """Return the place for `payload`: an edge of the section's body, or after its last subsection."""
     match edge:
         case "start":
             found = start_of_body(outline, section), InsertRank.BODY_START
@@ -471,9 +471,9 @@ def place_in_body(outline: Outline, section: Section, edge: BodyEdge, payload: P
 
 
 def place_next_to(outline: Outline, section: Section, position: SectionPosition) -> InsertionPoint:
-    """Place for a section before, after or inside `section`, and the level that fits there.
+    """Return the place for a section before, after or inside `section`, and the level that fits there.
 
-    Inside it is one below `section`, or that of its first or last subsection where that is deeper.
+    A child is one level below `section`, or at the level of its first or last subsection if that is deeper.
     """
     parent = outline.parent(section) or section
     if position == "before":
@@ -510,11 +510,11 @@ def replace_section(
     payload: Payload,
     keep_subsections: bool | None,  # noqa: FBT001 (a field of the edit, handed on)
 ) -> Resolution:
-    """Replacement of the text of `section` by `payload`.
+    """Return the replacement of the text of `section` by `payload`.
 
-    Errors: INVALID_HEADING_PATH for the empty path, which is more often a mistake than the text before the
-    first heading; HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a payload with another heading at or above the
-    level of the section; DUPLICATE_HEADING for one that repeats some of the subsections.
+    Errors: INVALID_HEADING_PATH for the empty path, which is rarely meant as the text before the first
+    heading; HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a payload with another heading at or above the level
+    of the section; DUPLICATE_HEADING if it repeats only some subsections.
     """
     if operation.heading_path == ():
         raise Refused(_EMPTY_PATH)
@@ -569,7 +569,7 @@ def _keeps_subsections(
 
 
 def _paths_in(payload: Payload, *, behind_own_heading: bool) -> list[_Path]:
-    """Path of each heading of `payload`, by folded titles, as it is among the others."""
+    """Return path of each heading of `payload`, by folded titles, as it is among the others."""
     paths: list[_Path] = []
     above: list[tuple[int, _Path]] = [(0, ())]
     for block in payload.headings[int(behind_own_heading) :]:
@@ -582,20 +582,20 @@ def _paths_in(payload: Payload, *, behind_own_heading: bool) -> list[_Path]:
 
 
 def _level_of_subsections(outline: Outline, section: Section) -> int:
-    """Level for new subsections before those that stay: they must not become the parent of one."""
+    """Return the level for new subsections, which must not become parents of the remaining ones."""
     first = next(outline.children(section), None)
     return max(section.level + 1, first.level if first else 0)
 
 
 def _start(outline: Outline, section: Section, payload: Payload, *, has_heading: bool) -> int:
-    """Where the replaced text starts: anchor lines above the heading stay unless the payload has some."""
+    """Return the start of the replaced text; keeps anchor lines unless the payload has some."""
     if not has_heading:
         return start_of_body(outline, section)
     return section.span.start if payload.starts_with_anchor else section.heading_start
 
 
 def _with_id_of(outline: Outline, section: Section, payload: Payload) -> Payload:
-    """`payload` whose heading has the attributes and marks of that of `section`, unless it brings its own."""
+    """Return `payload` with the attributes and invisible parts of the old heading, unless it has some."""
     heading, text = payload.headings[0], payload.text
     assert section.heading is not None
     below = outline.source.text[section.heading_end : section.body.start]
@@ -612,7 +612,7 @@ def _with_id_of(outline: Outline, section: Section, payload: Payload) -> Payload
 
 
 def _end(outline: Outline, section: Section, payload: Payload, *, keeps: bool) -> int:
-    """Where the replaced text ends: before tags of other enclosures, unless the payload has them.
+    """Return where the replaced text ends: before tags of other enclosures, unless the payload has them.
 
     So it is with a rule below the section.
     """
@@ -628,7 +628,7 @@ def _end(outline: Outline, section: Section, payload: Payload, *, keeps: bool) -
 
 
 def _has_heading_of(section: Section, payload: Payload) -> bool:
-    """Whether `payload` begins with the heading of `section`, by its rendered text."""
+    """Return True if `payload` begins with the heading of `section`, by its rendered text."""
     return (
         not section.is_root
         and payload.starts_with_heading
@@ -637,7 +637,7 @@ def _has_heading_of(section: Section, payload: Payload) -> bool:
 
 
 def _has_other_marks(section: Section, payload: Payload) -> bool:
-    """Whether the heading of `payload` brings an ID or attributes that the one of `section` does not have."""
+    """Return True if the heading of `payload` brings an ID or attributes that `section` does not have."""
     heading = payload.headings[0]
     marks = marks_behind(heading.content).strip()
     has_line_below = bool(attribute_lines([0], [heading.span.end], payload.text))
@@ -650,12 +650,12 @@ def _title(heading: Block) -> str:
 
 
 def _name(title: str) -> str:
-    """`title` as sections are compared here: folded, without what readers do not see at its end."""
+    """Return `title` as sections are compared here: folded, without what readers do not see at its end."""
     return folded(title.removesuffix(marks_behind(title)))
 
 
 def _check_beside(headings: Sequence[Block], level: int) -> None:
-    """Refuse one of the `headings` of a payload that is at or above the `level` of its section."""
+    """Refuse a payload with one of `headings` at or above the `level` of its section."""
     beside = next((heading for heading in headings if heading.level <= level), None)
     if beside is not None:
         raise Code.INVALID_ARGUMENT.refused(

@@ -32,7 +32,8 @@ from mdplan.words import say
 class AddressedTable(Struct):
     """A table, and the 0-based column of its keys.
 
-    `section` is the one that the edit addresses, and `owner` the index of the one whose own body it is in.
+    `section` is the addressed section, and `owner` the index of the section whose own body contains the
+    table.
     """
 
     table: TableSource
@@ -67,9 +68,9 @@ class TableTargeted(SectionTargeted):
     )
 
     def table_with(self, outline: Outline, column: str) -> tuple[Section | None, TableSource]:
-        """The section that the edit names, and the table: the one with the `column`, if it names none.
+        """Return the section that the edit names, and the table, by default the one with the `column`.
 
-        Errors: those of the target; TABLE_NOT_FOUND; INVALID_ARGUMENT for a table that could not be read.
+        Errors: as for the target; TABLE_NOT_FOUND; INVALID_ARGUMENT for a table that could not be read.
         """
         section = self.named_section(outline)
         table = self._table(outline, section, column)
@@ -81,7 +82,7 @@ class TableTargeted(SectionTargeted):
         tables = outline.tables if section is None else outline.tables_in(section.span)
         wanted = self.table.index if self.table is not None else None
         if wanted is None and len(tables) > 1:
-            # Of several the column may say which.
+            # The column may select one of several tables.
             header = self.table.header if self.table is not None and self.table.header else column
             tables = tables_with_header(tables, header) or tables
         if wanted is None and len(tables) == 1:
@@ -105,9 +106,9 @@ class TableOperation(TableTargeted):
         return value
 
     def find_table(self, outline: Outline) -> AddressedTable:
-        """The table and its key column.
+        """Return the table and its key column.
 
-        Errors: those of the target; TABLE_NOT_FOUND; KEY_NOT_FOUND and MATCH_COUNT_MISMATCH for the column;
+        Errors: as for the target; TABLE_NOT_FOUND; KEY_NOT_FOUND and MATCH_COUNT_MISMATCH for the column;
         INVALID_ARGUMENT for a table that could not be read.
         """
         section, table = self.table_with(outline, self.key_column)
@@ -116,7 +117,7 @@ class TableOperation(TableTargeted):
         return AddressedTable(table, section or owner, owner.index, column)
 
     def find_row(self, found: AddressedTable, key: str | None = None) -> TableRow | None:
-        """The row of the `key`, by default that of the edit; None where there is none.
+        """Return the row with the `key`, by default the key of the edit, or None.
 
         Errors: MATCH_COUNT_MISMATCH.
         """
@@ -131,7 +132,7 @@ class TableOperation(TableTargeted):
         )
 
     def no_row(self, found: AddressedTable, key: str, where: str = "") -> Diagnostic:
-        """KEY_NOT_FOUND for the `key` of no row, which the field `where` has, if it is not `key`."""
+        """Return KEY_NOT_FOUND for the `key` of no row, which the field `where` has, if it is not `key`."""
         table = found.table
         near = nearest_names(key, table.texts_of(found.key_column))
         return Code.KEY_NOT_FOUND.problem(
@@ -145,22 +146,18 @@ class TableOperation(TableTargeted):
 
 
 class UpsertTableRow(TableOperation):
-    """Change cells of the table row that has a key, or add that row.
+    """Change cells of the table row with a given key, or add that row.
 
-    The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. `row` gives
-    cells by the headers of their columns; other cells stay as they are. Where no row has the key, one is
-    added, with the key and the cells of `row`, and empty ones for the rest. It goes after the last row, or
-    next to the row whose key `before` or `after` gives; a row that exists stays where it is.
+    The row has `key` in its cell of `keyColumn`, as written or as rendered. `row` gives cells by
+    column header; other cells stay. If no row has the key, a row is added with the key, the cells of `row`,
+    and empty cells. It becomes the last row, or goes next to the row with the key `before` or `after`; an
+    existing row stays in place.
 
-    Values are inline Markdown of one line; numbers and booleans become text. Pipes in them are escaped, also
-    inside code. A cell keeps its width where the value fits, and a longer one makes its own row wider: other
-    rows never change. A row is added in the style of the header row, padded to the width of the columns where
-    the table is aligned.
+    Values are inline Markdown of one line; numbers and booleans become text. Pipes are escaped, even in code.
+    A cell keeps its width if the value fits; a longer one widens only its own row. A new row follows the
+    style of the header row, padded if the table is aligned.
 
-    The cell of the key is never given another value: that would be another row.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one that has the key column.
+    The cell of the key never changes, because that would be another row.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -193,9 +190,9 @@ class UpsertTableRow(TableOperation):
         return self
 
     def resolve(self, outline: Outline) -> Resolution:
-        """Edits of the cells that change, or the insertion of a row.
+        """Return edits of the cells that change, or the insertion of a row.
 
-        Errors: those of `find_table` and `find_row`; KEY_NOT_FOUND for an unknown column, INVALID_ARGUMENT
+        Errors: as `find_table` and `find_row`; KEY_NOT_FOUND for an unknown column, INVALID_ARGUMENT
         for a value that cannot be a cell, or another value for the key.
         """
         found = self.find_table(outline)
@@ -224,7 +221,7 @@ class UpsertTableRow(TableOperation):
         )
 
     def _line_before(self, found: AddressedTable) -> int:
-        """The line that a new row goes after. Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH."""
+        """Return the line before the new row. Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH."""
         neighbour = self.after if self.before is None else self.before
         if neighbour is None:
             return found.table.block.last_line
@@ -234,7 +231,7 @@ class UpsertTableRow(TableOperation):
         return row.line - (self.before is not None)
 
     def _values(self, found: AddressedTable) -> dict[int, str]:
-        """The cells of `row` by 0-based column, or all that is wrong with them."""
+        """Return the cells of `row` by 0-based column, or all that is wrong with them."""
         values: dict[int, str] = {}
         problems: list[Diagnostic] = []
         for name, value in self.row.items():
@@ -262,19 +259,16 @@ class UpsertTableRow(TableOperation):
         return values
 
     def _is_key(self, value: str) -> bool:
-        """Whether `value` is the key, as written or as a reader sees it."""
+        """Return True if `value` is the key, as written or as a reader sees it."""
         wanted, given = (unescaped(cell_source(text)) for text in (self.key, value))
         return given == wanted or not {heading_title(wanted), wanted}.isdisjoint(reader_names(given))
 
 
 class DeleteTableRow(TableOperation):
-    """Delete the table row that has a key.
+    """Delete the table row with a given key.
 
-    The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. When it is the
-    last one, the header and the row of dashes stay.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one that has the key column.
+    The row has `key` in its cell of `keyColumn`, as written or as rendered. Header and delimiter row
+    stay, even without rows.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -288,7 +282,7 @@ class DeleteTableRow(TableOperation):
     op: Literal["delete_table_row"]
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One deletion. Errors: those of `find_table` and `find_row`; KEY_NOT_FOUND."""
+        """Return one deletion. Errors: as `find_table` and `find_row`; KEY_NOT_FOUND."""
         found = self.find_table(outline)
         row = self.find_row(found)
         if row is None:
@@ -320,7 +314,7 @@ class ColumnOperation(TableTargeted):
         columns: Sequence[int | NewColumn],
         names: Mapping[int, str],
     ) -> Resolution:
-        """Edits that give `table` these `columns`, with new `names`, and a proof that all else stays.
+        """Return edits that give `table` these `columns`, with new `names`, and a proof that all else stays.
 
         Errors: OUTLINE_CHANGED.
         """
@@ -338,15 +332,12 @@ class ColumnOperation(TableTargeted):
 
 
 class AddTableColumn(ColumnOperation):
-    """Add a column to a table, with a header and the cells of its rows.
+    """Add a column to a table, with a header and cells.
 
-    `cells` are those of the rows from the first one on, inline Markdown of one line each; rows for which
-    there are none have an empty one. The column is the last one, or goes next to the one whose header
-    `before` or `after` gives. Where the table has a column with that header, nothing changes. Pipes are
-    escaped, and cells are padded where the table is aligned; all other cells keep their bytes.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one.
+    `cells` are inline Markdown of one line each, starting with the first row; missing cells are empty. The
+    column becomes the last one, or goes next to the column with the header `before` or `after`. If the table
+    already has a column with that header, nothing changes. Pipes are escaped, and cells are padded if the
+    table is aligned; all other cells keep their bytes.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -369,9 +360,9 @@ class AddTableColumn(ColumnOperation):
         return value
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One edit for each row.
+        """Return one edit for each row.
 
-        Errors: those of `table_with` and `find_column`; INVALID_ARGUMENT for more cells than rows.
+        Errors: as `table_with` and `find_column`; INVALID_ARGUMENT for more cells than rows.
         """
         section, table = self.table_with(outline, self.before or self.after or self.column)
         if table.columns_named(self.column):
@@ -387,13 +378,10 @@ class AddTableColumn(ColumnOperation):
 
 
 class SetTableColumn(ColumnOperation):
-    """Give a column of a table another header, or another place, or both.
+    """Rename a column of a table, move it, or both.
 
-    `newName` is inline Markdown of one line. `before` and `after` name the column that it goes next to by its
-    header. The cells of all columns keep their bytes, also where a row has fewer cells, or more.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one that has the column.
+    `newName` is inline Markdown of one line. `before` and `after` name the new neighbour by its header. The
+    cells of all columns keep their bytes, even in rows with missing or extra cells.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -418,9 +406,9 @@ class SetTableColumn(ColumnOperation):
         return self
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One edit for each row, or of the header.
+        """Return one edit for each row, or of the header.
 
-        Errors: those of `table_with` and `find_column`; INVALID_ARGUMENT for the header of another column.
+        Errors: as `table_with` and `find_column`; INVALID_ARGUMENT for the header of another column.
         """
         section, table = self.table_with(outline, self.column)
         column = find_column(table, "column", self.column)
@@ -440,7 +428,7 @@ class SetTableColumn(ColumnOperation):
         return self.resolution(outline, section, table, columns, names)
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether a table has the new header instead."""
+        """Return True if a table has the new header instead."""
         is_gone = problem.code is Code.KEY_NOT_FOUND
         return is_gone and any(table.columns_named(self.new_name or "") for table in outline.tables)
 
@@ -448,10 +436,8 @@ class SetTableColumn(ColumnOperation):
 class DeleteTableColumn(ColumnOperation):
     """Delete a column of a table with its cells.
 
-    The cells of other columns keep their bytes. The only column stays: `delete_block` deletes a table.
-
-    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
-    in the section with its subsections. Without `table` there must be exactly one that has the column.
+    The cells of other columns keep their bytes. The only column cannot be deleted: `delete_block` deletes a
+    table.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -464,7 +450,7 @@ class DeleteTableColumn(ColumnOperation):
     op: Literal["delete_table_column"]
 
     def resolve(self, outline: Outline) -> Resolution:
-        """One edit for each row. Errors: those of `table_with` and `find_column`; INVALID_ARGUMENT."""
+        """Return one edit for each row. Errors: as `table_with` and `find_column`; INVALID_ARGUMENT."""
         section, table = self.table_with(outline, self.column)
         column = find_column(table, "column", self.column)
         if len(table.columns) == 1:
@@ -477,7 +463,7 @@ class DeleteTableColumn(ColumnOperation):
 
 
 def checked_cell(value: str, why: str) -> str:
-    """`value`, which a cell of a header can hold. Raises ValueError."""
+    """Return `value`, which a cell of a header can hold. Raises ValueError."""
     if not value.strip():
         raise ValueError(why)
     if has_line_end(value):
@@ -486,9 +472,9 @@ def checked_cell(value: str, why: str) -> str:
 
 
 def place_of_column(table: TableSource, before: str | None, after: str | None) -> int:
-    """The number of columns before the place that `before` or `after` names; all without them.
+    """Return the number of columns before the place that `before` or `after` names; all without them.
 
-    Errors: those of `find_column`.
+    Errors: as `find_column`.
     """
     if before is not None:
         return find_column(table, "before", before)
@@ -496,7 +482,7 @@ def place_of_column(table: TableSource, before: str | None, after: str | None) -
 
 
 def _cells(table: TableSource) -> list[list[str]]:
-    """The texts of the cells that count, by rows, the header first."""
+    """Return the texts of the cells that count, by rows, the header first."""
     count = len(table.columns)
     return [[table.text_in(row, column) for column in range(count)] for row in (table.header, *table.rows)]
 
@@ -504,7 +490,7 @@ def _cells(table: TableSource) -> list[list[str]]:
 def _expected(
     table: TableSource, columns: Sequence[int | NewColumn], names: Mapping[int, str]
 ) -> list[list[str]]:
-    """What `_cells` of the table with these columns must be."""
+    """Return what `_cells` of the table with these columns must be."""
     header, *rows = _cells(table)
     named = [unescaped(cell_source(names[at])) if at in names else name for at, name in enumerate(header)]
     return [
@@ -522,11 +508,9 @@ _MAKE_ONE: Final = say("{append_to_section} with the lines of a table makes one"
 
 
 def find_column(table: TableSource, where: str, name: str) -> int:
-    """0-based column of `table` with the header `name`, or with this number from 1, where no header is that.
+    """Return the 0-based column of `table` with the header `name`, else with the 1-based number `name`.
 
-    `where` in the edit gives it.
-
-    Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH.
+    `where` is the field of the edit that gives it. Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH.
     """
     columns = table.columns_named(name)
     if not columns and _NUMBER.fullmatch(name.strip()) and 0 < int(name) <= len(table.columns):
