@@ -87,13 +87,27 @@ class PullRequestPart(Struct, kw_only=True):
     error: Diagnostic | None = None
 
 
+class EqualEdits(Struct, kw_only=True):
+    """Equal edits: what they remove and add in so many `places` and `files`.
+
+    Without `removed` or `added` they add or remove only; what goes may be one of several `values`.
+    """
+
+    removed: str
+    added: str
+    values: int
+    places: int
+    files: int
+
+
 class BotReport(ApplyReport, kw_only=True):
     """The report of `bot plan`, `bot apply` and `bot check`.
 
     The manifest names `files_named` files: `files_left_out` meet no condition, `files_hold` already match,
     `files_changed` are in the plan, and `files_refused` cannot be edited; with `partial`, only those stay as
     they are. Files that change only because of their links are in `files` but not counted here.
-    `replacements` counts matches, if all edits replace some. The report has neither the diff nor the edits.
+    `replacements` counts matches, if all edits replace some; `bot pr` groups equal edits into `classes`. The
+    report has neither the diff nor the edits.
 
     With `--git`, `base_commit` is the commit of the base, `commit` that of the result, and `branch` the full
     name of its branch; `branch_moved` is false if it was there already. There is no receipt then: git keeps
@@ -109,6 +123,7 @@ class BotReport(ApplyReport, kw_only=True):
     files_refused: int = 0
     replacements: int | None = None
     partial: bool | None = None
+    classes: tuple[EqualEdits, ...] | None = None
     base_commit: str | None = None
     commit: str | None = None
     branch: str | None = None

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
 
-from mdplan.bot.bot import Bot, BotReport, BotResult, Proposal, RunOptions, bot_report
+from mdplan.bot.bot import Bot, BotReport, BotResult, EqualEdits, Proposal, RunOptions, bot_report
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic
@@ -39,6 +39,8 @@ from mdplan.planning.replay import bases_of
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.requests.verbs import OnStale
+from mdplan.review.lines import FileSides
+from mdplan.review.shapes import PlacedShape, PlanShapes, classes_of
 from mdplan.storage.commit import StagedFile
 from mdplan.storage.filesystem import StorageRefused, granted, storage_errors
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -63,6 +65,7 @@ class GitCommit(Struct, kw_only=True):
     - `rebuilds`: a branch with only commits of this bot restarts from the base.
     - `forge`: the committer of commits that a forge makes for the bot; with `is_by_forge`, an unchanged
       branch stays only if the forge made it.
+    - `with_classes`: the report has the classes of equal edits.
     """
 
     branch: str | None = None
@@ -72,6 +75,7 @@ class GitCommit(Struct, kw_only=True):
     rebuilds: bool = False
     forge: bytes | None = None
     is_by_forge: bool = False
+    with_classes: bool = False
 
 
 @contextmanager
@@ -140,6 +144,7 @@ class _Attempt(Struct):
             if result.plan is not None:
                 facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
                 self.options.on_event("committing", facts)
+            classes = self._classes(result.plan, base) if self.wanted.with_classes else None
             if (
                 foreign is None
                 and result.plan is not None
@@ -147,7 +152,7 @@ class _Attempt(Struct):
                 and at != base.commit
                 and self._is_there(result.plan, base, at, people[1])
             ):
-                return _committed_report(result, base, branch, at, at)
+                return replace(_committed_report(result, base, branch, at, at), classes=classes)
             commit = self._committed(result.plan, base, branch, at, people, merges=foreign is not None)
             if commit is None:
                 return None
@@ -155,7 +160,29 @@ class _Attempt(Struct):
                 # The base has all that people committed to the branch.
                 return replace(bot_report(result, {}), base_commit=base.commit)
             self.options.on_event("committed", {"commit": commit, "branch": branch})
-            return _committed_report(result, base, branch, commit, at)
+            return replace(_committed_report(result, base, branch, commit, at), classes=classes)
+
+    def _classes(self, plan: Plan | None, base: repository.BaseCommit) -> tuple[EqualEdits, ...] | None:
+        """Return the classes of equal edits of `plan`, without files that take too long to parse."""
+        if plan is None:
+            return None
+        of_plan, shapes = PlanShapes(plan), list[PlacedShape]()
+        with tree_of(self.engine, self.place, base).open() as workspace:
+            documents = Documents.of(workspace, self.engine.settings)
+            bases = bases_of(plan, granted(documents.read_current(plan)))
+            for change, text in zip(plan.files, bases, strict=True):
+                found = documents.with_timeout(change.path, partial(of_plan.of_file, FileSides(change, text)))
+                shapes += found if isinstance(found, list) else ()
+        return tuple(
+            EqualEdits(
+                removed=each.removed,
+                added=each.added,
+                values=len(each.values),
+                places=len(each.places),
+                files=len(each.files),
+            )
+            for each in classes_of(plan, shapes)
+        )
 
     def _foreign(
         self, branch: str, at: str | None, base: repository.BaseCommit, bot: bytes

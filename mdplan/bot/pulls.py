@@ -13,7 +13,7 @@ from typing import Final
 from pathspec import GitIgnoreSpec
 
 from mdplan.bot import commits
-from mdplan.bot.bot import BotReport, PullRequestPart, RunOptions
+from mdplan.bot.bot import BotReport, EqualEdits, PullRequestPart, RunOptions
 from mdplan.bot.forge import GitHub, PullText, Remote, commit_by_forge, tracking
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.data.content import DataContent
@@ -28,10 +28,12 @@ from mdplan.requests.verbs import OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.visible import code_span, visible
+from mdplan.text.visible import code_span, counted, visible
 from mdplan.values import Struct, replace
 
 _MOST_FILES: Final = 100
+_MOST_CLASSES: Final = 5
+_MOST_OF_A_LINE: Final = 80
 _CLOSED: Final = "The base has all of this already, so that nothing is left to merge."
 
 
@@ -89,6 +91,7 @@ def run_pull_request(
             on_stale=wanted.on_stale,
             forge=forge.committer if forge is not None else None,
             is_by_forge=wanted.signed_by_forge,
+            with_classes=forge is not None,
         )
         report = commits.apply_to_branch(
             engine, loaded, options, tracking(wanted.remote, wanted.base), commit
@@ -272,15 +275,40 @@ def _name(loaded: LoadedManifest) -> str:
 
 
 def _body(loaded: LoadedManifest, report: BotReport) -> str:
-    """Return the description of a pull request: the manifest, the files, and the identifying plan."""
+    """Return the description of a pull request: equal edits by number, files, and the identifying plan."""
     files = [file.file for file in report.files if file.changed]
     shown = [f"- {code_span(visible(file))}" for file in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
         shown.append(f"- and {len(files) - _MOST_FILES} more")
-    lines = [f"`mdplan bot` applied {code_span(_name(loaded))} to {len(files)} files.", "", *shown, ""]
+    head = f"`mdplan bot` applied {code_span(_name(loaded))} to {counted(len(files), 'file')}"
+    classes = [f"- {_equal_edits(each)}" for each in (report.classes or ())[:_MOST_CLASSES]]
+    if more := (report.classes or ())[_MOST_CLASSES:]:
+        places = sum(each.places for each in more)
+        classes.append(f"- {counted(places, 'place')} of {len(more):,} other kinds")
+    if classes and len(files) > _MOST_CLASSES:
+        shown = ["<details><summary>Files</summary>", "", *shown, "", "</details>"]
+    lines = [f"{head}:" if classes else f"{head}.", "", *classes, *([""] if classes else []), *shown, ""]
     if loaded.intent.description:
         lines = [loaded.intent.description, "", *lines]
     return "\n".join([*lines, f"Plan: `{report.plan_id}`. Each run builds this branch again from its base."])
+
+
+def _equal_edits(edits: EqualEdits) -> str:
+    """Return one line: ``old` → `new`: 12 places in 9 files``."""
+    where = counted(edits.places, "place")
+    if edits.files > 1 or edits.places > 1:
+        where += f" in {counted(edits.files, 'file')}"
+    old = f"{edits.values:,} values" if edits.values else _excerpt(edits.removed)
+    if edits.added and (edits.removed or edits.values):
+        return f"{old} → {_excerpt(edits.added)}: {where}"
+    return f"adds {_excerpt(edits.added)}: {where}" if edits.added else f"removes {old}: {where}"
+
+
+def _excerpt(text: str) -> str:
+    """Return the first line of `text` that is not empty, as code."""
+    first, *others = [line for line in text.split("\n") if line.strip()] or ["blank lines"]
+    is_cut = bool(others) or len(first) > _MOST_OF_A_LINE
+    return code_span(visible(first[:_MOST_OF_A_LINE]).replace("`", "'")) + ("…" if is_cut else "")
 
 
 # --- Merging the base of a pull request into its branch

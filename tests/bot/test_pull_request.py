@@ -87,6 +87,22 @@ def test_pull_request_is_opened_updated_and_closed(
     assert BRANCH not in remote.git("branch")
 
 
+def test_text_counts_equal_edits_in_few_lines(bot: Bot, forge: FakeForge, people: Repository) -> None:
+    people.push(
+        {f"docs/{number}.md": b"nightly, and the nightly\n\n" + b"x\n" * number for number in range(150)}
+    )
+    report = bot.run("1")
+
+    assert report.ok, report.error
+    (pull,) = forge.pulls
+    head = [
+        "`mdplan bot` applied `bot.yml` to 151 files:",
+        "",
+        "- `nightly` → `stable`: 301 places in 151 files",
+    ]
+    assert pull["body"].split("\n")[:5] == [*head, "", "<details><summary>Files</summary>"]
+
+
 def test_command_says_that_it_closed_the_pull_request(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
