@@ -33,7 +33,7 @@ def main() -> None:
     gc.set_threshold(_NEW_OBJECTS, 20, 20)
     try:
         code = exit_code(_run)
-        if code == Exit.INTERRUPTED:
+        if code == Exit.INTERRUPTED and sys.platform != "win32":
             # If an interrupt left an `exec`, such as a dataclass's, Python considers it unhandled even if
             # caught: `python -m` would kill itself by SIGINT and lose the exit code.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

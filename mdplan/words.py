@@ -6,11 +6,11 @@ writes values as this caller would type them, and omits what it cannot do.
 """
 
 import json
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Final, Self
 
+from mdplan.text import shell
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, replace
 
@@ -266,7 +266,7 @@ class Words:
 
     def command_line(self, *words: str) -> str:
         """Return a command line for a shell."""
-        return shlex.join(["mdplan", *words])
+        return shell.join(["mdplan", *words])
 
     def command(self, *words: str) -> str:
         """Return a command line as code."""

@@ -1,9 +1,7 @@
 """Run a manifest on many repositories in parallel, keeping the state of each in a file."""
 
-import fcntl
 import hashlib
 import json
-import os
 import re
 import shutil
 import stat
@@ -39,6 +37,8 @@ from mdplan.git.repository import (
 from mdplan.reports.base import Report
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused, storage_errors
+from mdplan.storage.local import is_own, wait_for_lock
+from mdplan.storage.names import real_path
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
 from mdplan.values import Struct, replace
@@ -490,7 +490,7 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
     folder = Path(fleet.work) / member.folder
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        wait_for_lock(lock.fileno())
         clone, busy = folder / "clone.git", folder / _BUSY
         if busy.exists():
             shutil.rmtree(clone, ignore_errors=True)
@@ -536,8 +536,8 @@ def _must_be_own(work: str) -> None:
     """Raise `StorageRefused` if others can write into the folder `work`."""
     with storage_errors(work, "using"):
         Path(work).mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = Path(work).stat()
-    if status.st_uid != os.geteuid() or status.st_mode & stat.S_IWOTH or is_tracked(work):
+        is_private = is_own(real_path(work), closed=stat.S_IWOTH)
+    if not is_private or is_tracked(work):
         message = f"others can write into the folder `{work}` of clones and states"
         hint = say("name a folder of your own with {--work}, which is in no repository")
         raise StorageRefused.of(Code.PERMISSION_DENIED, message, hint)

@@ -1,7 +1,6 @@
 """The forge of a repository, GitHub: pull requests and signed commits; and the repository's remote."""
 
 import base64
-import fcntl
 import http.client
 import json
 import os
@@ -21,6 +20,7 @@ from mdplan.diagnostics import Code
 from mdplan.git import repository
 from mdplan.git.tree import Objects
 from mdplan.storage.filesystem import StorageRefused, storage_errors
+from mdplan.storage.local import wait_for_lock
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
 from mdplan.values import Struct, field, replace
@@ -112,7 +112,7 @@ class Governor(Struct, kw_only=True):
             yield _RequestLog()
             return
         with storage_errors(self.path, "counting requests in"), Path(self.path).open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            wait_for_lock(file.fileno())
             file.seek(0)
             try:
                 log = msgspec.json.decode(file.read(), type=_RequestLog)

@@ -19,6 +19,7 @@ from mdplan.operations.base import Operation
 from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.replay import PlannedBatch
 from mdplan.settings import Settings
+from mdplan.storage.names import absolute, real_path
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, field, replace
 
@@ -99,7 +100,7 @@ class FolderTree(Struct):
             path_on_disk = f"{self.roots.get(root_name, '')}/{relative}"
             folder = path_on_disk.rpartition("/")[0]
             if folder not in is_real:
-                is_real[folder] = os.path.realpath(folder) == os.path.normpath(folder)
+                is_real[folder] = real_path(folder) == absolute(folder)
             with suppress(OSError, ValueError):
                 status = os.lstat(path_on_disk)
                 if is_real[folder] and stat.S_ISREG(status.st_mode):

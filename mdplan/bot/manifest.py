@@ -35,6 +35,7 @@ from mdplan.requests.spellings import op_of
 from mdplan.settings import DEFAULT_SETTINGS
 from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import absolute, path_below, relative
 from mdplan.storage.root import Root
 from mdplan.text.visible import visible
 from mdplan.values import Struct, field, replace
@@ -611,7 +612,7 @@ class InputFiles(Struct):
     def read(self, path: str) -> str:
         """Return the text of the user's file `path`. Raise `ManifestProblem`."""
         try:
-            read = self._bytes(os.path.abspath(path))
+            read = self._bytes(absolute(path))
         except StorageRefused as refused:
             read = refused.problems[0]
         if isinstance(read, Diagnostic):
@@ -629,33 +630,33 @@ class InputFiles(Struct):
 
         Raise `ManifestProblem`, also for a path out of the root of `manifest`.
         """
-        manifest = os.path.abspath(manifest)
-        path = os.path.normpath(os.path.join(os.path.dirname(manifest), file))
-        if os.path.isabs(file) or not _is_below(self._base(manifest), path):
+        manifest = absolute(manifest)
+        path = absolute(os.path.join(os.path.dirname(manifest), file))
+        if os.path.isabs(file) or not path_below(path, self._base(manifest)):
             raise expansion.ManifestProblem.of(
                 f"`{visible(file)}` is not below the root of the manifest",
                 say("name a file below that root, relative to the manifest; {--data} reads any file"),
             )
         return self.read(path)
 
-    def _bytes(self, absolute: str) -> FileBytes | Diagnostic:
-        if self.workspace is not None and self.workspace.contains(absolute):
-            name = self.workspace.locate(absolute)
+    def _bytes(self, path: str) -> FileBytes | Diagnostic:
+        if self.workspace is not None and self.workspace.contains(path):
+            name = self.workspace.locate(path)
             return name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_bytes)
-        base = self._base(absolute)
+        base = self._base(path)
         with closing(Root.open(base)) as root:
-            name = root.locate(os.path.relpath(absolute, base))
+            name = root.locate(relative(path, base))
             return name if isinstance(name, Diagnostic) else root.read(name, self.max_bytes)
 
-    def _base(self, absolute: str) -> str:
-        """Return the folder in which the file `absolute` may be read."""
+    def _base(self, path: str) -> str:
+        """Return the folder in which the file with the absolute `path` may be read."""
         roots = () if self.workspace is None else self.workspace.roots
         folders = [folder for root in roots for folder in (root.path, root.given)]
-        fitting = [folder for folder in folders if _is_below(folder, absolute)]
+        fitting = [folder for folder in folders if path_below(path, folder)]
         if fitting:
             return max(fitting, key=len)
-        here = os.path.abspath(os.curdir)
-        return here if _is_below(here, absolute) else os.path.dirname(absolute)
+        here = absolute()
+        return here if path_below(path, here) else os.path.dirname(path)
 
 
 def load_manifest(
@@ -705,10 +706,6 @@ def _values(
     variables = {**expansion.with_templates(manifest.vars), **given.variables}
     known = {"vars": variables, "env": environment, "data": data, "today": given.today}
     return tuple(problems) or expansion.Values(known)
-
-
-def _is_below(folder: str, path: str) -> bool:
-    return path.startswith(folder.rstrip("/") + "/")
 
 
 # --- Data files: JSON, YAML, TOML, CSV and text, as decoded JSON

@@ -4,7 +4,6 @@ A shell asks while somebody types, so only the newest are examined, and a root t
 nothing.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from itertools import islice
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import click
 
 from mdplan.cli.terminal import shown_paths
+from mdplan.storage.names import absolute
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -217,7 +217,7 @@ def _outlines(context: click.Context) -> "Iterator[Outline]":
     files = OutlinedFiles.of(opened[0], Settings())
     # Other words, as those to replace, are seldom names of files.
     for name in (names,) if isinstance(names, str) else names[:_WORDS_TRIED]:
-        located = files.workspace.locate(os.path.abspath(name))  # noqa: PTH100 (links stay)
+        located = files.workspace.locate(absolute(name))
         outline = located if isinstance(located, Diagnostic) else files.open(located, None, None)
         if not isinstance(outline, Diagnostic):
             yield outline

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from mdplan.cli.completion import Completion, front_matter_keys, headings, task_
 from mdplan.cli.usage import retyped
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.requests.schemas import Schema, inlined, operation_reference, operation_schema
+from mdplan.text import shell
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, replace
 from mdplan.words import ShellWords, commands_for_tools, listed, snake_case
@@ -209,7 +209,7 @@ def example_command(options: EditOptions) -> str:
 
 def edit_command(options: EditOptions, file: str, edit: Mapping[str, Any]) -> str:
     """Return the command that makes `edit`, which may include fields of its batch, in `file`."""
-    return " ".join(_parts(options, shlex.quote(file), edit))
+    return " ".join(_parts(options, shell.quote(file), edit))
 
 
 def option_words(options: EditOptions, name: str, value: Any) -> str:  # noqa: ANN401 (any JSON)
@@ -218,7 +218,7 @@ def option_words(options: EditOptions, name: str, value: Any) -> str:  # noqa: A
     option = flags.get(snake_case(name))
     if option is None:
         flag = option_name(name)
-        return flag if isinstance(value, bool) else f"{flag} {shlex.quote(_text(value))}"
+        return flag if isinstance(value, bool) else f"{flag} {shell.quote(_text(value))}"
     return " ".join(_words(name, value, option))
 
 
@@ -226,7 +226,7 @@ def _parts(options: EditOptions, file: str, edit: Mapping[str, Any]) -> list[str
     parts = [f"mdplan edit {options.op} {file}"]
     for name, value in edit.items():
         if name in ("heading", "headingPath", "sectionId") and options.is_about_sections:
-            parts.append(f"--section {shlex.quote(_text(value, PATH_JOINT))}")
+            parts.append(f"--section {shell.quote(_text(value, PATH_JOINT))}")
         elif name != "op":
             parts.append(option_words(options, name, value))
     return parts
@@ -238,18 +238,18 @@ def _words(name: str, value: Any, option: click.Option) -> Iterator[str]:  # noq
         from mdplan.cli.typed_values import typed_value
 
         is_plain = isinstance(value, str) and typed_value(value) == value
-        yield f"{flag} {shlex.quote(value if is_plain else json.dumps(value, ensure_ascii=False))}"
+        yield f"{flag} {shell.quote(value if is_plain else json.dumps(value, ensure_ascii=False))}"
     elif isinstance(value, bool):
         yield flag if value else option.secondary_opts[0]
     elif name in CONTENT_FIELDS and "\n" in value:
         yield f"{flag} @new.{'diff' if name == 'diff' else 'md'}"
     elif option.type.name == "names":
-        yield f"{flag} {shlex.quote(','.join(value))}"
+        yield f"{flag} {shell.quote(','.join(value))}"
     elif option.multiple:
-        yield from (f"{flag} {shlex.quote(f'{key}={_text(each)}')}" for key, each in value.items())
+        yield from (f"{flag} {shell.quote(f'{key}={_text(each)}')}" for key, each in value.items())
     else:
         joint = PATH_JOINT if name.endswith("Path") else None
-        yield f"{flag} {shlex.quote(_text(value, joint))}"
+        yield f"{flag} {shell.quote(_text(value, joint))}"
 
 
 def _text(value: Any, joint: str | None = None) -> str:  # noqa: ANN401 (any JSON)
@@ -373,7 +373,7 @@ class CommandWords(ShellWords):
         called = self.names.get(name)
         if called is not None and name in _SECTION_NAMES:
             path = value if isinstance(value, list) else [str(value)]
-            words = shlex.quote(PATH_JOINT.join(path))
+            words = shell.quote(PATH_JOINT.join(path))
             return f"{called} {words}" if called.startswith("--") else words
         if self.is_edit:
             return option_words(self.edit_options, name, value)
@@ -456,7 +456,7 @@ class CommandWords(ShellWords):
             if command is not None and len(command) <= _MOST_TYPED:
                 return command
         called = self.names.get("heading", "")
-        return f"{called} {shlex.quote(section)}" if called.startswith("--") else shlex.quote(section)
+        return f"{called} {shell.quote(section)}" if called.startswith("--") else shell.quote(section)
 
 
 def words_of_section(flag: str, section: str) -> CommandWords:

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ import click
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT
 from mdplan.field_names import spelled_as
+from mdplan.text import shell
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _PATH_SEPARATOR: Final = lazy_pattern(r"\s+[/>]\s+")
@@ -211,7 +211,7 @@ def edit_text(text: str, suffix: str, environment: Mapping[str, str] = os.enviro
         path = Path(folder) / f"content{suffix}"
         path.write_text(text, encoding="utf-8", newline="")
         try:
-            done = subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 (the user's editor)
+            done = subprocess.run([*shell.split(editor), str(path)], check=False)  # noqa: S603 (the user's editor)
         except OSError as error:
             message = (
                 f"the editor `{editor}` cannot be started: {error.strerror}. Set $EDITOR, or give the text."

@@ -1,11 +1,12 @@
 """Shows long output in the user's pager."""
 
-import shlex
 import signal
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
+
+from mdplan.text import shell
 
 _DEFAULT: Final = "less"
 
@@ -25,7 +26,7 @@ def pager_command(environment: Mapping[str, str]) -> list[str] | None:
         _DEFAULT,
     )
     try:
-        words = shlex.split(chosen)
+        words = shell.split(chosen)
     except ValueError:
         return None
     return None if words in ([], ["cat"]) else words

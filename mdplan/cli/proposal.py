@@ -17,6 +17,7 @@ from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import ask
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
+from mdplan.storage.names import relative
 from mdplan.text.visible import counted
 from mdplan.values import Struct, field, replace
 from mdplan.words import snake_case
@@ -236,7 +237,7 @@ def _in_own_words(
 
     def in_own_words(problem: Diagnostic) -> Diagnostic:
         file, edit = edits[problem.edit_index or 0]
-        named = os.path.relpath(file, session.folder()) if os.path.isabs(file) else file  # noqa: PTH117
+        named = relative(file, session.folder()) if os.path.isabs(file) else file  # noqa: PTH117
 
         def command(name: str, value: object) -> str:
             return session.on_roots(edit_command(command_words.edit_options, named, {**edit, name: value}))
@@ -316,8 +317,7 @@ def _picked(session: Session, draft: "PlanResult", batch: dict[str, Any]) -> dic
 def _short(session: Session, batch: Mapping[str, Any]) -> dict[str, Any]:
     """Return `batch` in a form to edit by hand: names as typed, equal edits of several files once."""
     named = {
-        os.path.relpath(entry["file"], session.folder()): entry["edits"]
-        for entry in batch.get("files", [batch])
+        relative(entry["file"], session.folder()): entry["edits"] for entry in batch.get("files", [batch])
     }
     (name, edits), *more = named.items()
     others = {key: batch[key] for key in batch if key not in ("file", "edits", "files", "updateReferences")}

@@ -2,7 +2,6 @@
 
 import functools
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from glob import iglob
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -18,6 +17,8 @@ from mdplan.documents.workspace import Workspace, find_root, folder_of, found_ro
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.requests.verbs import VERBS, Verb
+from mdplan.storage.names import absolute, path_below, relative, slashed
+from mdplan.text import shell
 from mdplan.values import Struct, replace
 from mdplan.words import ShellWords, say
 
@@ -108,7 +109,7 @@ class Session(Struct, kw_only=True):
         root, why = self._root()
         if root is None:
             return list(self.roots)
-        return [] if root == os.path.abspath(os.curdir) else [f"{root} ({why})"]  # noqa: PTH100 (links stay)
+        return [] if root == absolute() else [f"{root} ({why})"]
 
     def folder(self) -> str:
         """Return the folder to which file names are relative."""
@@ -123,7 +124,7 @@ class Session(Struct, kw_only=True):
 
         folder = self.folder()
         files: list[str] = []
-        for name in names:
+        for name in map(slashed, names):
             if Path(folder, name).is_dir():
                 found = self._pages(name) if in_folders else []
             elif not self.is_glob(name):
@@ -131,7 +132,7 @@ class Session(Struct, kw_only=True):
             else:
                 # `Path.glob` takes no pattern that begins with `/` or `..`.
                 paths = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
-                found = sorted(path for path in paths if Path(folder, path).is_file())
+                found = sorted(slashed(path) for path in paths if Path(folder, path).is_file())
             if not found:
                 raise _no_files(name, folder, is_folder=Path(folder, name).is_dir(), in_folders=in_folders)
             files += found
@@ -149,9 +150,7 @@ class Session(Struct, kw_only=True):
         workspace = self.open_workspace()
         names = granted(workspace.iter_files(self.named(folder), respect_gitignore=True))
         pages = (name for name in names if name.path.lower().endswith(MARKDOWN_SUFFIXES))
-        return [
-            os.path.relpath(f"{workspace.root_of(name).given}/{name.path}", self.folder()) for name in pages
-        ]
+        return [relative(f"{workspace.root_of(name).given}/{name.path}", self.folder()) for name in pages]
 
     def _print_problems(self, report: Report, batch: object, excerpt: str) -> None:
         from mdplan.cli.batches import numbers_of
@@ -183,11 +182,11 @@ class Session(Struct, kw_only=True):
 
     def command_line(self, *arguments: str) -> str:
         """Return a command line on the same roots that can be pasted into a shell."""
-        return self.on_roots(shlex.join(["mdplan", *arguments]))
+        return self.on_roots(shell.join(["mdplan", *arguments]))
 
     def on_roots(self, command: str) -> str:
         """Return `command`, which can be pasted into a shell, with the roots of this session."""
-        return " ".join([command, *(f"--root {shlex.quote(root)}" for root in self.roots)])
+        return " ".join([command, *(f"--root {shell.quote(root)}" for root in self.roots)])
 
 
 def exit_of(report: Report) -> Exit:
@@ -246,7 +245,7 @@ _MARKERS: Final = frozenset("*?[")
 
 def _no_files(name: str, folder: str, *, is_folder: bool, in_folders: bool) -> Misuse:
     if is_folder and not in_folders:
-        glob = shlex.quote(f"{'' if name == os.curdir else name.rstrip('/') + '/'}**/*.md")
+        glob = shell.quote(f"{'' if name == os.curdir else name.rstrip('/') + '/'}**/*.md")
         return Misuse(f"`{name}` is a folder", f"name its files, as in {glob}")
     where = say("names are relative to {}; {mdplan outline} lists the files", folder)
     return Misuse(f"`{name}` has no Markdown files" if is_folder else f"no file matches `{name}`", where)
@@ -255,8 +254,8 @@ def _no_files(name: str, folder: str, *, is_folder: bool, in_folders: bool) -> M
 def base_folder(roots: Sequence[str]) -> str:
     """Return the folder to which names are relative: that of `--root`, or the current folder."""
     if len(roots) != 1:
-        return os.path.abspath(os.curdir)  # noqa: PTH100 (links stay)
-    return os.path.abspath(folder_of(roots[0]))  # noqa: PTH100 (as above)
+        return absolute()
+    return absolute(folder_of(roots[0]))
 
 
 def named_file(file: str, roots: Sequence[str]) -> str:
@@ -269,7 +268,7 @@ def named_file(file: str, roots: Sequence[str]) -> str:
     if len(roots) > 1 and colon and (prefix in map(root_name_of, roots) or not os.path.lexists(file)):
         return file
     base = base_folder(roots)
-    below = os.path.normpath(file if file.startswith("/") else f"{base}/{file}")
-    here = os.path.abspath(file)  # noqa: PTH100 (as above)
-    is_inside = here == base or here.startswith(base.rstrip("/") + "/")
+    below = slashed(os.path.normpath(os.path.join(base, file)))  # noqa: PTH118 (links stay)
+    here = absolute(file)
+    is_inside = path_below(here, base) is not None
     return here if is_inside and os.path.lexists(here) and not os.path.lexists(below) else below

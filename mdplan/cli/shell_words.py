@@ -2,11 +2,12 @@
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.names import absolute, path_below
+from mdplan.text import shell
 from mdplan.text.visible import escaped
 from mdplan.values import replace
 from mdplan.words import ShellWords
@@ -31,8 +32,8 @@ class SessionWords(ShellWords):
         if problem.code is Code.FILE_NOT_FOUND and problem.file is not None:
             hint = _missing_file(problem.file, self._root) or hint
         if problem.code is Code.PATH_OUTSIDE_ROOT and problem.file is not None and "://" not in problem.file:
-            folder = os.path.dirname(os.path.abspath(problem.file))  # noqa: PTH100, PTH120 (links stay)
-            hint = f"name its folder as the root: `--root {shlex.quote(folder)}`"
+            folder = os.path.dirname(absolute(problem.file))  # noqa: PTH120 (pathlib is slow)
+            hint = f"name its folder as the root: `--root {shell.quote(folder)}`"
         return replace(told, hint=hint)
 
 
@@ -63,11 +64,12 @@ def _texts(value: object) -> Iterator[str]:
 def _missing_file(file: str, root: str | None) -> str:
     if _GLOB & set(file):
         return f'a glob is no file: write "glob": "{file}" instead of "file", or use `mdplan replace`'
-    here = os.path.abspath(file)  # noqa: PTH100 (links stay)
-    if root is None or not os.path.lexists(here):
+    here = absolute(file)
+    # Where case does not count, the system finds a file that mdplan does not.
+    if root is None or not os.path.lexists(here) or path_below(here, root) == file:
         return ""
-    relative = os.path.relpath(here, root)
-    if relative.startswith(".."):
+    below = path_below(here, root)
+    if below is None:
         folder = os.path.dirname(here)  # noqa: PTH120 (pathlib costs a tenth of a short command)
         return f"the file is not in the root: name its folder with `--root {escaped(folder)}`"
-    return f"names are relative to the root: write `{escaped(relative)}`"
+    return f"names are relative to the root: write `{escaped(below)}`"

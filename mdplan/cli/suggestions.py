@@ -1,7 +1,6 @@
 """Suggestions for mistyped commands and options: first a table of synonyms, then similarity."""
 
 import os
-import shlex
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Final
@@ -10,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from mdplan.cli.terminal import Style, shown
+from mdplan.text import shell
 from mdplan.words import Command, ShellWords, say
 
 # Never suggested for a typo: they take a protection away, or write without a question.
@@ -182,9 +182,9 @@ def _extra(message: str, context: click.Context) -> tuple[str, str]:
             "to edit documents: {mdplan replace OLD NEW FILE...}; {mdplan help batch} shows a batch"
         )
     if option:
-        return what, f"did you mean `{option} {shlex.quote(text)}`?"
+        return what, f"did you mean `{option} {shell.quote(text)}`?"
     if "--root" in flags and os.path.isdir(text):  # noqa: PTH112 (the same)
-        return what, f"for another folder write `{context.command_path} --root {shlex.quote(text)}`"
+        return what, f"for another folder write `{context.command_path} --root {shell.quote(text)}`"
     arguments = [each for each in context.command.get_params(context) if isinstance(each, click.Argument)]
     if not arguments:
         return what, f"write `{context.command_path}`"

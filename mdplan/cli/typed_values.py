@@ -1,7 +1,6 @@
 """Values that people type on the command line: text, unless mdplan writes them back exactly as typed."""
 
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -9,6 +8,7 @@ import yaml
 
 from mdplan.data.tree import spelled
 from mdplan.data.yaml import scalar_text
+from mdplan.text import shell
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
@@ -36,7 +36,7 @@ def typed_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
     if node is None and (missing := _missing(text)) is not None:
         # The shell removes quotes, so the value needs its own.
         word = "KEY='" + text.replace("'", "''") + "'"
-        call = shlex.quote(word) if set('"$`\\!') & set(word) else f'"{word}"'
+        call = shell.quote(word) if set('"$`\\!') & set(word) else f'"{word}"'
         raise ValueError(f"`{text}` has no closing `{missing}`; add it, or to set it as text: {call}")
     try:
         return text if node is None else _built(node)

@@ -1,7 +1,6 @@
 """Command classes for click: lazy loading, help on one screen, exit codes."""
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import cleandoc
@@ -15,6 +14,7 @@ from mdplan.cli.terminal import Console, mute, write_error
 from mdplan.diagnostics import Exit
 from mdplan.limits import ALL_LIMITS
 from mdplan.requests.verbs import VERBS, Verb
+from mdplan.text import shell
 from mdplan.text.lazy_pattern import lazy_pattern
 
 
@@ -263,7 +263,7 @@ class Group(Command, click.Group):
         is_file = "." in name or "/" in name
         words = ["mdplan", ctx.info_name or "", verbs[0], name if is_file else "MANIFEST"]
         what = "the verb is missing" if is_file else f"there is no verb `{name}`"
-        return what, f"write `{shlex.join(words)}`; the verbs are {', '.join(verbs[:-1])} and {verbs[-1]}"
+        return what, f"write `{shell.join(words)}`; the verbs are {', '.join(verbs[:-1])} and {verbs[-1]}"
 
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
@@ -345,7 +345,7 @@ def retyped(old: str, new: str) -> str | None:
         return None
     (at,) = places
     meant = words[at].removesuffix(old) + new
-    return shlex.join(["mdplan", *words[:at], meant, *words[at + 1 :]])
+    return shell.join(["mdplan", *words[:at], meant, *words[at + 1 :]])
 
 
 # --- Exit code and error message of the process

@@ -12,6 +12,7 @@ import msgspec
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused
+from mdplan.storage.local import is_own, local_disk
 from mdplan.storage.names import (
     SYSTEM,
     WINDOWS,
@@ -20,6 +21,7 @@ from mdplan.storage.names import (
     is_absolute,
     path_below,
     real_path,
+    slashed,
     with_parents,
 )
 from mdplan.storage.root import LET_THROUGH, Root
@@ -99,7 +101,7 @@ class Workspace(Struct):
                 hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
                 raise StorageRefused((Diagnostic.invalid(message, hint),))
         scope = scope_of(allow, deny)
-        filesystem = filesystem or FileSystem()
+        filesystem = filesystem or local_disk()
         opened: list[Root] = []
         try:
             for name, folder in named.items():
@@ -149,7 +151,7 @@ class Workspace(Struct):
 
     def contains(self, path: str) -> bool:
         """Return True if the absolute `path` is inside a root; it need not exist or be allowed."""
-        return not isinstance(self._split_absolute(path), Diagnostic)
+        return not isinstance(self._split_absolute(slashed(path)), Diagnostic)
 
     def read(self, name: files.FileName, max_bytes: int) -> files.FileBytes | Diagnostic:
         """Read a file, only once within `reading_once`. Errors: as `Root.read`."""
@@ -214,8 +216,9 @@ class Workspace(Struct):
         """Return the root of `path` and the relative path, unchecked."""
         # `/` is never a file, nor is a path that starts with `//`, but for shares of Windows; the name rules
         # refuse them.
-        if is_absolute(path) and path != "/" and (SYSTEM == WINDOWS or not path.startswith("//")):
-            return self._split_absolute(path)
+        written = slashed(path)
+        if is_absolute(written) and path != "/" and (SYSTEM == WINDOWS or not path.startswith("//")):
+            return self._split_absolute(written)
         if len(self.roots) == 1:
             return self.roots[0], path
         name, colon, below = path.partition(":")
@@ -486,7 +489,7 @@ def found_root(start: str) -> tuple[str, str]:
 def _has_repository(folder: str) -> bool:
     """Return True if `folder` has a `.git` owned by this user."""
     try:
-        return os.lstat(f"{folder}/.git").st_uid == os.geteuid()
+        return is_own(f"{folder}/.git")
     except OSError:
         return False
 
@@ -496,7 +499,7 @@ def _state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
 
     `roots` are real paths. Return None if it does not exist and cannot be created through a root.
     """
-    disk, directory = FileSystem(), user_state_directory()
+    disk, directory = local_disk(), user_state_directory()
     try:
         status = disk.status_at(directory)
     except OSError:
@@ -513,7 +516,7 @@ def _state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:
 
 def _lies_in(path: str, identity: tuple[int, int]) -> bool:
     """Return True if the real path `path` is, or is inside, the folder with `identity`."""
-    disk = FileSystem()
+    disk = local_disk()
     for above in with_parents(path):
         with suppress(OSError):
             status = disk.status_at(above)

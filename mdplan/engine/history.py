@@ -6,6 +6,7 @@ receipts, repeated batches and undo are read from it, and nothing else has to be
 
 import heapq
 import os
+import sys
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -378,6 +379,8 @@ class CallerIdentity(Struct, kw_only=True):
 
 def user_name() -> str:
     """Return the user name for the user ID of this process; ignores the environment."""
+    if sys.platform == "win32":
+        return os.getlogin()
     import pwd
 
     try:

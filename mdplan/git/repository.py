@@ -17,6 +17,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.workspace import Workspace
 from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import real_path
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
 from mdplan.values import Struct
@@ -151,14 +152,14 @@ class RepositoryLocation(Struct):
         """
         if len(workspace.roots) > 1:
             raise repository_error(Code.INVALID_ARGUMENT, "git works on one root", say("give one {--root}"))
-        folder = os.path.realpath(workspace.roots[0].path)
+        folder = real_path(workspace.roots[0].path)
         question = (
             "rev-parse",
             *("--is-bare-repository", "--show-object-format", "--show-prefix", "--absolute-git-dir"),
         )
         done = run_git(folder, *question, settings=_ONLY_EXPLICIT)
         if found := _IMPLICIT_BARE.search(done.stderr):
-            _must_not_be_content(os.path.realpath(os.fsdecode(found[1])))
+            _must_not_be_content(real_path(os.fsdecode(found[1])))
             done = run_git(folder, *question)
         if done.returncode:
             raise _unusable(folder, done)
@@ -169,8 +170,8 @@ class RepositoryLocation(Struct):
                 Code.INVALID_ARGUMENT, message, "only those with SHA-1 can be worked on; check it out"
             )
         if bare != "true":
-            return cls(str(Path(folder, "../" * prefix.count("/")).resolve()), prefix.rstrip("/"))
-        path = os.path.realpath(control.rstrip("\n"))
+            return cls(real_path(f"{folder}/{'../' * prefix.count('/')}"), prefix.rstrip("/"))
+        path = real_path(control.rstrip("\n"))
         _must_not_be_content(path)
         return cls(path, "")
 

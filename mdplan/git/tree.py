@@ -18,6 +18,7 @@ from mdplan.documents.workspace import Workspace, scope_of
 from mdplan.git import repository
 from mdplan.git.repository import decoded, encoded
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
+from mdplan.storage.local import own_ids
 from mdplan.storage.root import Root
 from mdplan.text.visible import visible
 from mdplan.values import Struct, replace
@@ -380,7 +381,7 @@ class CommitFileSystem(FileSystem):
 
     def _status(self, mode: int, size: int) -> os.stat_result:
         # The identity is irrelevant: a tree has no hard links.
-        return os.stat_result((mode, 0, 0, 1, os.geteuid(), os.getegid(), size, 0, 0, 0))
+        return os.stat_result((mode, 0, 0, 1, *own_ids(), size, 0, 0, 0))
 
 
 def _error(number: int) -> OSError:

@@ -8,7 +8,6 @@ import base64
 import json
 import logging
 import os
-import signal
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -74,6 +73,7 @@ from mdplan.mcp.tool import (
     ToolDefinition,
     current_call,
 )
+from mdplan.web.signals import stop_signals
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -403,7 +403,7 @@ async def _leave_on_signal(tasks: TaskGroup) -> None:
 
     The thread that reads standard input cannot be woken, so there is no way out but to leave it behind.
     """
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with stop_signals() as signals:
         is_leaving = False
         async for _ in signals:
             if is_leaving:

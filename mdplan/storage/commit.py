@@ -625,7 +625,7 @@ def swap_all(
     """
     disk = state.root.filesystem
     changed = (target for target in targets if target.status is not None and target.file.result is not None)
-    linked = [target for target in changed if not target.exchanges]
+    linked = [target for target in changed if not (target.exchanges or disk.moves_aside)]
     for target in linked:
         _keep_aside(disk, target, durability)
     # Otherwise a power loss could keep the rename and lose the second name.
@@ -718,7 +718,10 @@ def _rename_over(disk: filesystem.FileSystem, target: StagedTarget) -> None:
     place = target.place
     if place.content(place.leaf) != target.file.base_sha256:
         raise _late_write(target)
-    disk.rename(place.folder, place.temporary, place.leaf)
+    if disk.moves_aside:
+        disk.replace(place.folder, place.temporary, place.leaf, place.aside)
+    else:
+        disk.rename(place.folder, place.temporary, place.leaf)
     if place.content(place.aside) != target.file.base_sha256:
         raise _late_write(target)
 

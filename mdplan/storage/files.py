@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, of_error
+from mdplan.storage.local import own_ids
 from mdplan.storage.names import is_temporary_name
 from mdplan.text.visible import composed, visible
 from mdplan.values import Struct
@@ -141,8 +142,8 @@ def write_refusal(
             links -= _temporary_name_count(filesystem, folder, status)
     except OSError as error:
         return of_error(error, shown, "checking")
-    user = os.geteuid()
-    foreign = user != 0 and (status.st_uid != user or status.st_gid not in {os.getegid(), *os.getgroups()})
+    user, group = own_ids()
+    foreign = user != 0 and (status.st_uid != user or status.st_gid not in {group, *os.getgroups()})
     read_only = not status.st_mode & 0o222
     special = status.st_mode & _SPECIAL_BITS
     owner = "let its owner apply the plan"
@@ -165,7 +166,7 @@ def write_refusal(
 
 def _is_kept_by_its_folder(filesystem: FileSystem, folder: int, status: os.stat_result) -> bool:
     """Return True if the sticky bit of another user's folder protects another user's file."""
-    user = os.geteuid()
+    user, _ = own_ids()
     if user in (0, status.st_uid):
         return False
     folder_status = filesystem.status(folder)

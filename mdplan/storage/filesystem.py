@@ -15,8 +15,11 @@ from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Refused
+from mdplan.storage.names import LINUX, MACOS, SYSTEM
 
 FAILPOINT_VARIABLE: Final = "MDPLAN_FAILPOINT"
+# `signal.SIGKILL`, which Windows lacks; `os.kill` ends a process there in the same way.
+_KILL: Final = 9
 
 # Available on Linux and macOS. Elsewhere roots are refused, because names could not be resolved safely; the
 # module can still be imported.
@@ -83,6 +86,10 @@ class FileSystem:
     """
 
     most_listed = sys.maxsize
+    # Whether a replaced file moves aside in a step of its own (`replace`), because files cannot be exchanged.
+    moves_aside = False
+    # Whether folders can be locked, at least on some disks.
+    locks_folders = True
 
     def __init__(self) -> None:
         self._roots: set[int] = set()
@@ -109,9 +116,7 @@ class FileSystem:
         if step is self._failpoint:
             self._countdown -= 1
             if self._countdown == 0:
-                import signal
-
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), _KILL)
 
     def open_root(self, path: str) -> int:
         """Open the directory `path`, following links, since the user chose it."""
@@ -297,7 +302,7 @@ class FileSystem:
         try:
             rename_with(NO_REPLACE, directory, name, target_directory, target)
         except OSError as error:
-            if error.errno not in (errno.ENOSYS, errno.EINVAL):
+            if error.errno not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
                 raise
             self._link_and_unlink(directory, name, target_directory, target)
 
@@ -324,6 +329,14 @@ class FileSystem:
         self.before(Step.EXCHANGE)
         rename_with(EXCHANGE, directory, name, directory, other)
 
+    def replace(self, directory: int, name: str, target: str, aside: str) -> None:
+        """Put `name` in place of `target`, whose file becomes `aside`.
+
+        Used if `moves_aside`. A kill or an error can leave `target` missing, with its file under `aside`.
+        """
+        self.rename(directory, target, aside)
+        self.rename(directory, name, target)
+
     def unlink(self, directory: int, name: str) -> None:
         """Remove the name of a file."""
         self.before(Step.UNLINK)
@@ -340,6 +353,22 @@ class FileSystem:
             self.before(Step.CLOSE)
         finally:
             os.close(descriptor)
+
+    def try_lock(self, descriptor: int, *, shared: bool) -> bool:
+        """Lock an open folder or file unless somebody else has; the lock ends with its descriptor."""
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(self, descriptor: int) -> None:
+        """Release the lock of an open folder or file."""
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def release(self, descriptor: int) -> None:
         """Close a directory or a file opened for reading, ignoring failures."""
@@ -402,8 +431,15 @@ def granted(answer: AnyAnswer | Diagnostic | Problems) -> AnyAnswer:
     return cast("AnyAnswer", answer)
 
 
+class HeldOpenError(OSError):
+    """Another program holds a file open, so that it cannot be replaced."""
+
+
 def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:
     """Return the diagnostic for `error`, raised while `doing` something to the file `shown`."""
+    if isinstance(error, HeldOpenError):
+        message = f"{doing} `{shown}` failed: another program has it open"
+        return Code.TARGET_BUSY.problem(message, "close it there, then try again", file=shown)
     code, hint = _CODES.get(error.errno or 0, (Code.IO_ERROR, "check the disk and try again"))
     reason = os.strerror(error.errno) if error.errno else type(error).__name__
     return code.problem(f"{doing} `{shown}` failed: {reason}", hint, file=shown)
@@ -418,10 +454,12 @@ def storage_errors(shown: str, doing: str) -> Iterator[None]:
         raise StorageRefused((of_error(error, shown, doing),)) from error
 
 
-# --- The system call `renameat2` (rename with flags), missing in Python
+# --- The system calls `renameat2` of Linux and `renameatx_np` of macOS (rename with flags), missing in Python
 
 NO_REPLACE: Final = 1
 EXCHANGE: Final = 2
+# The same on macOS.
+MAC_FLAGS: Final = {NO_REPLACE: 4, EXCHANGE: 2}
 
 # For C libraries without the function. A 32-bit process on a 64-bit system has other numbers, but the machine
 # name does not show it, so it goes without.
@@ -456,16 +494,20 @@ def rename_with(flags: int, directory: int, name: str, target_directory: int, ta
 @cache
 def system_call() -> Call | None:
     """Return the C library function, or the system call by number, or None."""
-    if sys.platform != "linux":
+    is_mac = SYSTEM == MACOS
+    if SYSTEM != LINUX and not is_mac:
         return None
     import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)
     arguments: list[Any] = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
-    function = getattr(library, "renameat2", None)
+    function = getattr(library, "renameatx_np" if is_mac else "renameat2", None)
     if function is not None:
         function.argtypes = arguments
-        return lambda *given: int(function(*given))
+        numbers = MAC_FLAGS if is_mac else {}
+        return lambda *given: int(function(*given[:4], numbers.get(given[4], given[4])))
+    if is_mac:
+        return None
     number = CALL_NUMBERS.get(os.uname().machine) if sys.maxsize > 1 << 32 else None
     if number is None:
         return None

@@ -75,6 +75,8 @@ class Folders:
             above, _, name = path.rpartition("/")
             folder = self.open(above)
             if not isinstance(folder, Diagnostic):
+                # Windows removes no open folder.
+                self.root.filesystem.release(self._opened.pop(path, -1))
                 with suppress(OSError):
                     self.root.filesystem.remove_directory(folder, name)
 

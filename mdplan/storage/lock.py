@@ -6,8 +6,8 @@ instead; then only commits with the same state directory exclude each other.
 """
 
 import errno
-import fcntl
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
             held.enter_context(_held(root, above, timeout, shared=True))
         is_folder = held.enter_context(_held(root, root.path, timeout, shared=False))
         _check_same_folder(root)
-        warnings = () if is_folder else (NO_FOLDER_LOCK,)
+        warnings = () if is_folder or not root.filesystem.locks_folders else (NO_FOLDER_LOCK,)
         yield RootLock(root, Store(root.path, filesystem=root.filesystem), warnings)
 
 
@@ -125,7 +125,7 @@ def _held(root: Root, path: str, timeout: float, *, shared: bool) -> Iterator[bo
             _locked_descriptors.discard(descriptor)
             # If unlocking fails, closing unlocks.
             with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
+                root.filesystem.unlock(descriptor)
 
 
 @contextmanager
@@ -145,14 +145,11 @@ def _try_lock(root: Root, descriptor: int, path: str, *, shared: bool) -> bool |
     with storage_errors(visible(path), "locking"):
         try:
             root.filesystem.before(Step.LOCK)
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
+            return root.filesystem.try_lock(descriptor, shared=shared)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
             return None
-    return True
 
 
 def _open_lock_file(path: str) -> int:
@@ -160,11 +157,13 @@ def _open_lock_file(path: str) -> int:
     folder = RootFolder(path)
     with storage_errors(visible(folder.path), "locking"):
         folder.check(makes=True)
-        return os.open(os.path.join(folder.path, _LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(os.path.join(folder.path, _LOCK_FILE), os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def _holder(descriptor: int) -> int | None:
     """Return the process that holds the lock of an open folder or file, if the system reports it."""
+    if sys.platform != "linux":
+        return None
     status = os.fstat(descriptor)
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     with suppress(OSError, ValueError, IndexError), open("/proc/locks", encoding="ascii") as locks:

@@ -119,9 +119,22 @@ def slashed(path: str, system: str = SYSTEM) -> str:
     return path.removeprefix("//?/")
 
 
+def absolute(path: str | os.PathLike[str] = os.curdir) -> str:
+    """Return `path` from the current folder, written with `/`; links stay."""
+    return slashed(os.path.abspath(path))
+
+
 def real_path(path: str | os.PathLike[str]) -> str:
-    """Return the absolute `path` on this system without links, written with `/`."""
+    """Return the absolute `path` without links, written with `/`."""
     return slashed(os.path.realpath(path))
+
+
+def relative(path: str, start: str = os.curdir) -> str:
+    """Return `path` as seen from the folder `start`, written with `/`; as it is on another drive."""
+    try:
+        return slashed(os.path.relpath(path, start))
+    except ValueError:
+        return slashed(path)
 
 
 def with_parents(path: str) -> list[str]:

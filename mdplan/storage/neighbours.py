@@ -63,7 +63,13 @@ class StagedPlace(Struct, kw_only=True):
     @property
     def exchanges(self) -> bool:
         """True if files in its folder can be exchanged. May raise `OSError`."""
-        return can_exchange(self.folders.root.filesystem, self.folder, self.trial)
+        disk = self.folders.root.filesystem
+        return not self.moves_aside and can_exchange(disk, self.folder, self.trial)
+
+    @property
+    def moves_aside(self) -> bool:
+        """True if a replaced file moves aside, in a step of its own."""
+        return self.folders.root.filesystem.moves_aside
 
     def content(self, name: str) -> str | None:
         """Return the content under `name`. Raise `OSError`."""

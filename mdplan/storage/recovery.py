@@ -117,7 +117,7 @@ def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) 
         if isinstance(place, Diagnostic):
             continue
         try:
-            if plan_restore(entry, place.found()) is RestoreAction.CONFLICT:
+            if plan_restore(entry, place.found(), moves_aside=place.moves_aside) is RestoreAction.CONFLICT:
                 problems.append(conflict_of(place.shown))
         except OSError as error:
             problems.append(of_error(error, place.shown, "looking at"))
@@ -287,7 +287,7 @@ def restore(
         except OSError as error:
             problems.append(_required(of_error(error, place.shown, "putting back")))
     for place, contents in reversed(inspected):
-        action = plan_restore(place.entry, contents, known=place.known)
+        action = plan_restore(place.entry, contents, known=place.known, moves_aside=place.moves_aside)
         if action is RestoreAction.NOTHING or (action is RestoreAction.CONFLICT and keep == "current"):
             continue
         if action is RestoreAction.TAKE_AWAY and not place.noted:
@@ -302,16 +302,19 @@ def restore(
     return restored, conflicts, tuple(problems)
 
 
-def plan_restore(entry: FileEntry, contents: FoundContents, *, known: bool = True) -> RestoreAction:
+def plan_restore(
+    entry: FileEntry, contents: FoundContents, *, known: bool = True, moves_aside: bool = False
+) -> RestoreAction:
     """Return how to restore a file whose three names have `contents`.
 
     CONFLICT if someone changed the file on top of the transaction, or if the restored content would differ
     from the base and the transaction is not `known` as this user's, so that a stranger could have supplied
-    it.
+    it. With `moves_aside`, an interrupted replacement can leave no target, and only the old content aside.
     """
     if entry.base is None:
         return _plan_for_created(entry, contents)
-    action = _plan_for_deleted(contents) if entry.result is None else _plan_for_replaced(entry, contents)
+    is_deleted = entry.result is None or (moves_aside and contents.target is None)
+    action = _plan_for_deleted(contents) if is_deleted else _plan_for_replaced(entry, contents)
     if action in (RestoreAction.PUT_BACK, RestoreAction.RESTORE) and not (
         known or _displaced_content(entry, contents) == entry.base
     ):

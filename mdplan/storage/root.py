@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
 from mdplan.storage.filesystem import FileSystem, of_error, storage_errors
+from mdplan.storage.local import local_disk
 from mdplan.storage.names import (
     NOTE,
+    absolute,
     canonical_path,
     component_problem,
     is_absolute,
@@ -59,8 +61,8 @@ class Root(Struct):
 
         Raise `StorageRefused`.
         """
-        filesystem = filesystem or FileSystem()
-        given = slashed(os.path.abspath(folder))
+        filesystem = filesystem or local_disk()
+        given = absolute(folder)
         path = real_path(given)
         with storage_errors(visible(given), "opening the root"):
             descriptor = filesystem.open_root(path)

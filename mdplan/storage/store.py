@@ -11,8 +11,8 @@ connection checkpoints automatically; `checkpoint` takes the database's write lo
 
 import json
 import os
-import shlex
 import sqlite3
+import sys
 import threading
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, NamedTuple
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused, of_error
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, RootFolder, UnsafeFolderError
+from mdplan.text import shell
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, astuple
 
@@ -210,7 +211,7 @@ class Store:
             identity = 0
             # Private; SQLite gives the WAL the same mode.
             with suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         opened: dict[str, tuple[int, sqlite3.Connection]] = _connections.__dict__
         inode, connection = opened.get(self.path, (0, None))
         if connection is not None and inode == identity:
@@ -268,7 +269,7 @@ class Store:
 
     @property
     def _set_aside(self) -> str:
-        old = shlex.quote(self.folder.path)
+        old = shell.quote(self.folder.path)
         return f"no document is affected; set it aside, and mdplan starts anew: `mv {old} {old}.damaged`"
 
     # --- Transactions
@@ -567,6 +568,8 @@ _SHARED_BY_MACHINES: Final = frozenset(
 
 def _file_system_of(directory: str) -> str:
     """Return the file system type of a folder on Linux, or an empty string."""
+    if sys.platform != "linux":
+        return ""
     device = os.stat(directory).st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"
     with suppress(OSError), open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Final
 
 from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.local import is_own, local_disk
 
 STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
 _ROOTS: Final = "roots"
@@ -39,7 +40,7 @@ def _usual_directory(state_home: str | None, home: str | None) -> str:
     from platformdirs import user_state_path
 
     try:
-        return str(user_state_path("mdplan"))
+        return str(user_state_path("mdplan", appauthor=False))
     except RuntimeError:
         # Neither HOME nor the system names a home directory. If nothing can be created, the refusal of a
         # commit names the variable.
@@ -49,7 +50,7 @@ def _usual_directory(state_home: str | None, home: str | None) -> str:
 def is_known_root(path: str) -> bool:
     """Return True if this user has committed or planned in the root with the real path `path`."""
     try:
-        return os.stat(_folder_of(path, user_state_directory())).st_uid == os.geteuid()
+        return is_own(_folder_of(path, user_state_directory()))
     except OSError:
         return False
 
@@ -73,7 +74,7 @@ class RootFolder:
         self.root_path = root_path
         self.directory = user_state_directory()
         self.path = _folder_of(root_path, self.directory)
-        self.filesystem = filesystem or FileSystem()
+        self.filesystem = filesystem or local_disk()
 
     def check(self, *, makes: bool = False) -> None:
         """Raise `OSError` unless the folder exists and is private; `makes` creates it.
@@ -81,21 +82,21 @@ class RootFolder:
         The folder of a moved root, whose old path is gone, is taken over.
         """
         try:
-            status = os.stat(self.path)
+            is_safe = is_own(self.path, closed=stat.S_IWGRP | stat.S_IWOTH)
         except FileNotFoundError:
             if not self._follow() and not makes:
                 raise
             if makes:
                 self._make()
-            status = os.stat(self.path)
-        if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            is_safe = is_own(self.path, closed=stat.S_IWGRP | stat.S_IWOTH)
+        if not is_safe:
             raise UnsafeFolderError(errno.EACCES, os.strerror(errno.EACCES), self.path)
 
     def mark_conflict(self, *, exists: bool) -> None:
         """Set or clear the mark for `has_conflict`."""
         mark = os.path.join(self.path, _CONFLICT)
         if exists:
-            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
         else:
             with suppress(FileNotFoundError):
                 os.unlink(mark)
@@ -145,7 +146,7 @@ class RootFolder:
     def _write_path(self) -> None:
         """Write the root's path, for people."""
         path = os.path.join(self.path, _PATH_FILE)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(os.fsencode(self.root_path))
 

@@ -7,9 +7,8 @@ the body size.
 import asyncio
 import logging
 import os
-import resource
-import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
@@ -41,6 +40,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from mdplan.diagnostics import Exit
 from mdplan.values import Struct
 from mdplan.web.http_options import HttpOptions
+from mdplan.web.signals import stop_signals
 
 _POLL_SECONDS: Final = 0.1
 _MOST_WAITING: Final = 1024
@@ -161,7 +161,7 @@ async def _stop_on_signal(
     server: _Server, tasks: TaskGroup, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
     """Stop on the first signal once no call is running, on the second immediately."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with stop_signals() as signals:
         task_status.started()
         async for _ in signals:
             if server.should_exit:
@@ -239,6 +239,10 @@ def most_accepted() -> int:
 
 def most_connections() -> int:
     """Return the maximum number of connections; the other open files are for documents."""
+    if sys.platform == "win32":
+        return _MOST_CONNECTIONS
+    import resource
+
     most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most_files == resource.RLIM_INFINITY:
         return _MOST_CONNECTIONS

@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -252,6 +253,11 @@ def address_of(root_path: str, plan_id: str) -> str | None:
 
 
 def _is_running(process: int) -> bool:
+    if sys.platform == "win32":
+        # There, `os.kill` would end it.
+        from mdplan.storage.windows import is_running
+
+        return is_running(process)
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,6 +1,5 @@
 """`mdplan edit OP FILE…`: one operation, with its fields as options."""
 
-import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import Group, group, wants_all
 from mdplan.diagnostics import Exit
 from mdplan.requests.verbs import Verb
+from mdplan.text import shell
 from mdplan.words import Command, commands_for_tools, say
 
 
@@ -133,7 +133,7 @@ def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, .
     given = words if len(words) == len(flags) else []
     values = ["HEADING"] if needs_section else []
     values += [options.placeholder(name) for name in missing]
-    pairs = zip(flags, map(shlex.quote, given) if given else values, strict=True)
+    pairs = zip(flags, map(shell.quote, given) if given else values, strict=True)
     typed = edit_command(options, files[0], edit)
     hint = f"write `{' '.join([typed, *(f'{flag} {value}'.rstrip() for flag, value in pairs)])}`"
     quoted = " and ".join(f"`{word}`" for word in words)

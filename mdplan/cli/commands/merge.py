@@ -16,6 +16,7 @@ from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import Console, write_error
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.storage.names import relative
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 from mdplan.values import asdict, replace
 
@@ -113,18 +114,14 @@ def _planned(files: tuple[str, ...]) -> int:
 
     base, ours, theirs = files
     with Engine.open(["."]) as engine:
-        here = engine.source(os.path.relpath(ours))
+        here = engine.source(relative(ours))
         others = [Source.decode(Path(file).read_bytes()) for file in (base, theirs)]
         texts = [source for source in others if isinstance(source, Source)]
         if not isinstance(here, Source) or len(texts) < len(others):
             message = here.message if isinstance(here, Diagnostic) else f"{base} or {theirs} is not UTF-8"
             raise Misuse(message, "give three text files; OURS lies below this folder")
         sides = Sides(
-            path=os.path.relpath(ours),
-            base=texts[0],
-            ours=here,
-            theirs=texts[1].text,
-            theirs_sha256=texts[1].sha256,
+            path=relative(ours), base=texts[0], ours=here, theirs=texts[1].text, theirs_sha256=texts[1].sha256
         )
         request = merged_request([sides])
         report = engine.plan(request) if isinstance(request, dict) else None
