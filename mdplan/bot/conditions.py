@@ -18,8 +18,8 @@ from mdplan.diagnostics import Code, Diagnostic, or_problem
 from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.front_matter_edits import data_content, unreadable
+from mdplan.markdown.matches import pattern_problem
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem, required_texts

@@ -6,9 +6,9 @@ The terminal, the page and comments on pull requests are views of this module.
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from mdplan.client import Client
 from mdplan.decisions import (
@@ -30,7 +30,7 @@ from mdplan.documents.documents import Documents
 from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import PastTransaction
-from mdplan.engine.plans import PlanCache, PlanRef
+from mdplan.engine.plans import MergeService, PlanCache, PlanRef
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import untitled_id
 from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
@@ -40,9 +40,14 @@ from mdplan.review.lines import FileSides
 from mdplan.storage import plans
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.root import Root
-from mdplan.text.source import Source, visible
+from mdplan.text.source import Source, sha256_hex, visible
 from mdplan.values import Struct, replace
 from mdplan.words import say
+
+# Few plans are merged: what does that is loaded for these.
+if TYPE_CHECKING:
+    from mdplan.merge.documents import Choice, ConflictPlace
+    from mdplan.planning.merging import Sides
 
 
 class DecisionTerms(Struct, kw_only=True):
@@ -604,3 +609,78 @@ def _no_lines(comment: LineComment) -> Diagnostic:
         f"`{visible(comment.file)}` has no lines {comment.start}-{comment.end} {comment.side} the plan",
         "lines are counted from 1, in the text before or after the plan",
     )
+
+
+# --- Merges of stale plans that a person decides: the conflicts, and the plan of the choices
+
+
+class MergedFile(Struct):
+    """A file at `path` that both changed, or one, and the `places` of it that need a person."""
+
+    path: str
+    places: "tuple[ConflictPlace, ...]"
+
+
+class OpenMerge(Struct):
+    """A merge of `plan` into its files that is not committed yet. `version` changes with the files."""
+
+    plan: Plan
+    files: Sequence[MergedFile]
+    version: str
+
+    @property
+    def places(self) -> int:
+        """Number of places that need a person."""
+        return sum(len(file.places) for file in self.files)
+
+
+def open_merge(engine: Engine, plan_id: str) -> OpenMerge:
+    """Return what both the plan and others changed since.
+
+    Raises `StorageRefused` with the errors of loading a plan, or STALE_BASE.
+    """
+    merging = engine.merging
+    opened = _open_sides(merging, plan_id)
+    from mdplan.planning.merging import conflict_places
+
+    files: list[MergedFile] = []
+    for sides in opened.sides:
+        places = granted(merging.documents.with_timeout(sides.path, partial(conflict_places, sides)))
+        files.append(MergedFile(sides.path, places))
+    return OpenMerge(opened.plan, files, opened.version)
+
+
+def plan_merge(engine: Engine, plan_id: str, choices: "Mapping[str, Sequence[Choice]]", version: str) -> str:
+    """Save the plan that merges `plan_id` into its files, with `choices` for the conflicts of each path.
+
+    Return the ID of the new plan. Raise `StorageRefused`: INVALID_ARGUMENT if `version` is outdated;
+    MERGE_CONFLICT if a conflict has no choice; as for planning.
+    """
+    merging = engine.merging
+    opened = _open_sides(merging, plan_id)
+    if opened.version != version:
+        message = "a file has changed again since the conflicts were shown"
+        raise StorageRefused((Diagnostic.invalid(message, "look at the conflicts again"),))
+    planned = merging.of_plan(opened.plan, opened.current_files, choices)
+    merging.library.save(planned, origin=opened.plan)
+    return planned.plan.plan_id
+
+
+class _OpenedSides(Struct):
+    plan: Plan
+    current_files: Sequence[FoundFile]
+    sides: "Sequence[Sides]"
+
+    @property
+    def version(self) -> str:
+        hashes = [f"{sides.path} {sides.ours.sha256}" for sides in self.sides]
+        return sha256_hex("\n".join(hashes).encode("utf-8", "surrogatepass"))
+
+
+def _open_sides(merging: MergeService, plan_id: str) -> _OpenedSides:
+    plan, _ = granted(merging.library.load(plan_id))
+    if plan.undoes is not None:
+        hint = say('undo again with {onStale="merge"}')
+        raise StorageRefused((Diagnostic.invalid("an undo is not merged here", hint),))
+    current_files = granted(merging.documents.read_current(plan))
+    return _OpenedSides(plan, current_files, merging.sides_of(plan, current_files))

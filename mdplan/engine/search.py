@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.documents.files import OutlinedFiles
+from mdplan.markdown.matches import pattern_problem
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.reading.search import Window, search_document
 from mdplan.reports.base import refusal
 from mdplan.reports.read import SearchedFile, SearchReport

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final
 
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.enclosure_search import SITE_KINDS, site_markup
 from mdplan.markdown.inline_node import InlineKind, InlineNode
@@ -14,8 +15,9 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.tables import NodeKind
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
-from mdplan.text.pattern import MatchType, Pattern, PatternMatch, PatternProblem
+from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternMatch, PatternProblem
 from mdplan.values import Struct
+from mdplan.words import say
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
 UNDECIDED: Final = "undecided"
@@ -325,3 +327,24 @@ def _wrapped(outline: Outline, within: Span, pattern: Pattern) -> Iterator[Span]
             yield view.span_in_text(Span(*match.span()))
         # Matches may overlap.
         at = match.start() + 1
+
+
+# --- Diagnostics for unusable patterns
+
+_PROBLEMS: Final = {
+    PatternFailure.INVALID: (
+        Code.INVALID_REGEX,
+        "put a backslash before a character that means itself, or search for literal text",
+    ),
+    PatternFailure.TIMEOUT: (
+        Code.REGEX_TIMEOUT,
+        say("avoid nested repetition or look in less text, or raise {--max-regex-seconds}"),
+    ),
+    PatternFailure.TOO_MANY: (Code.BATCH_TOO_LARGE, "use a longer pattern, or look in less text"),
+}
+
+
+def pattern_problem(problem: PatternProblem) -> Diagnostic:
+    """Return INVALID_REGEX, REGEX_TIMEOUT or BATCH_TOO_LARGE for `problem`."""
+    code, hint = _PROBLEMS[problem.failure]
+    return code.problem(f"the pattern cannot be used: {problem.reason}", hint)

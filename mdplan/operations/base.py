@@ -346,7 +346,9 @@ class Operation(WireModel, ABC):
         This makes manifests repeatable.
         """
         del outline
-        return problem.code in self.satisfied_by
+        # The problem of several matches has a place.
+        is_ambiguous = problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is not None
+        return problem.code in self.satisfied_by and not is_ambiguous
 
     def counted_fields(self, outline: Outline) -> tuple[str, ...]:
         """Return the wire names of fields whose numbers may mean something else in a later version.

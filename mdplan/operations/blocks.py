@@ -56,14 +56,6 @@ class BlockOperation(SectionTargeted):
         section = self.named_section(outline)
         return section, BlockEditor(find_block(outline, section, "block", self.block, self.kind))
 
-    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Return True if the text to remove does not exist; the problem of an ambiguous text has a place."""
-        del outline
-        is_missing = problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is None
-        return is_missing and self.removes
-
-    removes: ClassVar[bool] = False
-
 
 class GuardedBlockOperation(BlockOperation):
     """An operation that takes the text of a block away."""
@@ -163,7 +155,7 @@ class DeleteBlock(GuardedBlockOperation):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_block", "block": "The nightly firmware"}
-    removes: ClassVar = True
+    satisfied_by: ClassVar = frozenset({Code.MATCH_COUNT_MISMATCH})
 
     op: Literal["delete_block"]
 

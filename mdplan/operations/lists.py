@@ -295,6 +295,7 @@ class RemoveListItem(ItemOperation):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "remove_list_item", "heading": "Brew", "item": "Wait."}
+    satisfied_by: ClassVar = frozenset({Code.MATCH_COUNT_MISMATCH})
 
     op: Literal["remove_list_item"]
     item: str = Field(description="Text of the item.")
@@ -319,11 +320,6 @@ class RemoveListItem(ItemOperation):
             is_evidence=self._is_proven(outline, found, removal),
         )
         return with_numbers(outline, resolution, numbers)
-
-    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Return True if no item has that text; the problem of an ambiguous text has a place."""
-        del outline
-        return problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is None
 
     def _is_proven(self, outline: Outline, found: FoundItem, removal: list_edits.ItemRemoval) -> bool:
         """Return True if `item` is everything that is removed, ignoring newlines and outer blank lines."""

@@ -18,10 +18,10 @@ from mdplan.markdown.matches import (
     Matches,
     exclusion_of,
     find_matches,
+    pattern_problem,
     with_breaks,
 )
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.markdown.sections import Section
 from mdplan.markdown.table_edits import with_escaped_pipes
 from mdplan.markdown.tables import NodeKind, prefix_after, with_prefix
@@ -117,6 +117,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
     accepts_nested: ClassVar = True
     needs_markdown: ClassVar = False
     quotes_text: ClassVar = True
+    satisfied_by: ClassVar = frozenset({Code.MATCH_COUNT_MISMATCH})
 
     op: Literal["replace_match"]
     pattern: Annotated[str, Field(min_length=1)] = Field(description="Text or regular expression to find.")
@@ -199,18 +200,10 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
         return _needed_texts(self.pattern, self.replacement, is_regex=is_regex, joins_lines=self.joins_lines)
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Return True if nothing matches, and the edit does not require a number of matches.
-
-        The problem of too many matches has a place.
-        """
-        del outline
+        """Return True if nothing matches, and the edit does not require a number of matches."""
         counts = (self.expected_match_count, self.min_matches, self.max_matches)
-        return (
-            problem.code is Code.MATCH_COUNT_MISMATCH
-            and problem.place is None
-            and counts == (None, None, None)
-            and not self.preview
-        )
+        is_any = counts == (None, None, None) and not self.preview
+        return is_any and super().already_satisfied(problem, outline)
 
     def resolve(self, outline: Outline) -> Resolution:
         """Return one replacement a selected match.

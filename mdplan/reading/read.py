@@ -10,8 +10,8 @@ from mdplan.diagnostics import Code, Diagnostic, or_problem
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.matches import pattern_problem
 from mdplan.markdown.outline import Outline, find_code_blocks, has_language
-from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import NodeKind, tables_with_header
 from mdplan.markdown.targets import find_anchors, target_key

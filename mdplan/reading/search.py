@@ -6,9 +6,8 @@ from itertools import groupby
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.matches import UNDECIDED, Eligible, exclusion_of, find_matches
+from mdplan.markdown.matches import UNDECIDED, Eligible, exclusion_of, find_matches, pattern_problem
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.markdown.tables import NodeKind
 from mdplan.reading.read import lines_like
 from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit

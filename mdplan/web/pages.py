@@ -7,8 +7,15 @@ from typing import Final, Generic, TypeVar
 from mdplan.decisions import Verdict
 from mdplan.diagnostics import Problems
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
-from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService, ReviewState
+from mdplan.engine.reviews import (
+    OpenMerge,
+    OpenPlan,
+    ReviewEntry,
+    ReviewService,
+    ReviewState,
+    open_merge,
+    plan_merge,
+)
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.merge.documents import Choice, ConflictPlace

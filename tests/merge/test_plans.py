@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mdplan import Document
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_merge import open_merge, plan_merge
+from mdplan.engine.reviews import open_merge, plan_merge
 from mdplan.merge.documents import Choice, marker_style, merge_documents, merge_texts, places, resolved
 from mdplan.plan import Plan
 from mdplan.settings import Settings
