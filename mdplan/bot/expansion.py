@@ -723,18 +723,19 @@ class PagePlace(StrEnum):
 
     FIRST_H1 = "first H1"
     TOP_OF_BODY = "top of body"
+    BELOW_TITLE = "below title"
 
 
 def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagnostic:
     """Return the address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND without H1."""
-    if place is PagePlace.TOP_OF_BODY:
-        return {"headingPath": []}
     section = next((section for section in outline.sections if section.level == 1), None)
-    if section is not None:
+    if section is not None and place is not PagePlace.TOP_OF_BODY:
         return {"sectionId": str(section.section_id)}
+    if place is not PagePlace.FIRST_H1:
+        return {"headingPath": []}
     return Code.SECTION_NOT_FOUND.problem(
         "the page has no heading of level 1",
-        "skip such pages: `when: {matches: '^# '}`, or use `at: top of body`",
+        "use `at: below title`: the first H1, or the top of the body of a page without one",
     )
 
 

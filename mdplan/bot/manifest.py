@@ -549,7 +549,8 @@ def _open(definition: Schema) -> Schema:
             opened[expansion.AT] = {
                 "type": "string",
                 "enum": list(expansion.PagePlace),
-                "description": "The section, by what it is on each page.",
+                "description": "The section, by what it is on each page: below title is the first H1, or"
+                " the top of the body of a page without one.",
             }
         opened[expansion.ONLY_IF_CHANGED] = {
             "type": "boolean",

@@ -54,6 +54,10 @@ def write_diff(session: Session, exact: bytes) -> None:
         session.console.data(exact)
 
 
+_NOTHING: Final = "Nothing to change: the files already have this content."
+_NOTHING_ELSE: Final = "Nothing changed: no other file needs a change."
+
+
 def print_warnings(session: Session, report: "PlanReport | HistoryReport | RecoverReport") -> None:
     """Say what to look out for."""
     for text in problem_texts(report.warnings, session.console.err):
@@ -72,7 +76,7 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
     console = session.console
     print_warnings(session, report)
     if report.no_op or report.plan_id is None:
-        console.note("Nothing to change: the files already have this content.")
+        console.note(_NOTHING_ELSE if getattr(report, "partial", None) else _NOTHING)
         return
     print_files(session, report)
     compared = report.review.comparison if report.review is not None else None
@@ -134,7 +138,7 @@ def print_applied(session: Session, report: ApplyReport) -> None:
         if report.receipt is not None:
             console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
     else:
-        console.note("Nothing to change: the files already have this content.")
+        console.note(_NOTHING_ELSE if getattr(report, "partial", None) else _NOTHING)
 
 
 def print_nobody_to_ask(session: Session) -> None:
