@@ -65,6 +65,7 @@ _HOMES = {
     "StatReport": "mdplan.reports.stat",
     "StorageRefused": "mdplan.storage.filesystem",
     "approved_only": "mdplan.engine.approval",
+    "plan_text": "mdplan.memory",
     "reconcile": "mdplan.memory",
     "to_wire": "mdplan.reports.base",
     "tools": "mdplan.mcp.toolsets",

@@ -10,6 +10,7 @@ from mdplan.mcp.toolsets import tools as tools
 from mdplan.memory import Document as Document
 from mdplan.memory import DocumentReport as DocumentReport
 from mdplan.memory import DocumentSection as DocumentSection
+from mdplan.memory import plan_text as plan_text
 from mdplan.memory import reconcile as reconcile
 from mdplan.reports.base import Report as Report
 from mdplan.reports.base import to_wire as to_wire

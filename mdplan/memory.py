@@ -32,7 +32,7 @@ from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.text.source import Source
-from mdplan.values import Struct
+from mdplan.values import Struct, replace
 from mdplan.words import PythonWords
 
 Format = Literal["markdown", "ini", "yaml", "json", "toml", "text"]
@@ -438,13 +438,7 @@ class Document:
         """
         if not edits and not options and not self.edits:
             return DocumentReport(ok=True, applied=True, result=self)
-        planned = self._plan(edits, options)
-        if not isinstance(planned, PlannedBatch):
-            return refusal(DocumentReport, planned)
-        result = Document.__new__(Document)
-        result._outline = planned.files[0].result  # noqa: SLF001 (its own class)
-        result._requested, result._collected = self._requested, []  # noqa: SLF001
-        return DocumentReport(ok=True, applied=True, result=result, **planned.report_fields())
+        return self._applied(self._plan(edits, options))
 
     def diff(self) -> str:
         """Return the unified diff of the collected edits, or an empty string. Raise `Refused`."""
@@ -455,8 +449,9 @@ class Document:
         return f"<Document: {self.name}, {len(self.data)} bytes, {count} section{'s' if count != 1 else ''}>"
 
     def _plan(
-        self, edits: AnyEdit | Sequence[AnyEdit], options: Mapping[str, Any]
-    ) -> PlannedBatch | tuple[Diagnostic, ...]:
+        self, edits: AnyEdit | Sequence[AnyEdit], options: Mapping[str, Any], *, skips: bool = False
+    ) -> PlannedBatch | Problems:
+        """Plan the collected edits and `edits`; `skips` leaves out edits that hold already, or returns ()."""
         # Without hash: the caller has seen the document, and a hash would wrongly refuse `CreateFile`.
         request = {
             **self._requested.fields(),
@@ -465,7 +460,45 @@ class Document:
         }
         batch = read_batch(request)
         planned = batch if isinstance(batch, tuple) else plan_in_memory(batch, self._outline)
+        if skips and isinstance(planned, tuple) and isinstance(batch, Batch):
+            planned = self._plan_open(batch, planned)
         return _for_caller(*planned) if isinstance(planned, tuple) else planned
+
+    def _plan_open(self, batch: Batch, problems: Problems) -> PlannedBatch | Problems:
+        """Plan the edits of `batch` that `problems` do not show to hold; nothing if all of them hold."""
+        (file,) = batch.files
+        holds = {
+            problem.edit_index
+            for problem in problems
+            if problem.edit_index is not None
+            and file.edits[problem.edit_index].already_satisfied(problem, self._outline)
+        }
+        left = [index for index in range(len(file.edits)) if index not in holds]
+        if not left or not holds:
+            return problems if left else ()
+        file = file.model_copy(update={"edits": tuple(file.edits[index] for index in left)})
+        planned = plan_in_memory(batch.model_copy(update={"files": (file,)}), self._outline)
+        if isinstance(planned, PlannedBatch):
+            return planned
+        return tuple(
+            problem if problem.edit_index is None else replace(problem, edit_index=left[problem.edit_index])
+            for problem in planned
+        )
+
+    def _applied(self, planned: PlannedBatch | Problems) -> "DocumentReport":
+        if isinstance(planned, tuple):
+            return refusal(DocumentReport, planned)
+        result = Document.__new__(Document)
+        result._outline = planned.files[0].result  # noqa: SLF001 (its own class)
+        result._requested, result._collected = self._requested, []  # noqa: SLF001
+        return DocumentReport(ok=True, applied=True, result=result, **planned.report_fields())
+
+    def _applied_open(
+        self, edits: AnyEdit | Sequence[AnyEdit], options: Mapping[str, Any]
+    ) -> "DocumentReport":
+        planned = self._plan(edits, options, skips=True)
+        unchanged = DocumentReport(ok=True, applied=True, no_op=True, result=self)
+        return unchanged if planned == () else self._applied(planned)
 
     def _section(self, section: Any) -> DocumentSection:  # noqa: ANN401
         return DocumentSection(self._outline, section, self._collected)
@@ -505,6 +538,30 @@ class DocumentReport(PlanReport, kw_only=True):
     def data(self) -> bytes:
         """The bytes after the edits; raises as `document`."""
         return self.document.data
+
+
+def plan_text(
+    text: str,
+    edits: AnyEdit | Sequence[AnyEdit],
+    *,
+    name: str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> DocumentReport:
+    r"""Return what `edits` make of `text`, as a pure function for the rows of a corpus.
+
+    It skips edits that hold already, as a manifest does. It opens no file and raises nothing: the report has
+    the errors of a row. Text, edits and report can be pickled. `name` and `options` are as for `Document`.
+
+    >>> rows = ["# A\n\nnightly\n", "# B\n"]
+    >>> stable = {"op": "replace_match", "pattern": "nightly", "replacement": "stable"}
+    >>> [plan_text(row, stable).text for row in rows]
+    ['# A\n\nstable\n', '# B\n']
+    """
+    try:
+        document = Document.from_text(text, name=name)
+    except Refused as refused:
+        return refusal(DocumentReport, refused.diagnostics)
+    return document._applied_open(edits, options)  # noqa: SLF001
 
 
 def reconcile(original: str, edited: str, serialized: str | None = None) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from mdplan import Code, Document, Engine, Refused, edits, to_wire
-from tests.conftest import FULL
+from mdplan import Code, Document, Engine, Refused, edits, plan_text, to_wire
+from tests.conftest import FULL, REPOSITORY
+from tests.docs.pages import blocks_of
 from tests.support.case_tables import CaseTables
 from tests.support.golden_cases import Case, find_cases
 
@@ -290,3 +291,41 @@ def test_values_of_a_set_are_sorted() -> None:
     assert edit["value"] == ["a", "b", "c"]
     with pytest.raises(TypeError, match="give a list"):
         edits.SetValue(key=["tags"], value={1, "a"})
+
+
+ROWS = [
+    edits.ReplaceMatch(pattern="nightly", replacement="stable"),
+    edits.SetValue(key=["status"], value="final", create_if_missing=True),
+]
+
+
+@CASE_TABLES.parametrize("text", "expected")
+def test_row_of_a_corpus_gets_the_edits_that_do_not_hold_yet(text: str, expected: str) -> None:
+    given = pickle.loads(pickle.dumps((text, ROWS)))
+    report = pickle.loads(pickle.dumps(plan_text(*given)))
+    again = plan_text(report.text, ROWS)
+
+    assert report.text == expected
+    assert (again.ok, again.no_op, again.text) == (True, True, expected)
+
+
+@CASE_TABLES.parametrize("text", "edit", "code", "index")
+def test_wrong_row_is_a_report(text: str, edit: Any, code: str, index: int | None) -> None:
+    error = plan_text(text, [ROWS[0], edit]).error
+
+    assert error is not None
+    assert (error.code, error.edit_index) == (code, index)
+
+
+def test_documented_program_edits_rows_in_processes_of_dask(tmp_path: Path) -> None:
+    """The program of use-from-python.md."""
+    pytest.importorskip("dask.bag")
+    page = REPOSITORY / "docs" / "how-to" / "use-from-python.md"
+    (block,) = [each for each in blocks_of(page) if each.info[-1] == "corpus.py"]
+    (tmp_path / "corpus.py").write_text(block.text)
+    done = subprocess.run(
+        [sys.executable, "corpus.py"], check=False, cwd=tmp_path, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("a '# A\\n\\nThe stable build.\\n' None\nb '\\x00' NOT_A_TEXT_FILE")
