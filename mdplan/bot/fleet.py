@@ -84,7 +84,7 @@ class FleetRepository(Struct, kw_only=True):
 class FleetReport(Report, kw_only=True):
     """The report of `mdplan fleet`: the repositories and their states.
 
-    The error is one that another run may not have, if there is any.
+    `error` is a failure that another run may not have, if there is any.
     """
 
     repositories: tuple[FleetRepository, ...] = ()
@@ -110,7 +110,7 @@ class Shard(Struct):
 
     @classmethod
     def of(cls, name: str, count: int) -> "Shard":
-        """Return the one of `count` shards that has the repository `name`."""
+        """Return the shard of the repository `name`, out of `count` shards."""
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
         return cls(int.from_bytes(digest[:8]) % count + 1, count)
 
@@ -207,7 +207,7 @@ def _visited(
                     done += 1
                     yield repository
         except BrokenExecutor:
-            # One of those that were visited at a time took its process down: find it.
+            # One of the repositories in progress ended its process: visit them one by one.
             yield _visited_alone(task, fleet, visits[done])
             done += 1
 
@@ -336,9 +336,9 @@ _MOST_NAMED: Final = 20
 _BUSY: Final = "busy"
 _CLOSED: Final = "The fleet that opened this pull request closed it."
 
-# What git and GitHub say of a repository that nobody can push to.
+# The messages of git and GitHub about a read-only repository.
 _ARCHIVED: Final = lazy_pattern(r"archived,? so (it )?is read-only")
-# What they say of a branch that the bot must not push.
+# Their messages about a branch that rejects the bot.
 _PROTECTED: Final = lazy_pattern(r"protected branch|GH006|GH013|hook declined")
 
 
@@ -466,9 +466,10 @@ def _recalled(fleet: Fleet, member: FleetMember, known: FleetRepository, clone: 
     if known.state is not FleetState.PENDING:
         return known
     place, base = RepositoryLocation(clone, ""), tracking("origin", member.base)
-    tips = _tips(clone, fleet, member)
-    own = {name.removeprefix(BRANCHES): tip for name, tip in tips.items() if name != BRANCHES + member.base}
-    Remote(place, "origin").fetch(*(name.removeprefix(BRANCHES) for name in tips))
+    tips = {name.removeprefix(BRANCHES): tip for name, tip in _tips(clone, fleet, member).items()}
+    own = {branch: tip for branch, tip in tips.items() if branch != member.base}
+    if own:
+        Remote(place, "origin").fetch(*tips)
     for branch, tip in own.items():
         must_be_of_the_bot(place, BRANCHES + branch, tip, base)
     return replace(known, branches=tuple(FleetBranch(branch=name, commit=tip) for name, tip in own.items()))

@@ -8,7 +8,7 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 import pytest
 
 from mdplan.bot.fleet import read_repositories
-from mdplan.bot.forge import GitHub, PullRequest, PullText
+from mdplan.bot.forge import GitHub, Governor, PullRequest, PullText
 from mdplan.storage.filesystem import StorageRefused
 from tests.bot.repository import IDENTITY, MANIFEST, Repository
 from tests.support.case_tables import CaseTables
@@ -67,6 +67,18 @@ def test_broken_answer_is_an_error_of_the_forge(forge: Forge, answer: str, repea
         (problem,) = refused.value.problems
         assert (problem.code, len(forge.asked)) == ("IO_ERROR", number)
         assert said in problem.message
+
+
+@CASE_TABLES.parametrize("answer", "slept")
+def test_forge_that_asks_to_wait_is_asked_again_some_times(
+    forge: Forge, answer: str, slept: list[float]
+) -> None:
+    forge.answer, waited = answer, list[float]()
+    governor = Governor(now=lambda: 1000.0, sleep=waited.append)
+    with pytest.raises(StorageRefused, match="GitHub refused GET pulls: "):
+        GitHub.of_repository("https://127.0.0.1/acme/docs", governor=governor).find("bot")
+
+    assert (waited, len(forge.asked)) == (slept, len(slept) + 1)
 
 
 def test_comment_of_a_deleted_account_is_of_somebody_else(forge: Forge) -> None:

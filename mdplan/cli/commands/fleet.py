@@ -71,9 +71,9 @@ _options: Final = all_options(
 def fleet() -> None:
     """REPOS is a YAML file: `repositories:`, and below it addresses or maps.
 
-    A map has `address`, `name`, `base` and `github` (OWNER/NAME). A run that is killed goes on where it
-    ended when you run it again. A repository in which neither the base, the manifest nor the branch of the
-    bot changed since the last run is not visited again.
+    A map has `address`, `name`, `base` and `github` (OWNER/NAME). After a kill, run the same command again:
+    it continues. It skips a repository if the base, the manifest and the branch of the bot have not changed
+    since the last run.
     """
 
 
@@ -92,7 +92,7 @@ for _name in ("open", "merge", "close"):
 @click.argument("files", nargs=-1, type=click.Path(readable=False, path_type=Path), metavar="[FILE]...")
 @_work_option
 def status(session: Session, *, files: tuple[Path, ...], work: str | None) -> Exit:
-    """FILE is the `--state` of a run; by default all those in the work folder."""
+    """FILE is the `--state` of a run; by default all state files in the work folder."""
     from mdplan.bot.fleet import joined_states
 
     return _finished(session, joined_states(files or sorted(_folder(work).glob("*.jsonl"))))
