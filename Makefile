@@ -1,7 +1,7 @@
 # What people and CI run. All but `help` and `clean` make and fill .venv first when it is missing or stale.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all corpus lint format bench bench-agents replay fuzz docs schemas clean
+.PHONY: help demo test test-all test-windows corpus lint format bench bench-agents replay fuzz docs schemas clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -36,6 +36,9 @@ test-all: lint ## lint, then all tests, the slow ones and more random examples t
 	then npm install --prefix tests/browser --no-package-lock --no-audit --no-fund --loglevel=error; fi
 	@echo '== all tests'
 	@MDPLAN_FULL=1 $(PYTEST) --timeout=3600
+
+test-windows: ## make a Windows with Wine in build/windows (as root, on Debian), and test mdplan on it
+	@bash tests/windows/run.sh build/windows
 
 corpus: $(STAMP) ## try every operation on all documents of MDPLAN_CORPUS, and say what is refused
 	@MDPLAN_FULL=1 $(BIN)/python -m pytest --numprocesses=0 --timeout=3600 tests/corpus

@@ -89,6 +89,7 @@ CONTENTS = {
             "explanation/questions",
             "explanation/security-model",
             "explanation/transaction-model",
+            "explanation/windows-and-macos",
             "explanation/comparison",
             "explanation/*",
             "adr/README",

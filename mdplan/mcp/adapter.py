@@ -5,9 +5,11 @@ touches what the SDK keeps private.
 """
 
 import base64
+import io
 import json
 import logging
 import os
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -393,9 +395,16 @@ class _Progress:
 async def _serve_stdio(server: McpServer) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, tasks)
-        async with stdio_server() as (read_stream, write_stream):
+        async with stdio_server(stdout=_standard_output()) as (read_stream, write_stream):
             await server.run(LenientStream(read_stream), write_stream, server.create_initialization_options())
         tasks.cancel_scope.cancel()
+
+
+def _standard_output() -> "anyio.AsyncFile[str] | None":
+    """Return standard output for lines that end in LF on Windows too; None for what the SDK opens itself."""
+    if sys.platform != "win32":
+        return None
+    return anyio.wrap_file(io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n"))
 
 
 async def _leave_on_signal(tasks: TaskGroup) -> None:

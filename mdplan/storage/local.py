@@ -24,7 +24,7 @@ def local_disk() -> FileSystem:
 
 
 def wait_for_lock(descriptor: int) -> None:
-    """Lock an open file alone, however long others have it; closing it unlocks."""
+    """Lock an open file exclusively, waiting for others; closing it unlocks."""
     disk = local_disk()
     while not disk.try_lock(descriptor, shared=False):
         time.sleep(_POLL_SECONDS)
@@ -38,9 +38,9 @@ def own_ids() -> tuple[int, int]:
 
 
 def is_own(path: str, *, closed: int = 0) -> bool:
-    """Return True if `path` itself is this user's, and its mode has no bit of `closed`.
+    """Return True if this user owns `path`, and its mode has no bit of `closed`; links are not followed.
 
-    On Windows, what a user makes for itself alone has an ACL that says so. Raise `OSError`.
+    Windows has no such bits; a folder that mdplan makes there has a private ACL. Raise `OSError`.
     """
     if sys.platform == "win32":
         from mdplan.storage import windows

@@ -1,4 +1,4 @@
-"""The file system of macOS: where it differs from Linux, on which the base class was written."""
+"""The file system of macOS: differences from Linux, for which the base class is written."""
 
 import ctypes
 import errno

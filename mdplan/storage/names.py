@@ -1,9 +1,9 @@
-r"""Names of files and folders: what may be named, and what every system makes of it.
+r"""Names of files and folders, and how each system reads them.
 
 A path in a batch is relative to a root and has `/` between its components on every system. Names that could
-leave the root on any system are refused everywhere. What only one system reads differently, such as `aux.md`
-or `a:b.md` on Windows, is refused only there. These functions only look at text; a file system also compares
-a name with the one on disk, so that no second spelling (`DOCS`, `DOCUME~1`) reaches a file.
+leave the root on any system are refused everywhere. Names that only one system reads differently, such as
+`aux.md` or `a:b.md` on Windows, are refused only there. These functions only look at text; a file system also
+compares a name with the one on disk, so that no second spelling (`DOCS`, `DOCUME~1`) reaches a file.
 """
 
 import os
@@ -130,7 +130,7 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def relative(path: str, start: str = os.curdir) -> str:
-    """Return `path` as seen from the folder `start`, written with `/`; as it is on another drive."""
+    """Return `path` as seen from the folder `start`, written with `/`; unchanged on another drive."""
     try:
         return slashed(os.path.relpath(path, start))
     except ValueError:

@@ -3,8 +3,8 @@ r"""The file system of Windows, through `kernel32`: Python cannot say how files 
 What differs from `FileSystem`, its base:
 
 - A folder is held by a handle that lets no program rename or delete it, so that its path stays true; a root
-  is held like that only during a commit. Every component is opened by itself, and one that is a reparse
-  point (a link or a junction) is refused as links are.
+  is held like that only during a commit. Components are opened one by one, and reparse points (links,
+  junctions) are refused like links.
 - A name must be spelled as the folder lists it: no other case, no short name.
 - `ReplaceFileW` replaces a file: the new one takes over attributes, ACL, named streams and creation time, and
   the old one, with whatever is still written into it, moves aside.
@@ -46,7 +46,7 @@ _LOCK_AT_ONCE: Final = 1
 _LOCK_ALONE: Final = 2
 _DACL: Final = 4
 _OWNER: Final = 1
-# Hidden, system, archive, not indexed: what a person sets.
+# Hidden, system, archive, not indexed: people set these.
 _ATTRIBUTES: Final = 0x2 | 0x4 | 0x20 | 0x2000
 
 _DENIED: Final = 5
@@ -184,7 +184,7 @@ class WindowsFileSystem(FileSystem):
         return listed
 
     def may_write(self, directory: int, name: str) -> bool:
-        """Return True if `name` can be opened for writing and deleting; of folders, creating will tell."""
+        """Return True if `name` can be opened for writing and deleting; always True for a folder."""
         self.before(Step.MAY_WRITE)
         if name != ".":
             try:
@@ -194,7 +194,7 @@ class WindowsFileSystem(FileSystem):
         return True
 
     def make_directory(self, directory: int, name: str, mode: int = 0o700) -> None:
-        """Make the directory `name`, private or with what it inherits."""
+        """Make the directory `name`, private or with inherited permissions."""
         self.before(Step.MAKE_DIRECTORY)
         os.mkdir(self._path(directory, name), mode)
 
@@ -205,7 +205,7 @@ class WindowsFileSystem(FileSystem):
         return self._opened(self._path(directory, name), _READ | _WRITE, _SHARE_ALL, _NO_FOLLOW, _CREATE_NEW)
 
     def attributes(self, descriptor: int) -> dict[str, bytes]:
-        """Return what a copy of the file needs: attributes, ACL and named streams."""
+        """Return attributes, ACL and named streams, for a copy of the file."""
         self.before(Step.READ_ATTRIBUTES)
         path = self._paths[descriptor]
         bits = int(_get_attributes(path)) & _ATTRIBUTES
@@ -368,7 +368,7 @@ def native(path: str) -> str:
 
 
 def is_own(path: str) -> bool:
-    """Return True if `path` belongs to this user, or to the group that owns what this process creates."""
+    """Return True if this user owns `path`, or the group that owns this process's new files."""
     descriptor = _security_of(native(os.path.abspath(path)), _OWNER)
     owner, defaulted, token = ctypes.c_void_p(), _BOOL(), _HANDLE()
     if not descriptor or not _get_owner(descriptor, byref(owner), byref(defaulted)):

@@ -1,4 +1,4 @@
-"""The signals that stop a server, as a stream."""
+"""Stream the signals that stop a server."""
 
 import signal
 import sys
@@ -10,7 +10,7 @@ import anyio
 
 @contextmanager
 def stop_signals() -> Iterator[AsyncIterator[int]]:
-    """Yield Ctrl-C and SIGTERM, one by one."""
+    """Yield a stream of Ctrl-C and SIGTERM."""
     if sys.platform == "win32":
         # Event loops of Windows have no signal handlers; those of Python run in the thread of the loop.
         import asyncio
