@@ -402,9 +402,9 @@ async def _serve_stdio(server: McpServer) -> None:
 
 def _standard_output() -> "anyio.AsyncFile[str] | None":
     """Return standard output for lines that end in LF on Windows too; None for what the SDK opens itself."""
-    if sys.platform != "win32":
-        return None
-    return anyio.wrap_file(io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n"))
+    if sys.platform == "win32":
+        return anyio.wrap_file(io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n"))
+    return None
 
 
 async def _leave_on_signal(tasks: TaskGroup) -> None:
