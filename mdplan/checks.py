@@ -48,7 +48,7 @@ from mdplan.settings import ProgressCallback, Settings, no_progress
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
-from mdplan.text.visible import escape_for_message
+from mdplan.text.visible import shortened
 from mdplan.values import Struct
 
 _Item = TypeVar("_Item")
@@ -523,7 +523,7 @@ class LinkCheck:
                 target = find_target(self.new, file.relative, link) if link.path and link.fragment else None
                 key = target_key(link.fragment or "")
                 shift = shifted.get(target.path, {}).get(key) if target else None
-                shown = escape_for_message(outline.text_of(link.span))
+                shown = shortened(outline.text_of(link.span))
                 if shift is not None and (written is None or shown in written):
                     line = outline.source.lines.line_at(link.span.start)
                     yield file.relative, _retargeted_link(shown, line, shift)
@@ -567,7 +567,7 @@ class LinkCheck:
                 is_lost = now is not None and now.kind is TargetKind.NOTHING
                 if was is not None and was.kind is TargetKind.FILE and is_lost:
                     line = outline.source.lines.line_at(link.span.start)
-                    target = escape_for_message(outline.text_of(link.span))
+                    target = shortened(outline.text_of(link.span))
                     yield broken_link(target, line, self._hint(document, link))
 
 
@@ -694,8 +694,8 @@ def lost_definitions(old: Outline | None, new: Outline, *, of_code: bool = True)
 def _targets(outline: Outline) -> frozenset[str]:
     """Return the destinations in `outline`, as written and as shown."""
     return frozenset(
-        escape_for_message(outline.text_of(link.span)) for link in destinations(outline, [whole(outline)])
-    ) | {escape_for_message(link.target) for link in local_links(outline)}
+        shortened(outline.text_of(link.span)) for link in destinations(outline, [whole(outline)])
+    ) | {shortened(link.target) for link in local_links(outline)}
 
 
 def _names_a_document(target: str) -> bool:

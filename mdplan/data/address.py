@@ -15,7 +15,7 @@ from mdplan.data.tree import Element, Path, Unnamed, value_at
 from mdplan.diagnostics import Code, Diagnostic, Refused
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
-from mdplan.text.visible import nearest_names
+from mdplan.text.visible import nearest_names, shortened
 from mdplan.values import Struct
 from mdplan.words import say
 
@@ -146,7 +146,7 @@ def shown(path: Sequence[Element], *, whole: bool = False) -> str:
 
 
 def _short(text: str) -> str:
-    return visible(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+    return visible(shortened(text, _LONGEST))
 
 
 def _array_step(given: str | int | Mapping[str, Any]) -> Step:

@@ -156,8 +156,7 @@ def delete_region(outline: Outline, old: RegionText) -> BlockChange:
     Raise OUTLINE_CHANGED if adjacent blocks would change.
     """
     text, region = outline.source.text, old.region
-    edges = [placed_leaf(outline, marker.span.start) for marker in (region.start, region.end)]
-    first, last = edges
+    first, last = (placed_leaf(outline, marker.span.start) for marker in (region.start, region.end))
     is_apart = (
         first is not None
         and last is not None

@@ -23,7 +23,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern
 from mdplan.text.source import SHOWN_BYTE, DocumentFormat, Source
-from mdplan.text.visible import escape_for_message
+from mdplan.text.visible import shortened
 from mdplan.values import Struct, replace
 
 AnyTextRequest = TypeVar("AnyTextRequest", bound=answers.Request)
@@ -370,7 +370,7 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget:
         if name == wanted:
             return replace(file, lines=LinesToRead(start=first, end=last))
     markers = ", ".join(
-        f"[{escape_for_message(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
+        f"[{shortened(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )
     raise failure(
         f"Target not found: {target_text('section', marker)}",

@@ -31,7 +31,7 @@ from mdplan.operations.sections import place_in_body
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, lines_of, to_lf
 from mdplan.text.source import visible
-from mdplan.text.visible import first_few
+from mdplan.text.visible import first_few, shortened
 from mdplan.values import replace
 from mdplan.words import say
 
@@ -438,8 +438,7 @@ def find_block(
 
 
 def _first_words(placed: PlacedBlock) -> str:
-    words = visible(" ".join(placed.text.split()[:_WORDS_SHOWN]))
-    return words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…"
+    return shortened(visible(" ".join(placed.text.split()[:_WORDS_SHOWN])), _LONGEST_WORDS)
 
 
 def read_blocks(markdown: str) -> Payload:

@@ -739,8 +739,7 @@ class DeleteValue(DataOperation):
         """Return deletion of lines, or of the text between commas. Errors: as `read` and `find`."""
         if self.whole_block:
             return self._without_block(outline)
-        existing = self.find_existing(outline)
-        target, path = existing
+        target, path = self.find_existing(outline)
         if not path:
             raise Code.INVALID_ARGUMENT.refused(
                 say("{delete_value} needs a key"), say("a whole file goes with {delete_file}")
@@ -772,8 +771,7 @@ class RenameKey(DataOperation):
 
     def resolve(self, outline: Outline) -> Resolution:
         """Return one replacement. Errors: as `read` and `find`; INVALID_ARGUMENT."""
-        existing = self.find_existing(outline)
-        target, path = existing
+        target, path = self.find_existing(outline)
         if not path or not isinstance(path[-1], str):
             raise Code.INVALID_ARGUMENT.refused(
                 say("{rename_key} needs the key of a map"), "list items have no names"
@@ -886,8 +884,7 @@ class RemoveFromList(DataListOperation):
 
     def resolve(self, outline: Outline) -> Resolution:
         """Deletions; none where no item is in the list. Errors: as `read` and `find`."""
-        existing = self.find_existing(outline)
-        target, path = existing
+        target, path = self.find_existing(outline)
         old = self.list_at(outline, target, path)
         gone = [
             (*path, index)
@@ -913,8 +910,7 @@ class MoveItem(PlacedOperation):
 
     def resolve(self, outline: Outline) -> Resolution:
         """Return a deletion and an insertion. Errors: as `read`, `find` and `place_in`."""
-        existing = self.find_existing(outline)
-        target, path = existing
+        target, path = self.find_existing(outline)
         values = target.content.values
         # The only key in the map of a list item stands for that item, as in navigation.
         if len(path) > 1 and isinstance(path[-2], int) and len(tree.value_at(values, path[:-1])) == 1:

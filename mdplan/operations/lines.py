@@ -99,10 +99,9 @@ class InsertLines(LineOperation):
         is_first, is_last = self.line_hash.startswith(base.START), self.line_hash.endswith(base.END)
         first = outline.source.lines.count if is_last else self.line
         end = first + len(hashes) - 1
-        found = base.located_lines(
+        lines, proof = base.located_lines(
             outline, base.LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
         )
-        lines, proof = found
         if (is_first or is_last) and lines.start != first:
             raise Refused(_not_at_edge("first" if is_first else "last", self.line, lines.start))
         # Only one line is the first, and one the last.
@@ -157,8 +156,8 @@ class WholeLinesOperation(LineOperation):
         """
         if not (self.lines.start_hash or self.lines.end_hash):
             return self
-        located = base.located_lines(outline, self.lines)
-        return self.at(outline, located[0], {"lines": located[0]}, located[1])
+        lines, proof = base.located_lines(outline, self.lines)
+        return self.at(outline, lines, {"lines": lines}, proof)
 
 
 class ReplaceLines(base.ReplacingOperation, WholeLinesOperation):
@@ -264,8 +263,7 @@ class ReplaceRange(base.ReplacingOperation):
         lines = base.LinesField(
             start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash
         )
-        found = base.located_lines(outline, lines)
-        numbers, proof = found
+        numbers, proof = base.located_lines(outline, lines)
         moved = base.RangeField(
             start=base.PositionField(line=numbers.start, col=start.col),
             end=base.PositionField(line=numbers.end, col=end.col),

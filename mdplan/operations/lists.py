@@ -18,7 +18,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import visible
-from mdplan.text.visible import first_few, nearest_names
+from mdplan.text.visible import first_few, nearest_names, shortened
 from mdplan.values import Struct, replace
 from mdplan.words import Argument, Arguments, say
 
@@ -200,8 +200,7 @@ class AddListItem(ItemOperation):
         scope, item = both(lambda: self.scope(outline), lambda: list_edits.read_item(self.item))
         place = self._place(outline, scope)
         if self._begins_with_text(outline, place):
-            escaped = list_edits.read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
-            item = escaped
+            item = list_edits.read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
         if isinstance(place, PlacedItem):
             return self._resolution(outline, scope, list_edits.nest_item(outline, place, item), ())
         return self._resolve_in(outline, scope, place, item)
@@ -459,8 +458,7 @@ def _no_item(outline: Outline, scope: ListScope, where: str, wanted: list_edits.
     places = []
     for name in near:
         lines = ", ".join(str(each.item.first_line) for each in outline.lists.items_rendered(name)[:3])
-        short = visible(name) if len(name) <= _LONGEST_NAME else f"{visible(name)[: _LONGEST_NAME - 1]}…"
-        places.append(f"`{short}` (line {lines})")
+        places.append(f"`{shortened(visible(name), _LONGEST_NAME)}` (line {lines})")
     return Code.MATCH_COUNT_MISMATCH.problem(
         f"{where}: {scope.name} has no item with exactly that text",
         f"nearest: {'; '.join(places)}"

@@ -236,8 +236,8 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
         """Return the edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         if self.lines is None or not (self.lines.start_hash or self.lines.end_hash):
             return self
-        found = located_lines(outline, self.lines)
-        return self.located_at({"lines": found[0]}, is_unique=bool(found[1].value))
+        lines, proof = located_lines(outline, self.lines)
+        return self.located_at({"lines": lines}, is_unique=bool(proof.value))
 
     def _is_sole(self, outline: Outline, selection: MatchSelection) -> bool:
         """Return True if the lines that it names have all that the file has of its pattern."""
@@ -260,8 +260,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
             if match.breaks:
                 span, new_text = _with_breaks(outline, match, new_text, edits)
             if new_text != to_lf(outline.text_of(span)):
-                fitting = text_in_line(outline, span, new_text)
-                new_text = fitting
+                new_text = text_in_line(outline, span, new_text)
                 line_end = outline.view.line_end_around(span.start)
                 edits.append(TextEdit(span, with_line_ends(new_text, line_end)))
         return tuple(edits)

@@ -24,7 +24,7 @@ from mdplan.operations.base import Claim, Count, Resolution, SectionTargeted, Ta
 from mdplan.text.edit import EditList
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source, visible
-from mdplan.text.visible import first_few, nearest_names
+from mdplan.text.visible import first_few, nearest_names, shortened
 from mdplan.values import Struct
 from mdplan.words import say
 
@@ -556,9 +556,7 @@ def _listed(tables: Sequence[TableSource]) -> str:
 
 
 def _quoted(names: Sequence[str]) -> str:
-    shown = map(visible, names)
-    short = (name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in shown)
-    return first_few([f"`{name}`" for name in short], _MOST_COLUMNS)
+    return first_few([f"`{shortened(visible(name), _LONGEST_NAME)}`" for name in names], _MOST_COLUMNS)
 
 
 def _unproven(table: TableSource) -> Diagnostic:

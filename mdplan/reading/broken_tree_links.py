@@ -21,7 +21,7 @@ from mdplan.reading.inventories import FindBroken
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
-from mdplan.text.visible import escape_for_message
+from mdplan.text.visible import shortened
 from mdplan.values import Struct
 
 
@@ -73,9 +73,7 @@ def broken_targets(files: LinkedFiles, path: str, outline: Outline, area: Span) 
     written = destinations(outline, [area])
     own = {link.span.start: link for link in written if not link.path}
     broken = [
-        BrokenTarget(
-            line=link.line, target=escape_for_message(link.target), destination=own.get(link.span.start)
-        )
+        BrokenTarget(line=link.line, target=shortened(link.target), destination=own.get(link.span.start))
         for link in local_links(outline, [area])
         if not link.resolves and not _is_label(files, link.target)
     ]
@@ -83,7 +81,7 @@ def broken_targets(files: LinkedFiles, path: str, outline: Outline, area: Span) 
         if not destination.path or (certainty := _certainty(files, path, destination)) is None:
             continue
         line = outline.source.lines.line_at(destination.span.start)
-        target = escape_for_message(outline.text_of(destination.span))
+        target = shortened(outline.text_of(destination.span))
         broken.append(BrokenTarget(line=line, target=target, destination=destination, is_certain=certainty))
     return sorted(broken, key=lambda link: link.line)
 

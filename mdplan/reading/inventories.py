@@ -8,7 +8,7 @@ from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find
 from mdplan.markdown.targets import find_anchors
 from mdplan.reports import stat
 from mdplan.text.lines import Span
-from mdplan.text.visible import escape_for_message, shown_names
+from mdplan.text.visible import shortened, shown_names
 from mdplan.values import asdict
 
 # Finds the broken links in a span of a document.
@@ -55,7 +55,7 @@ def _code_blocks(outline: Outline, area: Span) -> list[stat.CodeBlockEntry]:
             end_line=code.block.last_line,
             fenced=code.index is not None,
             index=code.index,
-            language=escape_for_message(code.language) if code.language else None,
+            language=shortened(code.language) if code.language else None,
             section_id=outline.section_at(code.block.span.start).section_id,
         )
         for code in find_code_blocks(outline)
@@ -102,7 +102,7 @@ def _anchors(outline: Outline, area: Span) -> list[stat.AnchorEntry]:
     line_at = outline.source.lines.line_at
     lines = range(line_at(area.start), line_at(area.end - 1) + 1) if len(area) else range(0)
     return [
-        stat.AnchorEntry(id=escape_for_message(anchor.id), line=anchor.line, explicit=anchor.explicit)
+        stat.AnchorEntry(id=shortened(anchor.id), line=anchor.line, explicit=anchor.explicit)
         for anchor in find_anchors(outline)
         # mdbook-spec rules occur in every section, and are read with its text.
         if anchor.line in lines and not outline.source.lines.content(anchor.line).startswith("r[")
@@ -123,7 +123,7 @@ def _regions(outline: Outline, area: Span) -> list[stat.RegionEntry]:
         start, end = (marker.line, None) if marker.is_start else (None, marker.line)
         markers.append((marker.span, marker.name, start, end))
     return [
-        stat.RegionEntry(name=escape_for_message(name), start_line=start, end_line=end)
+        stat.RegionEntry(name=shortened(name), start_line=start, end_line=end)
         for span, name, start, end in sorted(markers, key=lambda marker: marker[0])
         if _contains(area, span)
     ]
@@ -142,7 +142,7 @@ _LISTED: Final[Sequence[tuple[str, str, Callable[[Outline, Span], Sequence[objec
 def broken_in_document(outline: Outline, area: Span) -> list[stat.BrokenLink]:
     """Return the broken links in `area` to targets in the document itself."""
     return [
-        stat.BrokenLink(line=link.line, target=escape_for_message(link.target))
+        stat.BrokenLink(line=link.line, target=shortened(link.target))
         for link in local_links(outline, [area])
         if not link.resolves
     ]

@@ -7,7 +7,7 @@ from mdplan.markdown.outline import Outline, of_source
 from mdplan.reports import stat
 from mdplan.text.lines import Lines
 from mdplan.text.source import DocumentFormat, visible
-from mdplan.text.visible import escape_for_message
+from mdplan.text.visible import shortened
 
 # Not needed for Markdown, the usual case.
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def plain_text_fields(
     else:
         fields["text_sections"] = tuple(
             stat.TextSectionEntry(
-                marker=escape_for_message(section.marker),
-                start_line=section.first_line,
-                end_line=section.last_line,
+                marker=shortened(section.marker), start_line=section.first_line, end_line=section.last_line
             )
             for section in cut("textSections", text.sections)
         )
@@ -97,7 +95,7 @@ def _ini_sections(
         left -= len(keys)
         entries.append(
             stat.IniSectionEntry(
-                name=None if section.name is None else escape_for_message(section.name),
+                name=None if section.name is None else shortened(section.name),
                 start_line=section.first_line,
                 end_line=section.last_line,
                 section_sha256=ini.section_sha256(section) if is_full else None,
@@ -109,7 +107,7 @@ def _ini_sections(
 
 def _key(key: "IniKey") -> stat.IniKeyEntry:
     end_line = key.last_line if key.last_line > key.first_line else None
-    return stat.IniKeyEntry(key=escape_for_message(key.name), line=key.first_line, end_line=end_line)
+    return stat.IniKeyEntry(key=shortened(key.name), line=key.first_line, end_line=end_line)
 
 
 # --- The inventory as text

@@ -20,7 +20,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import visible
-from mdplan.text.visible import counted, escape_for_message, shown_names
+from mdplan.text.visible import counted, shortened, shown_names
 from mdplan.values import Struct
 from mdplan.words import either, say
 
@@ -165,7 +165,7 @@ def _left_out(outline: Outline, rest: Span) -> tuple[OutlineRow, ...]:
         rows.append(
             OutlineRow(
                 section_id=section.section_id,
-                heading=f"{'#' * section.level} {escape_for_message(section.title)}",
+                heading=f"{'#' * section.level} {shortened(section.title)}",
                 start_line=section.first_line,
                 end_line=section.last_line,
             )

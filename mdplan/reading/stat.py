@@ -16,7 +16,7 @@ from mdplan.reports.stat import BrokenLink, FileRow, FrontMatterEntry, KeyEntry,
 from mdplan.requests.queries import USUAL_INVENTORIES, StatRequest
 from mdplan.text.lines import Lines, Span
 from mdplan.text.source import DocumentFormat
-from mdplan.text.visible import escape_for_message, shown_names
+from mdplan.text.visible import shortened, shown_names
 from mdplan.values import Struct, replace
 from mdplan.words import say
 
@@ -201,7 +201,7 @@ def _brief_entry(outline: Outline, section: Section) -> SectionEntry:
     return SectionEntry(
         section_id=section.section_id,
         level=section.level,
-        title=escape_for_message(section.title),
+        title=shortened(section.title),
         canonical_heading_path=shown_names(section.canonical_path),
         start_line=section.first_line,
         end_line=section.last_line,
@@ -224,7 +224,7 @@ def _full_entry(outline: Outline, firsts: dict[tuple[str, ...], Section], sectio
         level=section.level,
         heading_path=shown_names(section.path),
         canonical_heading_path=shown_names(canonical),
-        anchor=escape_for_message(section.anchor) if section.anchor else None,
+        anchor=shortened(section.anchor) if section.anchor else None,
         start_line=section.first_line,
         end_line=section.last_line,
         section_sha256=outline.section_sha256(section),
@@ -357,10 +357,8 @@ def _title(outline: Outline) -> str | None:
         content = outline.front_matter_content
         title = content.values.get(_TITLE) if isinstance(content, DataContent) else None
         if isinstance(title, str) and title.strip():
-            return escape_for_message(" ".join(title.split()))
-    return next(
-        (escape_for_message(section.title) for section in outline.sections[1:] if section.title), None
-    )
+            return shortened(" ".join(title.split()))
+    return next((shortened(section.title) for section in outline.sections[1:] if section.title), None)
 
 
 def _of_one_file(request: StatRequest) -> Iterable[Diagnostic]:

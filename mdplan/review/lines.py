@@ -18,6 +18,7 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, visible
+from mdplan.text.visible import shortened
 from mdplan.values import Struct
 
 # --- Attributing text edits of a plan to edits of a batch
@@ -357,7 +358,7 @@ def place_in_words(requested: Mapping[str, Any]) -> str:
         if name is not None:
             parts.append(_WORDS.get(name, "{}").format(_value(requested[name])))
     text = visible(", ".join(parts))
-    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
+    return shortened(text, _MOST_CHARACTERS)
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 (any JSON)

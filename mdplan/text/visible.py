@@ -165,16 +165,16 @@ _MOST: Final = 300
 _MOST_NAMES: Final = 100
 
 
-def escape_for_message(text: str) -> str:
-    """Return `text`, truncated to 299 characters and an ellipsis."""
-    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
+def shortened(text: str, most: int = _MOST) -> str:
+    """Return `text`, truncated to `most` characters including an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shown_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return `names` for a report, truncated to 99 and an ellipsis if there are more than 100."""
     if len(names) > _MOST_NAMES:
         names = (*names[: _MOST_NAMES - 1], "…")
-    return tuple(escape_for_message(name) for name in names)
+    return tuple(shortened(name) for name in names)
 
 
 # --- File names
@@ -186,7 +186,7 @@ _SHOWN_CHARACTERS: Final = 200
 
 def visible(path: str) -> str:
     """Return `path` for a message: hidden characters escaped, bounded length, valid Unicode."""
-    cut = path if len(path) <= _SHOWN_CHARACTERS else path[: _SHOWN_CHARACTERS - 1] + "…"
+    cut = shortened(path, _SHOWN_CHARACTERS)
     if not has_hidden(cut):
         return cut
     return "".join(_escape(character) if _is_hidden_in_name(character) else character for character in cut)
