@@ -299,7 +299,7 @@ def open_in_browser(url: str, environment: Mapping[str, str]) -> None:
 
     Without a desktop the browser would run in the terminal itself, and take it away from the command.
     """
-    has_desktop = sys.platform == "darwin" or any(
+    has_desktop = sys.platform in ("darwin", "win32") or any(
         environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )
     if not (has_terminal() and has_desktop):

@@ -116,7 +116,7 @@ class RootFolder:
             with suppress(FileNotFoundError):
                 os.unlink(link)
             with suppress(FileExistsError):
-                os.symlink(self.path, link)
+                _point_to(self.path, link)
         # A store in a folder lost to a power failure could undo nothing.
         for folder in {*made, *map(os.path.dirname, made)}:
             descriptor = self.filesystem.open_root(folder)
@@ -131,14 +131,15 @@ class RootFolder:
         if link is None:
             return False
         try:
-            with open(os.path.join(link, _PATH_FILE), "rb") as file:
+            folder = _pointed_to(link)
+            with open(os.path.join(folder, _PATH_FILE), "rb") as file:
                 old_path = os.fsdecode(file.read())
             if os.path.lexists(old_path):
                 return False
-            os.rename(os.path.realpath(link), self.path)
+            os.rename(folder, self.path)
             self._write_path()
             os.unlink(link)
-            os.symlink(self.path, link)
+            _point_to(self.path, link)
         except OSError:
             return False
         return True
@@ -162,3 +163,20 @@ class RootFolder:
 def _folder_of(root_path: str, directory: str) -> str:
     # Hashing yields a valid name for any path.
     return os.path.join(directory, _ROOTS, hashlib.sha256(os.fsencode(root_path)).hexdigest()[:32])
+
+
+def _point_to(folder: str, link: str) -> None:
+    """Make `link` lead to `folder`: a link or, because Windows lets few users make links, a file."""
+    if sys.platform == "win32":
+        with open(link, "x", encoding="utf-8") as file:
+            file.write(folder)
+    else:
+        os.symlink(folder, link)
+
+
+def _pointed_to(link: str) -> str:
+    """Return the folder to which `link` leads. Raise `OSError`."""
+    if sys.platform == "win32":
+        with open(link, encoding="utf-8") as file:
+            return file.read()
+    return os.path.realpath(link)

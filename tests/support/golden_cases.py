@@ -1,7 +1,6 @@
 """Golden cases of `tests/cases` as values. `docs/contributing/testing.md` describes their format."""
 
 import codecs
-import fcntl
 import hashlib
 import itertools
 import json
@@ -20,6 +19,7 @@ from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
+from mdplan.storage.local import wait_for_lock
 from mdplan.text.source import Source, sha256_hex
 
 CASES = Path(__file__).parent.parent / "cases"
@@ -344,7 +344,7 @@ def with_blocks(case: CaseText, new: Iterable[CaseBlock], *, is_stale: Callable[
     A block replaces the block with its role and path, or is appended to the case.
     """
     with case.path.open("r+", encoding="utf-8", newline="") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # Several test processes may update cases of one file.
+        wait_for_lock(file.fileno())  # Several test processes may update cases of one file.
         (current,) = (each for each in read_cases(case.path) if each.slug == case.slug)
         text = _with_blocks(file.read(), current, new, is_stale)
         file.seek(0)

@@ -65,7 +65,8 @@ def main() -> int:
         _count_up(Path(sys.argv[2]))
         return 0
     failed = 0
-    for trial in (held_file, strange_paths, two_processes, kills):
+    trials = (held_file, strange_paths, two_processes, kills)
+    for trial in [trial for trial in trials if sys.argv[1:] in ([], [trial.__name__])]:
         began = time.monotonic()
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             os.environ["MDPLAN_STATE_DIR"] = str(Path(folder, "state"))
@@ -92,6 +93,7 @@ def kills(parent: Path) -> list[str]:
         left = _contents(folder)
         outcome = "old" if left == OLD else "new" if left == NEW else "mixed"
         outcomes[outcome] += 1
+        print(f"  {step}:{nth}: {outcome}", flush=True)
         if outcome == "mixed":
             problems.append(f"{step}:{nth}: {sorted(left)}")
         commit(folder, change("other.md", b"other", b"changed"))
