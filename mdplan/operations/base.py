@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, IntEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic.alias_generators import to_camel
@@ -378,6 +378,16 @@ class Operation(WireModel, ABC):
     @abstractmethod
     def resolve(self, outline: Outline) -> Resolution:
         """Text edits against the base `outline`. Raises `Refused` with all that is wrong with this edit."""
+
+
+AnyOperation = TypeVar("AnyOperation", bound=Operation)
+
+
+def one_neighbour(operation: AnyOperation) -> AnyOperation:
+    """Return `operation` unless it names two neighbours: a validator. Raise ValueError."""
+    if None not in (getattr(operation, "before", None), getattr(operation, "after", None)):
+        raise ValueError(say("give one of {before and after}"))
+    return operation
 
 
 # Fields that name a place by numbers.

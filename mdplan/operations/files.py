@@ -19,6 +19,7 @@ from mdplan.operations.base import (
     OtherFile,
     Resolution,
     SectionHash,
+    one_neighbour,
 )
 from mdplan.operations.lines import as_lines, without_last_line_end
 from mdplan.text.edit import TextEdit
@@ -99,11 +100,7 @@ class CreatePage(NewFileOperation):
         default=None, description="SHA-256 of navigation as you saw it; at least 16 hex digits."
     )
 
-    @model_validator(mode="after")
-    def _check_place(self) -> "CreatePage":
-        if self.before is not None and self.after is not None:
-            raise ValueError(say("give one of {before and after}"))
-        return self
+    _check_neighbour = model_validator(mode="after")(one_neighbour)
 
     @property
     def other_file(self) -> OtherFile:

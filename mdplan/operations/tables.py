@@ -20,7 +20,15 @@ from mdplan.markdown.table_edits import (
     reordered_columns,
 )
 from mdplan.markdown.tables import TableRow, TableSource, tables_with_header, unescaped
-from mdplan.operations.base import Claim, Count, Resolution, SectionTargeted, TableHeader, WireModel
+from mdplan.operations.base import (
+    Claim,
+    Count,
+    Resolution,
+    SectionTargeted,
+    TableHeader,
+    WireModel,
+    one_neighbour,
+)
 from mdplan.text.edit import EditList
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source, visible
@@ -183,11 +191,7 @@ class UpsertTableRow(TableOperation):
             for name, value in given.items()
         }
 
-    @model_validator(mode="after")
-    def _check_place(self) -> "UpsertTableRow":
-        if self.before is not None and self.after is not None:
-            raise ValueError(say("give one of {before and after}"))
-        return self
+    _check_neighbour = model_validator(mode="after")(one_neighbour)
 
     def resolve(self, outline: Outline) -> Resolution:
         """Return edits of the cells that change, or the insertion of a row.
@@ -300,6 +304,8 @@ class ColumnOperation(TableTargeted):
     """An operation on one column of a table."""
 
     column: str = Field(description="Header of the column, or its number, from 1, as text.")
+
+    _check_neighbour = model_validator(mode="after")(one_neighbour)
 
     @field_validator("column")
     @classmethod
