@@ -268,30 +268,33 @@ class Template(str):
 
 def with_templates(value: Any) -> Any:  # noqa: ANN401 (any JSON)
     """Return `value` of a variable with its texts that have placeholders marked."""
+    return with_leaves(
+        value, lambda leaf: Template(leaf) if isinstance(leaf, str) and _OF_VARIABLES.search(leaf) else leaf
+    )
+
+
+def with_leaves(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 (any JSON)
+    """Return decoded JSON with each value that is no map and no list replaced by what `change` returns."""
     match value:
-        case str():
-            return Template(value) if _OF_VARIABLES.search(value) else value
         case Mapping():
-            return {name: with_templates(part) for name, part in value.items()}
+            return {name: with_leaves(part, change) for name, part in value.items()}
         case list() | tuple():
-            return [with_templates(item) for item in value]
+            return [with_leaves(item, change) for item in value]
         case _:
-            return value
+            return change(value)
+
+
+def parts_of(value: object) -> Iterator[object]:
+    """Yield decoded JSON and all values in it."""
+    yield value
+    if isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from parts_of(part)
 
 
 def templates_in(value: object) -> Iterator[Template]:
     """Yield the templates in `value`, decoded JSON."""
-    match value:
-        case Template():
-            yield value
-        case Mapping():
-            for part in value.values():
-                yield from templates_in(part)
-        case list() | tuple():
-            for item in value:
-                yield from templates_in(item)
-        case _:
-            pass
+    return (part for part in parts_of(value) if isinstance(part, Template))
 
 
 class Filter(Struct):
@@ -362,17 +365,9 @@ def placeholders_in(text: str) -> tuple[Placeholder, ...]:
     return tuple(part for part in pieces(text) if isinstance(part, Placeholder))
 
 
-def has_placeholder(value: object) -> bool:
-    """Return True if a text in `value`, decoded JSON, has opening braces."""
-    match value:
-        case str():
-            return _OPENING in value
-        case list() | tuple():
-            return any(map(has_placeholder, value))
-        case Mapping():
-            return any(map(has_placeholder, value.values()))
-        case _:
-            return False
+def is_to_fill(value: object) -> bool:
+    """Return True if `value`, decoded JSON, has a text loop or opening braces."""
+    return any(is_text_loop(part) or (isinstance(part, str) and _OPENING in part) for part in parts_of(value))
 
 
 def filled(text: str, values: Values) -> Any:  # noqa: ANN401 (any JSON)
@@ -405,17 +400,13 @@ def text_of(value: float) -> str:
 
 def _as_text(placeholder: Placeholder, values: Values) -> str:
     value = placeholder.value(values)
-    match value:
-        case str():
-            return value
-        case bool() | int() | float():
-            return text_of(value)
-        case _:
-            kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
-            raise ManifestProblem.of(
-                f"`{_short(placeholder.name.text)}` is {kind}, which is no part of a text",
-                "name a part of it; a loop (`forEach`) takes the entries of a list",
-            )
+    if value is not None and not isinstance(value, list | Mapping):
+        return _text(value, "")
+    kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
+    raise ManifestProblem.of(
+        f"`{_short(placeholder.name.text)}` is {kind}, which is no part of a text",
+        "name a part of it; a loop (`forEach`) takes the entries of a list",
+    )
 
 
 def _unknown(name: VariableName, depth: int, value: object) -> ManifestProblem:

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_
 from pydantic.alias_generators import to_camel
 
 from mdplan.bot import expansion
-from mdplan.data.content import load_toml
+from mdplan.data.content import as_json, load_toml
 from mdplan.data.tree import plain_float
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.site_links import SiteLinks
@@ -327,7 +327,7 @@ class EditChecks(Struct):
         misplaced = list(self.texts(given, path, inside))
         yield from misplaced
         # Errors about unfilled values are meaningless; errors about field names are right.
-        checked = given if not _is_to_fill(given) else _plain_fields(given)
+        checked = given if not expansion.is_to_fill(given) else _plain_fields(given)
         batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
         for problem in batch if isinstance(batch, tuple) else ():
             if checked is given or problem.code is Code.UNKNOWN_FIELD or op_of(edit) is None:
@@ -463,23 +463,9 @@ def _is_conditional(edit: object) -> bool:
     return isinstance(edit, Mapping) and edit.get(expansion.ONLY_IF_CHANGED) is True
 
 
-def _is_to_fill(value: object) -> bool:
-    return expansion.has_placeholder(value) or _has_text_loop(value)
-
-
-def _has_text_loop(value: object) -> bool:
-    match value:
-        case Mapping():
-            return expansion.is_text_loop(value) or any(map(_has_text_loop, value.values()))
-        case list() | tuple():
-            return any(map(_has_text_loop, value))
-        case _:
-            return False
-
-
 def _plain_fields(edit: Mapping[str, Any]) -> dict[str, Any]:
     """Return `edit` with unchecked values replaced by an empty text."""
-    return {name: "" if _is_to_fill(value) else value for name, value in edit.items()}
+    return {name: "" if expansion.is_to_fill(value) else value for name, value in edit.items()}
 
 
 def _list(value: object) -> Sequence[Any]:
@@ -756,22 +742,9 @@ def _json(text: str, file: str) -> Any:  # noqa: ANN401 (any JSON)
 
 def _toml(text: str, file: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
-        return _plain(load_toml(text, plain_float))
+        return as_json(load_toml(text, plain_float))
     except (RecursionError, ValueError) as error:
         raise expansion.ManifestProblem.of(f"`{visible(file)}` is not TOML: {error}", "correct it") from None
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 (any TOML)
-    """Return `value` with dates and times as ISO 8601 texts."""
-    match value:
-        case Mapping():
-            return {name: _plain(part) for name, part in value.items()}
-        case list():
-            return [_plain(item) for item in value]
-        case str() | bool() | int() | float():
-            return value
-        case _:
-            return value.isoformat()
 
 
 def _rows(text: str, file: str, separator: str) -> list[dict[str, str]]:
