@@ -10,6 +10,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
 from mdplan.documents.workspace import Workspace, compiled, cost_problem, glob_problem
 from mdplan.limits import Limits
+from mdplan.markdown.blocks import extend_parse_time
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import decode_document
 from mdplan.markdown.outline import Outline
@@ -694,6 +695,7 @@ class LinkIndex:
                     yield _not_looked_at(name, source)
                 else:
                     outline = self._documents.outline(name, source, None)
+                    extend_parse_time(self._documents.limits.parse_seconds)
                     yield _snapshot_of(name, FileEdits.none_of(str(name)), outline, first_edit=0)
 
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:

@@ -145,6 +145,13 @@ def parse_time(seconds: float, clock: Callable[[], float]) -> Iterator[None]:
         _limit.reset(token)
 
 
+def extend_parse_time(seconds: float) -> None:
+    """Add `seconds` to the limit of this context, for one more document."""
+    limit = _limit.get()
+    if limit is not None:
+        limit.seconds += seconds
+
+
 def with_deadline(parser: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Return `parser` with its running time charged to the limit."""
 

@@ -287,7 +287,8 @@ def merged_lists(built: BuiltFile) -> Iterator[Diagnostic]:
 
     It is the same with blocks that an edit inserted.
     """
-    if not built.edits or built.file.is_deleted:
+    # Where the batch has no edit, only destinations of links change, which are in lines that stay.
+    if not (built.resolved or built.arriving_edits) or not built.edits or built.file.is_deleted:
         return
     lines, merged = built.result.source.lines, dict[int, list[int]]()
     for start, is_list in sorted(_starts(built)):
