@@ -441,6 +441,11 @@ class CommandWords(ShellWords):
             hint = (
                 f"{hint}{joint} create it: `{self.command_line('edit', 'create_file', files=[problem.file])}`"
             )
+        is_gone = problem.code is Code.SECTION_NOT_FOUND and self.edit_options.op == "delete_section"
+        if is_gone and problem.file and self.section:
+            block = self.command_line("edit", "delete_block", files=[problem.file])
+            joint = " For" if hint.endswith("?") else "; for"
+            hint = f"{hint}{joint} a paragraph: `{block} --block {shlex.quote(self.section)}`"
         return replace(told, hint=hint)
 
     def _retyped(self, meant: Candidate, problem: Diagnostic) -> str:

@@ -1,5 +1,7 @@
 """`mdplan outline`: the structure of a file, or one row for each file of a folder."""
 
+import os
+import shlex
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -8,6 +10,7 @@ import click
 from mdplan.cli.field_types import heading_path
 from mdplan.cli.options import given_fields
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.suggestions import Misuse
 from mdplan.diagnostics import Exit
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.stat import SectionEntry, StatReport
@@ -27,6 +30,9 @@ def stat(session: Session, *, files: tuple[str, ...], is_long: bool, **options: 
     It is relative to the folder of --root, or to the current folder; without FILE it is that folder. With
     several roots NAME:PATH names a file too.
     """
+    for word in files[1:]:
+        if not (set("./*?[") & set(word) or os.path.lexists(session.named(word))):
+            raise Misuse(f"there is no file `{word}`", f"did you mean `--under {shlex.quote(word)}`?")
     is_long = is_long or click.get_current_context().info_name == _OLD_NAME
     reports = [_report(session, file, **options) for file in files or (".",)]
     texts = [stat_text(report) if is_long else outline_text(report) for report in reports if report.ok]

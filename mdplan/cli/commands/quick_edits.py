@@ -54,6 +54,8 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     if dotted is not None:
         meant = Command("set", *names, *(pair.lstrip(".") for pair in pairs))
         raise Misuse(f"`{dotted}` begins with a dot, and keys do not", say("write {}", meant))
+    for pair in pairs:
+        _refuse_item(pair, names)
     kinds = {_edits_for(session, file) for file in files}
     if len(kinds) > 1:
         raise Misuse("INI files, data files and front matter are edited in separate commands")
@@ -294,6 +296,15 @@ def _assigned(pair: str) -> tuple[str, Any, str]:
     text = pair[key.end() + 1 :]
     _, value = assignment(is_typed=True).convert(f"key={text}", None, None)
     return KEY.convert(key[0].strip(), None, None), value, text
+
+
+def _refuse_item(pair: str, names: list[str]) -> None:
+    """Raise a usage error for ``KEY+=VALUE`` and ``KEY-=VALUE``, which other commands do."""
+    key, sign, value = pair.partition("=")
+    op = {"+": "add_to_list", "-": "remove_from_list"}.get(key[-1:])
+    if sign and op is not None:
+        meant = Command("edit", op, *names, "--key", key[:-1], "--value", value)
+        raise Misuse(f"`{pair}` is no KEY=VALUE", say("for an item of a list: {}", meant))
 
 
 def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
