@@ -445,7 +445,7 @@ class CommandWords(ShellWords):
         if is_gone and problem.file and self.section:
             block = self.command_line("edit", "delete_block", files=[problem.file])
             joint = " For" if hint.endswith("?") else "; for"
-            hint = f"{hint}{joint} a paragraph: `{block} --block {shlex.quote(self.section)}`"
+            hint = f"{hint}{joint} a paragraph: `{block} --block {shell.quote(self.section)}`"
         return replace(told, hint=hint)
 
     def _retyped(self, meant: Candidate, problem: Diagnostic) -> str:

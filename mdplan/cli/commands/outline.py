@@ -1,7 +1,6 @@
 """`mdplan outline`: the structure of a file, or one row for each file of a folder."""
 
 import os
-import shlex
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from mdplan.diagnostics import Exit
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.queries import StatRequest
+from mdplan.text import shell
 from mdplan.text.visible import escaped
 from mdplan.values import replace
 
@@ -32,7 +32,7 @@ def stat(session: Session, *, files: tuple[str, ...], is_long: bool, **options: 
     """
     for word in files[1:]:
         if not (set("./*?[") & set(word) or os.path.lexists(session.named(word))):
-            raise Misuse(f"there is no file `{word}`", f"did you mean `--under {shlex.quote(word)}`?")
+            raise Misuse(f"there is no file `{word}`", f"did you mean `--under {shell.quote(word)}`?")
     is_long = is_long or click.get_current_context().info_name == _OLD_NAME
     reports = [_report(session, file, **options) for file in files or (".",)]
     texts = [stat_text(report) if is_long else outline_text(report) for report in reports if report.ok]
