@@ -15,6 +15,7 @@ from typing import Final
 
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.local import is_own, local_disk
+from mdplan.storage.names import slashed
 
 STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
 _ROOTS: Final = "roots"
@@ -162,7 +163,7 @@ class RootFolder:
 
 def _folder_of(root_path: str, directory: str) -> str:
     # Hashing yields a valid name for any path.
-    return os.path.join(directory, _ROOTS, hashlib.sha256(os.fsencode(root_path)).hexdigest()[:32])
+    return os.path.join(directory, _ROOTS, hashlib.sha256(os.fsencode(slashed(root_path))).hexdigest()[:32])
 
 
 def _point_to(folder: str, link: str) -> None:

@@ -542,6 +542,19 @@ def test_partial_result_is_not_taken_for_a_displaced_file(tmp_path: Path) -> Non
     assert plan_restore(REPLACE, FoundContents("foreign", UNFINISHED, None)) is RestoreAction.NOTHING
 
 
+@pytest.mark.parametrize("moves_aside", [True, False])
+def test_file_that_moved_aside_is_put_back(tmp_path: Path, *, moves_aside: bool) -> None:
+    """A replacement in two steps was killed between them; without such steps somebody deleted the file."""
+    interrupted(tmp_path, (REPLACE, None, STORAGE_RESTORE_NEW, BASE, None, set()))
+    disk = FileSystem()
+    disk.moves_aside = moves_aside
+
+    assert recovered(tmp_path, disk).problems == ()
+    assert {name: content for name, (_, content) in tree(tmp_path).items()} == (
+        {"a.md": BASE} if moves_aside else {}
+    )
+
+
 def test_interrupted_creation_with_two_names_is_rolled_back(tmp_path: Path) -> None:
     """Where renaming is linking and unlinking, the file has both names for a moment."""
     interrupted(tmp_path, (CREATE, STORAGE_RESTORE_NEW, None, None, None, set()))
