@@ -67,6 +67,7 @@ CONTENTS = {
             "how-to/edit-front-matter",
             "how-to/edit-data-files",
             "how-to/keep-links-right",
+            "how-to/edit-a-vault",
             "how-to/use-from-python",
         ],
         "Review, check, undo": [

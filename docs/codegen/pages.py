@@ -38,7 +38,7 @@ Diffs and requested text go to standard output, and everything else goes to stan
 For help, use `--help` or `-h` (one screen), `--help-all` (everything), or `mdplan help TOPIC`, also for an [operation](operations.md).
 The [exit codes](errors.md#exit-codes) are stable. See also [limits](limits.md) and [environment variables](environment.md).
 
-The root is the folder `--root`; by default, the nearest parent folder that mdplan has edited before, the top of the git work tree, or the current folder.
+The root is the folder `--root`; by default, the nearest parent folder that mdplan has edited before, the top of the git work tree or Obsidian vault, or the current folder.
 Paths on the command line are relative to `--root`, as with `git -C`, or to the current folder without it.
 Paths in a batch, a diff or a report are relative to the root.
 Batches, manifests and the file of `--output` are relative to the current folder.

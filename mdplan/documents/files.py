@@ -16,7 +16,7 @@ from mdplan.markdown.blocks import ParseTimeout, parse_time
 from mdplan.markdown.format_detection import decode_document, document_format, has_mdx_name
 from mdplan.markdown.headings import GITHUB, STYLES, SlugStyle
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import NO_RULES, SiteRules, followed
+from mdplan.markdown.paths import NO_RULES, PRESETS, SiteRules, followed
 from mdplan.settings import Settings
 from mdplan.storage.files import FileName
 from mdplan.storage.root import Root
@@ -193,13 +193,15 @@ class OutlinedFiles(Struct):
 
 # --- Link rules: `[links]` of `mdplan.toml` or of `pyproject.toml`
 #
-# Otherwise `mkdocs.yml` and `_quarto.yml` determine anchors. All of these are part of the repository, so they
-# are untrusted: they describe links and never widen what may be read or written.
+# Otherwise `mkdocs.yml` and `_quarto.yml` determine anchors, and `.obsidian` makes a vault. All of these are
+# part of the repository, so they are untrusted: they describe links and never widen what may be read or
+# written.
 
 FILE: Final = "mdplan.toml"
 _TABLES: Final = ((FILE, ("links",)), ("pyproject.toml", ("tool", "mdplan", "links")))
 _MKDOCS: Final = "mkdocs.yml"
 _QUARTO: Final = "_quarto.yml"
+_VAULT: Final = ".obsidian"
 _HINT: Final = "see how to keep links right for what they may say"
 _MOST_BYTES: Final = 1 << 20
 _DOCS_FOLDER: Final = lazy_pattern(r"""^docs_dir:[ \t]*["']?([^"'#\r\n]+)""", re.MULTILINE)
@@ -226,7 +228,9 @@ def read_site_rules(root: Root) -> SiteRules | Diagnostic:
     mkdocs = _content_of(root, _MKDOCS)
     if mkdocs is not None:
         return _rules_of_mkdocs(mkdocs)
-    return NO_RULES if _content_of(root, _QUARTO) is None else SiteRules(slugs=STYLES["pandoc"])
+    if _content_of(root, _QUARTO) is not None:
+        return SiteRules(slugs=STYLES["pandoc"])
+    return PRESETS["obsidian"] if root.filesystem.has(root.descriptor, _VAULT) else NO_RULES
 
 
 def _content_of(root: Root, name: str) -> bytes | None:

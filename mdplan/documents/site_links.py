@@ -16,7 +16,7 @@ class SiteLinks(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
 
-    preset: Literal["astro", "docfx", "docusaurus", "hugo", "mkdocs", "vitepress"] | None = Field(
+    preset: Literal["astro", "docfx", "docusaurus", "hugo", "mkdocs", "obsidian", "vitepress"] | None = Field(
         default=None, description="Rules of a site generator; the other fields replace what it says."
     )
     roots: dict[str, str] | None = Field(
@@ -35,6 +35,7 @@ class SiteLinks(BaseModel):
             "docusaurus",
             "github",
             "hugo",
+            "obsidian",
             "pandoc",
             "pymdownx",
             "python-markdown",

@@ -470,28 +470,30 @@ def find_root(start: str) -> str:
 def found_root(start: str) -> tuple[str, str]:
     """Return the default root for `start` and the reason for it.
 
-    It is the nearest folder, upwards from `start`, that this user has edited as a root; else the top of the
-    git work tree; else `start`. Work trees of other users are ignored.
+    It is the nearest folder, upwards from `start`, that this user has edited as a root; else the nearest top
+    of a git work tree or vault of Obsidian; else `start`. Those of other users are ignored.
     """
     here = real_path(start)
     above = with_parents(here)
-    for marks, why in (
-        (is_known_root, "which mdplan has edited before"),
-        (_has_repository, "which has .git"),
-    ):
-        folder = next((folder for folder in above if marks(folder)), None)
+    for reason in (_edited_before, _owned_mark):
+        folder = next(filter(reason, above), None)
         if folder is not None:
             where = "the current folder" if folder == here else "the nearest folder upwards"
-            return folder, f"{where}, {why}; --root names another"
+            return folder, f"{where}, which {reason(folder)}; --root names another"
     return here, "the current folder; --root names another"
 
 
-def _has_repository(folder: str) -> bool:
-    """Return True if `folder` has a `.git` owned by this user."""
-    try:
-        return is_own(f"{folder}/.git")
-    except OSError:
-        return False
+def _edited_before(folder: str) -> str:
+    return "mdplan has edited before" if is_known_root(folder) else ""
+
+
+def _owned_mark(folder: str) -> str:
+    """Say that `folder` has a `.git` or `.obsidian` which this user owns; empty if it has none."""
+    for name in (".git", ".obsidian"):
+        with suppress(OSError):
+            if is_own(f"{folder}/{name}"):
+                return f"has {name}"
+    return ""
 
 
 def _state_directory_identity(roots: Iterable[str]) -> tuple[int, int] | None:

@@ -78,6 +78,8 @@ class Destination(Struct, kw_only=True):
     - `is_shown`: an image or video, displayed rather than followed.
     - `parents`: the parent headings in a wiki link, as in `[[page#Part#Chapter]]`.
     - `is_code`: code to MDX but not to CommonMark.
+    - `is_wiki`: names a page by the end of its path, and headings by their text: a wiki link, and any link
+      of Markdown in a vault, where the fragment is percent-decoded too.
     """
 
     span: Span
@@ -89,11 +91,12 @@ class Destination(Struct, kw_only=True):
     is_shown: bool
     parents: tuple[str, ...] = ()
     is_code: bool = False
+    is_wiki: bool = False
 
     @property
     def is_page_name(self) -> bool:
         """True if the site searches all folders for the page, so only the site knows that it is missing."""
-        is_wiki_name = self.form is DestinationForm.WIKI and not self.path.startswith(("./", "../"))
+        is_wiki_name = self.is_wiki and not self.path.startswith(("./", "../"))
         return is_wiki_name or self.form is DestinationForm.SHORTCODE
 
     @property
@@ -290,9 +293,12 @@ def _split(
         fragment_at = None
     path = unescaped_destination(written[:path_end], form)
     fragment = None if fragment_at is None else unescaped_destination(written[fragment_at:], form)
+    is_wiki = form is DestinationForm.WIKI or (outline.slugs.is_vault and form in MARKDOWN_FORMS)
     parents: list[str] = []
-    if fragment is not None and form is DestinationForm.WIKI:
+    if fragment is not None and is_wiki:
         *parents, fragment = fragment.split("#")
+        if form is not DestinationForm.WIKI:
+            *parents, fragment = map(percent_decoded, (*parents, fragment))
     return Destination(
         span=span,
         form=form,
@@ -302,6 +308,7 @@ def _split(
         fragment_span=None if fragment_at is None else Span(span.start + fragment_at, span.end),
         is_shown=is_shown,
         parents=tuple(filter(None, parents)),
+        is_wiki=is_wiki,
     )
 
 
@@ -344,7 +351,7 @@ def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
 def with_fragment(outline: Outline, old: Destination, anchor: str) -> TextEdit | None:
     """Return the edit that changes the fragment of `old` to `anchor`; None if it cannot be written.
 
-    For a wiki link, `anchor` is heading text, with parents, or a block ID.
+    For a link that `is_wiki`, `anchor` is heading text, with parents, or a block ID.
     """
     assert old.fragment_span is not None
     assert old.fragment is not None
@@ -357,24 +364,30 @@ def with_fragment(outline: Outline, old: Destination, anchor: str) -> TextEdit |
 
 def _proven(outline: Outline, old: Destination, span: Span, text: str) -> TextEdit | None:
     """Return the edit that makes `span` of `old` mean `text`; None if that cannot be written."""
-    new = _encoded(text, outline.text_of(span), old.form, outline)
+    # In a vault `#` and `^` lead to headings below one another, and to blocks.
+    also = "#^" if old.is_wiki and span == old.fragment_span else ""
+    new = _encoded(text, outline.text_of(span), old.form, outline, also)
     means = unquote(unescaped_destination(new, old.form), errors="surrogateescape")
     return TextEdit(span, new) if means == text else None
 
 
-def wiki_page(written: str, old_path: str, path: str, *, is_path: bool) -> str:
-    """Return the name of page `path` in a wiki link `written` for `old_path`, as a path or a bare name.
+def wiki_pages(written: str, old_path: str, path: str) -> Iterator[str]:
+    """Yield names of the page `path` for a wiki link `written` for `old_path`: first with as many folders.
 
-    Spaces replace hyphens if the old link did so.
+    Of a link that had the whole path only that. Spaces replace hyphens if the old link did so.
     """
-    page = path if is_path else path.rpartition("/")[2]
     name = written.rpartition("/")[2]
+    page = path
     if paths.without_suffix(name, (".md",)) == name:
         page = paths.without_suffix(page, paths.MARKDOWN_SUFFIXES)
     old_name = paths.without_suffix(old_path.rpartition("/")[2], paths.MARKDOWN_SUFFIXES)
     if " " in name and "-" not in name and " " not in old_name:
         page = page.replace("-", " ")
-    return page
+    parts, count = page.split("/"), written.strip("/").count("/")
+    is_whole = written.startswith("/") or (count and count == old_path.count("/"))
+    start = "/" if written.startswith("/") else ""
+    for first in range(0 if is_whole else max(len(parts) - 1 - count, 0), -1, -1):
+        yield start + "/".join(parts[first:])
 
 
 def _fits_wiki_link(text: str, outline: Outline, old: Destination) -> bool:
@@ -392,14 +405,14 @@ def _fits_wiki_link(text: str, outline: Outline, old: Destination) -> bool:
     return True
 
 
-def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -> str:
-    """Return `text` encoded in the style of `written`."""
+def _encoded(text: str, written: str, form: DestinationForm, outline: Outline, also: str = "") -> str:
+    """Return `text` encoded in the style of `written`; the signs `also` stay."""
     source = outline.source
     beyond_ascii = (
         not _ENCODED_BEYOND_ASCII.search(written) and source.encoding in _UNICODE and not source.invalid_bytes
     )
     keeps_spaces = form is DestinationForm.ANGLE and "%20" not in written
-    safe = _SAFE
+    safe = _SAFE + also
     if form is DestinationForm.BARE and not _BALANCED.fullmatch(text):
         safe = safe.replace("(", "").replace(")", "")
     if form in {DestinationForm.QUOTED, DestinationForm.UNQUOTED, DestinationForm.SHORTCODE}:
@@ -458,8 +471,13 @@ def find_target(tree: FileTree, document: str, destination: Destination) -> Link
     """Return the target of `destination` in `document`; None if it is ambiguous."""
     if not destination.path:
         return LinkedPath(document, TargetKind.FILE)
-    if destination.form is DestinationForm.WIKI and destination.is_page_name:
-        return _find_page(tree, document, destination.path)
+    if destination.is_wiki and destination.is_page_name:
+        page = _find_page(tree, document, destination.path)
+        if destination.form is DestinationForm.WIKI or page is None or page.kind is not TargetKind.FILE:
+            return page
+        # A path that is right for other programs too stays one.
+        linked = _find_path(tree, document, destination.path)
+        return linked if linked.path == page.path else page
     linked = _find_path(tree, document, destination.path)
     if linked.kind is TargetKind.FILE or not destination.is_page_name or destination.is_from_root:
         return linked
@@ -516,26 +534,37 @@ def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.Sit
 
 def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
     """Return True if `destination` has no fragment or `anchors` contains it; see `is_resolved`."""
-    fragment, is_wiki = destination.fragment, destination.form is DestinationForm.WIKI
-    return fragment is None or is_resolved(fragment, anchors, is_wiki=is_wiki)
+    fragment = destination.fragment
+    return fragment is None or is_resolved(fragment, anchors, is_wiki=destination.is_wiki)
 
 
 def pages_named(tree: FileTree, written: str) -> Mapping[str, str]:
     """Return the pages that `written` may name, each with its normalized form."""
-    form_of_link = "/" + _wiki_form(written.strip("/"))
+    form_of_link = "/" + _wiki_form(written.strip("/"), tree)
     return {
         page: form
         for page in tree.pages(paths.page_key(written))
-        if (form := "/" + _wiki_form(page)).endswith(form_of_link)
+        if (form := "/" + _wiki_form(page, tree)).endswith(form_of_link)
     }
 
 
 def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None:
-    form_of_link = "/" + _wiki_form(written.strip("/"))
+    form_of_link = "/" + _wiki_form(written.strip("/"), tree)
     fitting = pages_named(tree, written)
-    if len(fitting) > 1:
+    folder = paths.folder_of(document)
+    if tree.rules.slugs.is_vault:
+        # The path from the vault wins, then a page below the folder of the document, then the shortest path.
+        below = f"/{folder}/".replace("//", "/").lower()
+        if form_of_link in fitting.values() or written.startswith("/"):
+            fitting = {page: form for page, form in fitting.items() if form == form_of_link}
+        fitting = {page: form for page, form in fitting.items() if form.startswith(below)} or fitting
+        length = min(map(len, fitting), default=0)
+        fitting = {page: form for page, form in fitting.items() if len(page) == length}
+        if len(fitting) > 1:
+            return None
+    elif len(fitting) > 1:
         # A page in the same folder wins, then one at the root; otherwise it is ambiguous.
-        beside = "/" + _wiki_form(paths.folder_of(document) + form_of_link).lstrip("/")
+        beside = "/" + _wiki_form(folder + form_of_link, tree).lstrip("/")
         fitting = {page: form for page, form in fitting.items() if form == beside} or {
             page: form for page, form in fitting.items() if form == form_of_link
         }
@@ -547,5 +576,6 @@ def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None
     )
 
 
-def _wiki_form(path: str) -> str:
-    return paths.without_suffix(path, paths.MARKDOWN_SUFFIXES).lower().replace(" ", "-")
+def _wiki_form(path: str, tree: FileTree) -> str:
+    name = paths.without_suffix(path, paths.MARKDOWN_SUFFIXES).lower()
+    return name if tree.rules.slugs.is_vault else name.replace(" ", "-")

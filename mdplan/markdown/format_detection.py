@@ -15,7 +15,7 @@ _SUFFIXES: Final = {
     **dict.fromkeys((suffix[1:] for suffix in MARKDOWN_SUFFIXES), DocumentFormat.MARKDOWN),
     **dict.fromkeys(("ini", "cfg", "conf"), DocumentFormat.INI),
     **dict.fromkeys(("yaml", "yml"), DocumentFormat.YAML),
-    **dict.fromkeys(("json", "jsonc", "json5"), DocumentFormat.JSON),
+    **dict.fromkeys(("json", "jsonc", "json5", "canvas"), DocumentFormat.JSON),
     "toml": DocumentFormat.TOML,
     **dict.fromkeys(("service", "socket", "timer", "mount", "desktop"), DocumentFormat.INI),
 }

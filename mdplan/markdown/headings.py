@@ -56,6 +56,7 @@ class SlugStyle(Struct):
     - `fallback`: replaces an empty slug.
     - `is_counted_up`: suffixes are ``_1``, ``_2``, and an existing one is incremented.
     - `has_html`: headings in HTML have anchors too.
+    - `is_vault`: links name notes as wiki links do, by the end of a path, and headings by their text.
     """
 
     slug: Callable[[str], str]
@@ -65,6 +66,7 @@ class SlugStyle(Struct):
     fallback: str = ""
     is_counted_up: bool = False
     has_html: bool = False
+    is_vault: bool = False
 
     def anchors(self, titles: Iterable[str], ids: Iterable[str]) -> Iterator[str]:
         """Yield the anchor of each heading: its explicit ID from `ids` if not empty, else a slug.
@@ -179,6 +181,7 @@ STYLES: Final[Mapping[str, SlugStyle]] = {
     "hugo": SlugStyle(
         _goldmark, has_images=True, prepared=_goldmark_text, own_ids=OwnIds.ABOVE, fallback="heading"
     ),
+    "obsidian": SlugStyle(heading_slug, is_vault=True),
     "pandoc": SlugStyle(
         _pandoc, has_images=True, prepared=_pandoc_text, own_ids=OwnIds.ABOVE, fallback="section"
     ),

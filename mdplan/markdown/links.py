@@ -10,7 +10,14 @@ from typing import Final
 from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline_node import InlineKind, InlineNode, normalized_label
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
+from mdplan.markdown.targets import (
+    attributes_in,
+    is_resolved,
+    nodes_near,
+    percent_decoded,
+    resolvable_targets,
+    whole,
+)
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
@@ -280,7 +287,9 @@ def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]
     """Yield destinations that start with ``#``, their spans, and True for wiki links."""
     for node in nodes_near(outline, area, _OWN_FRAGMENT):
         if node.kind is not InlineKind.IMAGE and node.destination and node.href.startswith("#"):
-            yield node.href, node.destination, node.kind is InlineKind.WIKI_LINK
+            is_wiki = node.kind is InlineKind.WIKI_LINK
+            href = percent_decoded(node.href) if outline.slugs.is_vault and not is_wiki else node.href
+            yield href, node.destination, is_wiki or outline.slugs.is_vault
     for attribute in attributes_in(outline, area):
         if attribute.tag == "a" and attribute.name == "href" and attribute.value.startswith("#"):
             yield attribute.value, attribute.value_span, False

@@ -248,5 +248,6 @@ PRESETS: Final[Mapping[str, SiteRules]] = {
     ),
     "hugo": SiteRules.of({"/": "content"}, ("_index", "index"), slugs=STYLES["hugo"], has_page_folders=True),
     "mkdocs": SiteRules.of({"/": "docs"}, ("index", "README"), slugs=STYLES["python-markdown"]),
+    "obsidian": SiteRules.of({}, ignores_case=True, slugs=STYLES["obsidian"]),
     "vitepress": SiteRules.of({"/": "docs"}, ("index",), slugs=STYLES["vitepress"]),
 }

@@ -214,8 +214,7 @@ class LinkChanges(Struct, dict=True):
         """
         if not destination.path:
             return destinations.LinkedPath(document, destinations.TargetKind.FILE)
-        is_wiki = destination.form is destinations.DestinationForm.WIKI
-        if is_wiki and destination.is_page_name:
+        if destination.is_wiki and destination.is_page_name:
             is_affected = is_moved or page_key(destination.path) in self.names
             return destinations.find_target(self.before, document, destination) if is_affected else None
         if destination.is_page_name or self.before.rules.has_page_folders:
@@ -266,7 +265,7 @@ class LinkChanges(Struct, dict=True):
         path = self.after.paths.get(target.path, target.path)
         changes = self.anchors.get(target.path, {})
         key = self.key(destination, changes)
-        if destination.form is destinations.DestinationForm.WIKI and destination.fragment and changes:
+        if destination.is_wiki and destination.fragment and changes:
             section = heading_named(self.outlines[target.path], (*destination.parents, destination.fragment))
             if section is not None and section.anchor:
                 # It names the heading by its text, which may change while its anchor stays.
@@ -292,7 +291,7 @@ class LinkChanges(Struct, dict=True):
         if not destination.fragment:
             return None
         keys = [target_key(destination.fragment)]
-        if destination.form is destinations.DestinationForm.WIKI:
+        if destination.is_wiki:
             keys.append(heading_slug(destination.fragment))
         return next((key for key in keys if key in changes), None)
 
@@ -475,10 +474,17 @@ def _is_hidden(built: BuiltFile, section: Section, now: Section) -> bool:
 def _moved_blocks(
     built: BuiltFile, arrived: Mapping[int, BuiltFile]
 ) -> Iterator[tuple[str, AnchorPlace | None]]:
-    """Yield the IDs of blocks that are no longer in the file, with where they went, None for nowhere."""
+    """Yield the IDs of blocks that are no longer in the file, with where they went, None for nowhere.
+
+    In a file that had the ID already it names another block.
+    """
     others = [arrived[item.index] for item in built.resolved if item.index in arrived]
     for block_id in block_ids(built.base) - block_ids(built.result):
-        there = (other.file.result_path for other in others if block_id in block_ids(other.result))
+        there = (
+            other.file.result_path
+            for other in others
+            if block_id in block_ids(other.result) - block_ids(other.base)
+        )
         yield block_id, next((AnchorPlace(path, block_id) for path in there), None)
 
 
@@ -905,7 +911,7 @@ def text_of_bytes(data: bytes) -> str:
 def _may_be_own(written: str, keys: Container[str]) -> bool:
     """Return True if `written`, which begins with one of `_FRAGMENT_STARTS`, may be a fragment in `keys`."""
     means_more = written[0] != "#" or _MEANS_MORE.search(written) is not None
-    return means_more or target_key(written[1:]) in keys
+    return means_more or any(key in keys for key in _fragments(written))
 
 
 def _named(match: re.Match[str]) -> Iterator[tuple[str, str]]:

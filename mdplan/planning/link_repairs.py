@@ -16,7 +16,6 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.destinations import (
     MARKDOWN_FORMS,
     Destination,
-    DestinationForm,
     FileTree,
     LinkedPath,
     TargetKind,
@@ -412,7 +411,7 @@ class LinkRepairer(Struct, dict=True):
         if current is None or not destination.fragment:
             return None
         names = (*destination.parents, destination.fragment)
-        is_wiki = destination.form is DestinationForm.WIKI
+        is_wiki = destination.is_wiki
         commits: list[str] = []
         for _ in range(_MOST_STEPS):
             origin = _last_with(self.history.versions(path), current, names, is_wiki=is_wiki)
@@ -424,7 +423,7 @@ class LinkRepairer(Struct, dict=True):
             if now is None and renamed is not None:
                 now = current.with_anchor(target_key(renamed.anchor or ""))
             if now is not None and now.anchor:
-                title = now.title if destination.form is DestinationForm.WIKI else None
+                title = now.title if destination.is_wiki else None
                 place: AnchorPlace | None = AnchorPlace(path, now.anchor, title)
                 evidence = "the heading was renamed in " + ", then in ".join(commits)
                 return _Found(old, CurrentTarget(path, place), evidence)

@@ -25,7 +25,7 @@ from mdplan.markdown.destinations import (
     find_near,
     find_target,
     has_anchor,
-    wiki_page,
+    wiki_pages,
     with_fragment,
     with_path,
 )
@@ -42,7 +42,7 @@ from mdplan.markdown.targets import (
 )
 from mdplan.planning import link_changes
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
-from mdplan.planning.navigation import is_navigation, is_summary
+from mdplan.planning.navigation import is_canvas, is_navigation, is_summary
 from mdplan.planning.sequence import with_post_edits
 from mdplan.requests.batch import ReferenceScope
 from mdplan.text.edit import EditList, Overlap, TextEdit
@@ -252,7 +252,7 @@ class _LinkChecker:
         now = outcome.now
         follow = say('{updateReferences="workspace"} updates links to it') if outcome.could_follow else ""
         if now is not None and not now.is_removed and now.path is not None:
-            place, is_wiki = now.place, destination.form is DestinationForm.WIKI
+            place, is_wiki = now.place, destination.is_wiki
             section = self._heading_at(place) if place is not None and is_wiki else None
             title = name_of_heading(section.title) if section is not None else None
             anchor = title or (destination.fragment if place is None else place.anchor)
@@ -398,7 +398,7 @@ class _LinkChecker:
 
     def _names(self, old: Destination, place: link_changes.AnchorPlace) -> bool:
         """Return True if the fragment of `old` names `place` as it is written."""
-        if old.form is DestinationForm.WIKI and place.title is not None:
+        if old.is_wiki and place.title is not None:
             return self._is_heading_at(place, (*old.parents, old.fragment or ""))
         return target_key(old.fragment or "") == target_key(place.anchor)
 
@@ -415,7 +415,7 @@ class _LinkChecker:
         A wiki link that names headings by their text goes on so, with headings above where one text is not
         enough.
         """
-        if old.form is not DestinationForm.WIKI or place.title is None:
+        if not old.is_wiki or place.title is None:
             return with_fragment(self._outline, old, place.anchor)
         section = self._heading_at(place)
         path = [name_of_heading(title) for title in (section.path if section else (place.title,))]
@@ -440,8 +440,8 @@ class _LinkChecker:
         """Return what must be written in place of the path of `old`; None if the site has no path for it."""
         here = self.document.path
         if target.style.is_name or (old.form is DestinationForm.WIKI and not old.path):
-            # By its name alone, unless other pages have that too.
-            forms = (wiki_page(old.path, target.path, path, is_path=full) for full in ("/" in old.path, True))
+            # By as few folders as before, unless other pages have that too.
+            forms = wiki_pages(old.path, target.path, path)
             files = ((page, self.changes.file_now(here, replace(old, path=page))) for page in forms)
             return next((page for page, file in files if file == path), None)
         if not old.path:
@@ -695,6 +695,16 @@ def _updated(
     if built.file.is_deleted:
         return built
     path, pages = built.file.result_path, changes.after.paths
+    if is_canvas(path):
+        from mdplan.planning.navigation_entries import update_canvas
+
+        def follow(outline: Outline) -> tuple[EditList, list[str]]:
+            here, before = path, built.file.relative
+            document = LinkedDocument(outline=outline, path=here, old_path=before, moved={}, may_rewrite=True)
+            updates = update_links(document, changes, anchors)
+            return EditList(updates.edits), [link.target for link in updates.broken]
+
+        return update_canvas(built, follow, changes.before.rules.slugs, may_rewrite=may_rewrite)
     if pages and (is_navigation(path) or (may_rewrite and is_summary(path))):
         # Few batches change files, and fewer those that list them.
         from mdplan.planning.navigation_entries import update_entries

@@ -134,6 +134,11 @@ def is_navigation(path: str) -> bool:
     return _kind_of(path) is not None or is_program(path)
 
 
+def is_canvas(path: str) -> bool:
+    """Return True if the file `path` is a canvas of Obsidian."""
+    return _CANVAS_FILE.fullmatch(path.lower()) is not None
+
+
 def is_program(path: str) -> bool:
     """Return True if a file of the name in `path` is a program that lists the pages of a site."""
     return _PROGRAM.search(path.lower()) is not None
@@ -159,7 +164,7 @@ def pages_in_program(text: str, pages: Iterable[str]) -> Iterator[tuple[str, int
 
 def _kind_of(path: str) -> NavigationKind | None:
     name = path.rpartition("/")[2].lower()
-    patterns = ((_VERSIONED_SIDEBARS, _SIDEBARS), (_HUGO_FILE, _HUGO))
+    patterns = ((_VERSIONED_SIDEBARS, _SIDEBARS), (_HUGO_FILE, _HUGO), (_CANVAS_FILE, _CANVAS))
     return _KINDS.get(name) or next((kind for pattern, kind in patterns if pattern.fullmatch(name)), None)
 
 
@@ -325,6 +330,15 @@ _HUGO: Final = NavigationKind(
     entry=None,
     has_suffix=False,
     index_names=("_index", "index"),
+)
+
+_CANVAS_FILE: Final = lazy_pattern(r".+\.canvas")
+
+_CANVAS: Final = NavigationKind(
+    tool="Obsidian",
+    folder=lambda *_: "",
+    names_page=lambda path: path[:1] == ("nodes",) and path[-1] == "file",
+    entry=None,
 )
 
 _PROGRAM: Final = lazy_pattern(

@@ -1,7 +1,7 @@
 """Update the entries of navigation files: of pages that are renamed, deleted or created."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent
@@ -9,7 +9,7 @@ from mdplan.data.tree import REMOVED, DataError, KeyChange, Path, strings_of, va
 from mdplan.diagnostics import Code, Diagnostic, Refused, or_problem
 from mdplan.markdown.destinations import FileTree, destinations
 from mdplan.markdown.front_matter_edits import data_content, data_splices, verify_splices
-from mdplan.markdown.headings import heading_title
+from mdplan.markdown.headings import SlugStyle, heading_title
 from mdplan.markdown.lists import ListItem, MarkdownList
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import folder_of, followed, link_between
@@ -31,7 +31,7 @@ from mdplan.planning.sequence import with_post_edits
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position
-from mdplan.text.source import DocumentFormat
+from mdplan.text.source import DocumentFormat, Source
 from mdplan.text.visible import nearest_names
 from mdplan.values import Struct, replace
 from mdplan.words import Argument, Send, either, say
@@ -40,12 +40,12 @@ _LINK_ALONE: Final = lazy_pattern(r"\[[^\[\]]*\]\([^()\s]*\)")
 
 
 class AffectedPage(Struct):
-    """The value at `path`: it names a `page` that is `now` elsewhere, or gone; `change` makes it right."""
+    """The value at `path`: it names a `page` that is `now` elsewhere, or gone; `changes` make it right."""
 
     path: Path
     page: str
     now: str | None
-    change: KeyChange | None
+    changes: tuple[KeyChange, ...]
 
 
 def update_entries(
@@ -88,7 +88,7 @@ def read_navigation(path: str, outline: Outline, tree: FileTree) -> tuple[Naviga
 def follow_pages(built: BuiltFile, affected: Sequence[AffectedPage], *, may_rewrite: bool) -> BuiltFile:
     """Return `built` with the changes of `affected`, and BROKEN_LINK for entries that stay as they are."""
     updated = _with_changes(built, affected) if may_rewrite else None
-    left = [page for page in affected if updated is None or page.change is None]
+    left = [page for page in affected if updated is None or not page.changes]
     result = updated or built
     warnings = tuple(
         _warning(result.result, page, may_rewrite=may_rewrite).at(file=built.file.path) for page in left
@@ -143,11 +143,55 @@ def _affected_pages(
         now = pages[page]
         if now is None:
             gone = None if is_redirect(path) else _own_entry(values, path)
-            yield AffectedPage(path, page, None, KeyChange(gone, REMOVED) if gone else None)
+            yield AffectedPage(path, page, None, (KeyChange(gone, REMOVED),) if gone else ())
             continue
         written = navigation.written(now, value, own_ids.get(page, ""))
         if written != value:
-            yield AffectedPage(path, page, now, KeyChange(path, written) if written else None)
+            yield AffectedPage(path, page, now, (KeyChange(path, written),) if written else ())
+
+
+# Of a text of Markdown, what its links become, and the targets of those that break.
+_Follow: TypeAlias = Callable[[Outline], tuple[EditList, Sequence[str]]]
+
+
+def update_canvas(built: BuiltFile, follow: _Follow, slugs: SlugStyle, *, may_rewrite: bool) -> BuiltFile:
+    """Return the canvas `built` with what its nodes name as `follow` says (JSON Canvas)."""
+    content = data_content(built.result)
+    nodes = value_at(content.values, ("nodes",)) if isinstance(content, DataContent) else None
+    affected = [
+        page
+        for number, node in enumerate(nodes if isinstance(nodes, list) else ())
+        if isinstance(node, dict)
+        for page in _named_in_node(("nodes", number), node, follow, slugs)
+    ]
+    return follow_pages(built, affected, may_rewrite=may_rewrite) if affected else built
+
+
+def _named_in_node(
+    path: Path, node: Mapping[str, Any], follow: _Follow, slugs: SlugStyle
+) -> Iterator[AffectedPage]:
+    """Yield what `node` at `path` names that moved or went."""
+    file, written = node.get("file"), node.get("text")
+    if isinstance(file, str):
+        # A file is named by its path from the vault, as a wiki link can do.
+        written = f"[[/{file}{node.get('subpath', '')}]]"
+    if not isinstance(written, str):
+        return
+    outline = Outline(Source.from_text(written), slugs=slugs)
+    edits, broken = follow(outline)
+    key = (*path, "file" if isinstance(file, str) else "text")
+    yield from (AffectedPage(key, target.lstrip("/"), None, ()) for target in broken)
+    new = edits.apply(written)
+    if isinstance(file, str) and edits:
+        new_file, sign, fragment = new.strip("[/]").partition("#")
+        values = {"file": new_file, "subpath": sign + fragment}
+        changed = (name for name, value in values.items() if node.get(name, "") != value)
+        yield AffectedPage(
+            key, file, new_file, tuple(KeyChange((*path, name), values[name]) for name in changed)
+        )
+    elif edits:
+        first = edits.edits[0]
+        yield AffectedPage(key, outline.text_of(first.span), first.new_text, (KeyChange(key, new),))
 
 
 def _in_program(built: BuiltFile, pages: Mapping[str, str | None]) -> Iterator[Diagnostic]:
@@ -181,7 +225,7 @@ def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any val
 
 def _with_changes(built: BuiltFile, affected: Sequence[AffectedPage]) -> BuiltFile | None:
     """Return `built` with only the changes of `affected`; None without any, or if they cannot be made."""
-    by_key = {prefix.change.key: prefix.change for prefix in affected if prefix.change is not None}
+    by_key = {change.key: change for page in affected for change in page.changes}
     gone = [key for key, change in by_key.items() if change.value is REMOVED]
     changes = [
         change
@@ -212,7 +256,7 @@ def _warning(outline: Outline, affected: AffectedPage, *, may_rewrite: bool) -> 
         either(
             say("change it with {set_value} or {delete_value} and {}", Argument("key", key)),
             say('{updateReferences="workspace"} updates entries')
-            if affected.change and not may_rewrite
+            if affected.changes and not may_rewrite
             else "",
             joint="; ",
         ),
