@@ -718,11 +718,16 @@ class RenameFile(Edit):
     follow with `updateReferences`. Nothing is overwritten: the new path must be free, unless the same batch
     renames that file too, so that two files can swap their names. An image or another binary file keeps its
     bytes. Mode, owner and attributes of the file stay.
+
+    With `redirect` the old address of the page leads to the new one, if the site keeps redirects in
+    `mkdocs.yml` (mkdocs-redirects), `docs.json` (Mintlify), `.openpublishing.redirection.json`, `_redirects`
+    (Netlify), or front matter: `aliases` of Hugo, `redirect_from` of Jekyll.
     """
     def __init__(
         self,
         *,
         new_file: str,
+        redirect: bool = ...,
     ) -> None: ...
 
 class RenameHeading(Edit):

@@ -185,6 +185,10 @@ class RenameFile(Operation):
     follow with `updateReferences`. Nothing is overwritten: the new path must be free, unless the same batch
     renames that file too, so that two files can swap their names. An image or another binary file keeps its
     bytes. Mode, owner and attributes of the file stay.
+
+    With `redirect` the old address of the page leads to the new one, if the site keeps redirects in
+    `mkdocs.yml` (mkdocs-redirects), `docs.json` (Mintlify), `.openpublishing.redirection.json`, `_redirects`
+    (Netlify), or front matter: `aliases` of Hugo, `redirect_from` of Jekyll.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "rename_file", "newFile": "docs/kettle.md"}
@@ -193,6 +197,7 @@ class RenameFile(Operation):
 
     op: Literal["rename_file"]
     new_file: str = Field(min_length=1, description="New path, inside the same root.")
+    redirect: bool = Field(default=False, description="Leave a redirect at the old address of the page.")
 
     @property
     def new_path(self) -> str:

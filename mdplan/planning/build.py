@@ -132,6 +132,11 @@ class BuiltFile(Struct, kw_only=True, dict=True):
         return self.file.outline
 
     @property
+    def asks_for_redirect(self) -> bool:
+        """Whether the file gets another name and shall leave a redirect at the old one."""
+        return any(getattr(edit, "redirect", False) for edit in self.file.requested.edits)
+
+    @property
     def changed_areas(self) -> Sequence[Span]:
         """Pieces of the base outside which no block changed; all of it if that is not known."""
         if self.changed is None:

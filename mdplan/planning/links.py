@@ -42,7 +42,7 @@ from mdplan.markdown.targets import (
 )
 from mdplan.planning import link_changes
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
-from mdplan.planning.navigation import is_canvas, is_navigation, is_summary
+from mdplan.planning.navigation import has_links, is_navigation, is_summary
 from mdplan.planning.sequence import with_post_edits
 from mdplan.requests.batch import ReferenceScope
 from mdplan.text.edit import EditList, Overlap, TextEdit
@@ -531,13 +531,29 @@ def derive_link_edits(
     changes = link_changes.LinkChanges.of(built_files, linked)
     derive = partial(_derived, built_files, scope=scope, linked=linked, counts_others=counts_others)
     outcome = derive(built_files, changes)
-    if not isinstance(outcome, BuildResult) or not any(map(_has_wiki_heading, outcome.files)):
-        return outcome
-    # A link in a heading is a part of its text, so that links to the heading may have to follow too.
-    again = link_changes.LinkChanges.of(outcome.files, linked)
-    if again.anchors == changes.anchors:
-        return outcome
-    return derive(outcome.files, again)
+    if isinstance(outcome, BuildResult) and any(map(_has_wiki_heading, outcome.files)):
+        # A link in a heading is a part of its text, so that links to the heading may have to follow too.
+        again = link_changes.LinkChanges.of(outcome.files, linked)
+        outcome = outcome if again.anchors == changes.anchors else derive(outcome.files, again)
+    if isinstance(outcome, BuildResult) and any(built.asks_for_redirect for built in outcome.files):
+        return _with_redirects(outcome, linked)
+    return outcome
+
+
+def _with_redirects(made: BuildResult, linked: LinkSource) -> BuildResult | Problems:
+    from mdplan.planning.redirects import leave_redirects
+
+    known = {built.file.relative for built in made.files}
+    others = [
+        _untouched(file)
+        for file in linked.navigation(frozenset())
+        if not isinstance(file, Diagnostic) and file.relative not in known
+    ]
+    files = leave_redirects(made.files, others, linked)
+    if isinstance(files, tuple):
+        return files
+    refused = (linked.refusal(built.file) for built in files if built.file.relative not in known)
+    return tuple(filter(None, refused)) or BuildResult(files, made.warnings)
 
 
 def _has_wiki_heading(built: BuiltFile) -> bool:
@@ -596,10 +612,11 @@ def _others(
         if isinstance(file, Diagnostic):
             yield file
         elif file.relative not in known:
-            untouched = BuiltFile(
-                file=file, resolved=(), edits=EditList(), byte_edits=(), result=file.outline, written={}
-            )
-            yield _updated(untouched, changes, anchors, uncertain, may_rewrite=may_rewrite)
+            yield _updated(_untouched(file), changes, anchors, uncertain, may_rewrite=may_rewrite)
+
+
+def _untouched(file: SnapshotFile) -> BuiltFile:
+    return BuiltFile(file=file, resolved=(), edits=EditList(), byte_edits=(), result=file.outline, written={})
 
 
 def _broken_elsewhere(
@@ -695,8 +712,8 @@ def _updated(
     if built.file.is_deleted:
         return built
     path, pages = built.file.result_path, changes.after.paths
-    if is_canvas(path):
-        from mdplan.planning.navigation_entries import update_canvas
+    if has_links(path):
+        from mdplan.planning.navigation_entries import update_values
 
         def follow(outline: Outline) -> tuple[EditList, list[str]]:
             here, before = path, built.file.relative
@@ -704,7 +721,7 @@ def _updated(
             updates = update_links(document, changes, anchors)
             return EditList(updates.edits), [link.target for link in updates.broken]
 
-        return update_canvas(built, follow, changes.before.rules.slugs, may_rewrite=may_rewrite)
+        return update_values(built, follow, changes.before.rules.slugs, may_rewrite=may_rewrite)
     if pages and (is_navigation(path) or (may_rewrite and is_summary(path))):
         # Few batches change files, and fewer those that list them.
         from mdplan.planning.navigation_entries import update_entries

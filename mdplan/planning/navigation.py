@@ -33,7 +33,7 @@ class NavigationKind(Struct, kw_only=True):
     `entry` makes an entry of a title and of how the file names the page. Entries are written with the suffix
     of the page where `has_suffix`, and `may_lead_out` of the folder that they begin in. Where `has_ids` they
     have no numbers before names, and a page may give itself another name. `index_names` are pages that an
-    entry names by their folder.
+    entry names by their folder. Where it `has_routes`, values are links, which the rules of the site explain.
     """
 
     tool: str
@@ -46,6 +46,7 @@ class NavigationKind(Struct, kw_only=True):
     may_lead_out: bool = False
     has_ids: bool = False
     index_names: tuple[str, ...] = ()
+    has_routes: bool = False
 
 
 class Navigation(Struct):
@@ -134,9 +135,10 @@ def is_navigation(path: str) -> bool:
     return _kind_of(path) is not None or is_program(path)
 
 
-def is_canvas(path: str) -> bool:
-    """Return True if the file `path` is a canvas of Obsidian."""
-    return _CANVAS_FILE.fullmatch(path.lower()) is not None
+def has_links(path: str) -> bool:
+    """Return True if the file `path` has links of a site or vault in place of names of pages."""
+    kind = _kind_of(path)
+    return kind is not None and kind.has_routes
 
 
 def is_program(path: str) -> bool:
@@ -216,7 +218,7 @@ def _hugo_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any val
 
 def is_redirect(path: "Path") -> bool:
     """Return True if the value at `path` is the page that an old address leads to."""
-    return path[-1] == REDIRECT or "redirect_maps" in path
+    return path[-1] in {REDIRECT, "redirect_url"} or "redirect_maps" in path
 
 
 def _below(*start: str) -> "Callable[[Path], bool]":
@@ -339,6 +341,29 @@ _CANVAS: Final = NavigationKind(
     folder=lambda *_: "",
     names_page=lambda path: path[:1] == ("nodes",) and path[-1] == "file",
     entry=None,
+    has_routes=True,
+)
+
+# Redirects of Microsoft Learn; the addresses begin where `[links]` says.
+_DOCFX_REDIRECTS: Final = NavigationKind(
+    tool="docfx redirects",
+    folder=_own_folder,
+    names_page=_at_key("redirect_url"),
+    entry=None,
+    has_suffix=False,
+    index_names=("index",),
+    has_routes=True,
+)
+
+# Redirects of Netlify and others, a line for each.
+_REDIRECT_LINES: Final = NavigationKind(
+    tool="_redirects", folder=_own_folder, names_page=lambda _: False, entry=None, has_routes=True
+)
+REDIRECT_LINE: Final = lazy_pattern(r"^[ \t]*(?P<source>/\S*)[ \t]+(?P<target>\S+)", re.MULTILINE)
+
+# The pages in the header of the theme Minima.
+_JEKYLL: Final = NavigationKind(
+    tool="Jekyll", folder=_own_folder, names_page=_below("header_pages"), entry=lambda _, page: page
 )
 
 _PROGRAM: Final = lazy_pattern(
@@ -350,6 +375,9 @@ _KINDS: Final[Mapping[str, NavigationKind]] = {
     **dict.fromkeys(("mkdocs.yml", "mkdocs.yaml"), _MKDOCS),
     **dict.fromkeys((".pages", ".nav.yml", ".nav.yaml"), _AWESOME),
     "zensical.toml": _ZENSICAL,
+    ".openpublishing.redirection.json": _DOCFX_REDIRECTS,
+    "_config.yml": _JEKYLL,
+    "_redirects": _REDIRECT_LINES,
     **dict.fromkeys(("docs.json", "mint.json"), _MINTLIFY),
     **dict.fromkeys(("toc.yml", "toc.yaml"), _DOCFX),
     "_toc.yml": _JUPYTER_BOOK,

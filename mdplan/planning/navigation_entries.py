@@ -20,6 +20,7 @@ from mdplan.operations.keys import AddToList
 from mdplan.operations.lists import AddListItem
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.navigation import (
+    REDIRECT_LINE,
     Navigation,
     beside_its_pages,
     is_program,
@@ -30,7 +31,7 @@ from mdplan.planning.navigation import (
 from mdplan.planning.sequence import with_post_edits
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Position
+from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat, Source
 from mdplan.text.visible import nearest_names
 from mdplan.values import Struct, replace
@@ -154,17 +155,51 @@ def _affected_pages(
 _Follow: TypeAlias = Callable[[Outline], tuple[EditList, Sequence[str]]]
 
 
-def update_canvas(built: BuiltFile, follow: _Follow, slugs: SlugStyle, *, may_rewrite: bool) -> BuiltFile:
-    """Return the canvas `built` with what its nodes name as `follow` says (JSON Canvas)."""
+def update_values(built: BuiltFile, follow: _Follow, slugs: SlugStyle, *, may_rewrite: bool) -> BuiltFile:
+    """Return `built` with links as `follow` says: redirects, and what nodes of a canvas name."""
     content = data_content(built.result)
-    nodes = value_at(content.values, ("nodes",)) if isinstance(content, DataContent) else None
+    if not isinstance(content, DataContent):
+        return _with_lines(built, follow, may_rewrite=may_rewrite)
+    nodes = value_at(content.values, ("nodes",))
     affected = [
         page
         for number, node in enumerate(nodes if isinstance(nodes, list) else ())
         if isinstance(node, dict)
         for page in _named_in_node(("nodes", number), node, follow, slugs)
     ]
+    for path, value in strings_of(content.values):
+        if is_redirect(path) and (new := _followed_route(value, follow)) != value:
+            affected.append(AffectedPage(path, value, new, (KeyChange(path, new),) if new else ()))
     return follow_pages(built, affected, may_rewrite=may_rewrite) if affected else built
+
+
+def _followed_route(route: str, follow: _Follow) -> str | None:
+    """Return what `route` becomes; None if it breaks."""
+    written = f"[x](<{route}>)"
+    edits, broken = follow(Outline(Source.from_text(written)))
+    return None if broken else edits.apply(written)[5:-2]
+
+
+def _with_lines(built: BuiltFile, follow: _Follow, *, may_rewrite: bool) -> BuiltFile:
+    """Return the list of redirects `built` with targets as `follow` says."""
+    edits, warnings = list[TextEdit](), list[Diagnostic]()
+    for match in REDIRECT_LINE.finditer(built.result.source.text):
+        new = _followed_route(match["target"], follow)
+        if new and may_rewrite and new != match["target"]:
+            edits.append(TextEdit(Span(*match.span("target")), new))
+        elif new != match["target"]:
+            place = built.result.source.lines.position(match.start("target"))
+            becomes = f"is now `{new}`" if new else "this plan deletes"
+            warnings.append(
+                Code.BROKEN_LINK.warning(
+                    f"the redirect at line {place.line} leads to `{match['target']}`, which {becomes}",
+                    "correct the redirect",
+                    place=place,
+                ).at(file=built.file.path)
+            )
+    updated = with_post_edits(built, EditList(tuple(edits))) or built
+    count = built.references_updated + len(edits)
+    return replace(updated, references_updated=count, warnings=(*built.warnings, *warnings))
 
 
 def _named_in_node(

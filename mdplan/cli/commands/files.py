@@ -25,12 +25,14 @@ _POSITIONS: Final = {"before": "before", "after": "after", "under": "lastChild"}
 @click.option("--after", metavar="HEADING", help="Move a section after this one.")
 @click.option("--under", metavar="HEADING", help="Move a section to the end of this one.")
 @click.option("--to", metavar="FILE", help="Move a section to this file, to its end without a HEADING.")
+@click.option("--redirect", is_flag=True, help="Leave a redirect at the old address of a page.")
 @proposal.choice_options
 def move(
     session: Session,
     *,
     words: tuple[str, ...],
     to: str | None,
+    redirect: bool,
     **given: Any,  # noqa: ANN401 (of many types)
 ) -> Exit:
     """OLD is a file and NEW its new name; of several files, NEW is their new folder.
@@ -53,7 +55,11 @@ def move(
     files = session.files(olds, in_folders=False)
     is_folder = len(files) > 1 or new.endswith("/") or Path(folder, new).is_dir()
     names = {file: str(Path(new, Path(file).name)) if is_folder else new for file in files}
-    edits = {file: [{"op": "rename_file", "newFile": session.named(name)}] for file, name in names.items()}
+    leaves = {"redirect": True} if redirect else {}
+    edits = {
+        file: [{"op": "rename_file", "newFile": session.named(name), **leaves}]
+        for file, name in names.items()
+    }
     return proposal.propose_short(session, edits, given)
 
 
