@@ -130,7 +130,7 @@ _DESCRIBED: Final[Mapping[str, str]] = {
 }
 # Fields of several forms, which are described in words: not every client takes a list of types.
 _IN_WORDS: Final[Mapping[str, Schema]] = {
-    "value": {"description": "Any JSON: false, 3."},
+    "value": {"description": "Any JSON: 3."},
     "expectedValue": {},
     "lines": {"description": '{start, end}, inclusive; or "12:a3f-14:b07" (addresses).'},
     "line": {"description": 'Number or "12:a3f".'},
@@ -268,8 +268,8 @@ _FILES: Final[Schema] = {
 _BRIEF: Final[Mapping[str, str]] = {
     "expectedFiles": "Files of the glob; replace_match: with a match.",
     "accept": "Only these edits, from 0.",
-    "onStale": "rebase: by the edits' own evidence; merge: three-way.",
-    "updateReferences": "Links to what is renamed or moved; default none.",
+    "onStale": "rebase: by edits' own evidence; merge: three-way.",
+    "updateReferences": "Links to what moves; default none.",
 }
 
 # For previews; the others are for md_apply, which previews with dryRun.
@@ -318,7 +318,7 @@ def _validate_schema() -> Schema:
 
 def _apply_schema() -> Schema:
     batch = _batch_schema({"type": "array", "items": edit_schema()})
-    plan = {"planId": {"type": "string", "description": "A preview to apply."}}
+    plan = {"planId": {"type": "string", "description": "A preview."}}
     return {**batch, "properties": {**plan, **batch["properties"]}}
 
 
