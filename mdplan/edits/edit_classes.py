@@ -102,7 +102,7 @@ def class_names() -> tuple[str, ...]:
 
 @cache
 def class_of(name: str) -> type[Value]:
-    """Return the class `name`, one of `class_names`."""
+    """Return the class `name`, which is in `class_names`."""
     parts = {**PARTS, **BATCHES}
     if name in parts:
         model: type[WireModel] = parts[name]
@@ -232,11 +232,11 @@ def _restored(name: str, fields: Mapping[str, Any]) -> Value:
 
 @dataclass(frozen=True)
 class SectionAddress:
-    """A section by headings, ID or anchor; with `sha256` an edit is refused if the section has changed.
+    """A section by headings, ID or anchor; `sha256` makes the edit fail if the section has changed.
 
     `headings` go from outer to inner and may omit outer ones; `occurrence` (1-based) selects among equal
     sections. `id` is a section ID or at least 8 of its digits; `anchor` is the GitHub anchor without ``#``.
-    Raises `TypeError` unless exactly one address is given.
+    Raise `TypeError` unless exactly one address is given.
 
     >>> from mdplan import edits
     >>> dict(edits.DeleteSection(section=edits.Section("Install", "Linux")))

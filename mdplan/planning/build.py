@@ -83,7 +83,7 @@ class SnapshotFile(Struct, kw_only=True):
 
 
 class BuiltFile(Struct, kw_only=True, dict=True):
-    """One file before and after. `written` maps the index of an edit to what it wrote, in the result.
+    """One file before and after. `written` maps the index of an edit to its new text in the result.
 
     In a sequential batch, `earlier` and `later` map the index of an edit to the edits from the base to the
     document that it saw, and from there to the result; in a snapshot batch every edit saw the base. `changed`
@@ -323,9 +323,9 @@ def _no_text(file: SnapshotFile, problem: DecodeProblem) -> Diagnostic:
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
     """Resolve all edits of `file` against its base, even after a problem.
 
-    Stops after a problem that used up the time or memory of one edit, because a batch gets no more than that.
-    Errors: as for the operations; FILE_TOO_LARGE; INVALID_ARGUMENT for an operation on a file of another
-    format; PRECONDITION_REQUIRED for an unguarded ID that counts equal headings.
+    Stops after a problem that used up the time or memory of an edit, because a batch gets the same. Errors:
+    as for the operations; FILE_TOO_LARGE; INVALID_ARGUMENT for an operation on a file of another format;
+    PRECONDITION_REQUIRED for an unguarded ID that counts equal headings.
     """
     resolved: list[ResolvedEdit] = []
     problems: list[Diagnostic] = []
@@ -394,7 +394,7 @@ _COSTLY: Final = frozenset({Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE, Code.FILE_
 
 
 def has_run_long(problems: Iterable[Diagnostic]) -> bool:
-    """Return True if one of `problems` used up the time or memory of an edit."""
+    """Return True if a problem used up the time or memory of an edit."""
     return any(problem.code in _COSTLY for problem in problems)
 
 
@@ -693,7 +693,7 @@ class IntendedChanges:
         return all(self._writes(end) for end in _fences(self._result, block.span))
 
     def explain_gain(self, start: int | None) -> bool:
-        """Return True if the text at `start` of the base was in a block that is gone or was left open.
+        """Return True if the text at `start` of the base was in a block that is gone or was never closed.
 
         An open block swallowed text by mistake, so an edit that closes it frees that text on purpose.
         """

@@ -230,7 +230,7 @@ def _named_in_node(
 
 
 def _in_program(built: BuiltFile, pages: Mapping[str, str | None]) -> Iterator[Diagnostic]:
-    """Yield LINK_UNCERTAIN for program text that may name one of `pages`."""
+    """Yield LINK_UNCERTAIN for program text that may name any of `pages`."""
     lines = built.result.source.lines
     named = pages_in_program(built.result.source.text, pages)
     for page, line in dict.fromkeys((page, lines.line_at(offset)) for page, offset in named):
@@ -251,7 +251,7 @@ def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any val
         path = path[:-1]
         if has_more or not path or not isinstance(path[-1], int):
             return None
-    # A map that only holds this list, `Guide: [page]`, would be left empty.
+    # Do not leave an empty list in a map that holds nothing else, as in `Guide: [page]`.
     above = value_at(values, path[:-1])
     owner = value_at(values, path[:-2]) if len(path) > 1 else None
     is_only = len(above) == 1 and isinstance(owner, dict) and len(owner) == 1
