@@ -16,7 +16,7 @@ from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.markdown import block_tree as block_structure
 from mdplan.markdown import parser as pulldown
 from mdplan.markdown.block_tree import is_left_open, parse_blocks
-from mdplan.markdown.blocks import ParseTimeout, check_deadline, parse_time, with_deadline
+from mdplan.markdown.blocks import ParseTimeout, check_deadline, extend_parse_time, parse_time, with_deadline
 from mdplan.markdown.inline import InlineMap
 from mdplan.markdown.lists import ListItem, MarkdownList
 from mdplan.markdown.outline import Outline
@@ -469,3 +469,15 @@ def steps_of_last(op: str, size: int) -> int:
 @pytest.mark.parametrize("op", EDITS)
 def test_edit_cost_does_not_depend_on_table_or_list_length(op: str) -> None:
     assert steps_of_last(op, 800) < 1.3 * steps_of_last(op, 100)
+
+
+def test_limit_grows_with_the_documents_that_are_read_besides() -> None:
+    def ask_often() -> None:
+        for _ in range(20):
+            with_deadline(ask)()
+
+    with parse_time(60, ticking()):
+        extend_parse_time(60)
+        ask_often()
+    with parse_time(60, ticking()), pytest.raises(ParseTimeout):
+        ask_often()
