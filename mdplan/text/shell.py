@@ -8,7 +8,7 @@ from typing import Final
 
 IS_POSIX: Final[bool] = sys.platform != "win32"
 # Both shells of Windows take these as they are.
-_PLAIN: Final = r"[\w./\\:+=@^~-]+"
+_PLAIN: Final = r"[\w./\\:+=-]+"
 _SPECIAL: Final = r'["$`%!]'
 
 

@@ -11,6 +11,7 @@ from hypothesis.strategies import DataObject
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
+from mdplan.text import shell
 from mdplan.text.diff import ChangedLines, KeptLines, changed_lines, kept_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Position, Span
@@ -396,3 +397,8 @@ def test_file_hash_guards_the_lines_between(engine: Engine, tmp_path: Path) -> N
 
     assert report.applied
     assert (tmp_path / "a.md").read_text(encoding="utf-8") == "zero\n"
+
+
+@CASE_TABLES.parametrize("word", "on_posix", "on_windows")
+def test_word_is_quoted_for_the_shell(word: str, on_posix: str, on_windows: str) -> None:
+    assert (shell.quote(word, posix=True), shell.quote(word, posix=False)) == (on_posix, on_windows)

@@ -193,8 +193,9 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 def _start(part: str, folder: Path, failpoint: str = "") -> subprocess.Popen[bytes]:
     environment = {**os.environ, FAILPOINT_VARIABLE: failpoint}
-    # The bench starts programs with paths of its own.
-    start = [sys.executable, *sys.orig_argv[1:2], str(Path(__file__)), part, str(folder)]
+    # The bench starts programs by a script of its own.
+    launcher = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv)]
+    start = [sys.executable, *launcher, str(Path(__file__)), part, str(folder)]
     return subprocess.Popen(start, env=environment, stderr=subprocess.DEVNULL)
 
 
