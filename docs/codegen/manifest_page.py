@@ -27,7 +27,7 @@ A manifest is a YAML or JSON file that says which files, under which conditions,
 Each example is run by a test, on the files below. [Recipes](../how-to/bot-recipes.md) explain more of them; `mdplan bot init` writes a first manifest, and `mdplan bot explain MANIFEST FILE` shows why a rule does or does not apply to a file.
 `mdplan bot apply` changes all files that can be edited, ends with exit code 1 if one could not, and changes nothing if all match."""
 _RULES: Final = """\
-A rule names files by `file` or `glob`, and edits. The edits are those of a [batch](operations.md); any text in them can have placeholders.
+A rule names files by `file` or `glob`, and edits. The edits are the same as in a [batch](operations.md); any text in them can have placeholders.
 An edit that would change the file again in every run, such as `append_to_section`, needs a condition."""
 _EDITS: Final = """\
 Each edit has `op` and the fields of that operation, whose page has all of them. A section is named by `heading: Brew`, by `headingPath: [All about tea, Brew]` or by its `anchor`.
@@ -37,11 +37,11 @@ Texts can have placeholders. All fields of one condition must be true: `{hasText
 _PLACEHOLDERS: Final = """\
 These are the values on `docs/tea.md`, on 31 January 2026, with `USER_NAME=Ada` in the environment and `--env USER_NAME`. The manifest begins with:"""
 _TYPES: Final = """\
-A placeholder on its own keeps its type, so that `set_value` can write a number or a list; in longer text, values become text. `{{{{` is two braces. A name that is not there is an error, unless the filter `default` follows."""
+A placeholder on its own keeps its type, so that `set_value` can write a number or a list; in longer text, values become text. `{{{{` is two braces. An unknown name is an error, unless the filter `default` follows."""
 _LOOPS: Final = """\
 `forEach` names a list, such as `data.teas` or `pages.all`. Among edits it repeats `edits`; in place of a text it makes one text. The entry is `{{item}}`, or the name in `as`. An empty list gives an empty text, without `before` and `after`."""
 _BACK: Final = """\
-A bot can take back what it wrote: replace the rule by the one that takes it back, and let it run. Text that nothing else names needs markers when it is written, so that `delete_region` finds it."""
+A bot can take back what it wrote: replace the rule by the one that takes it back, and let it run. Put markers around text that has no other address, so that `delete_region` finds it; blank lines around the text may differ afterwards."""
 
 
 def documented() -> dict[str, Iterable[str]]:

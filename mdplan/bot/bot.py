@@ -59,8 +59,8 @@ class RunFindings(msgspec.Struct, kw_only=True):
 class BotResult(Struct, kw_only=True):
     """The result of a manifest: its `plan`, or None if refused or without changes.
 
-    `problems` are all problems, `findings` the counts; `diff` yields the exact diff. `is_partial`: the
-    problems are those of files that stay as they are, and the plan has the others.
+    `problems` are all problems, `findings` the counts; `diff` yields the exact diff. If `is_partial`, the
+    files with problems stay unchanged, and the plan has the others.
     """
 
     plan: Plan | None
@@ -88,9 +88,9 @@ class PullRequestPart(Struct, kw_only=True):
 
 
 class EqualEdits(Struct, kw_only=True):
-    """Equal edits: what they remove and add in so many `places` and `files`.
+    """Equal edits in `places` and `files`, with the texts that they remove and add.
 
-    Without `removed` or `added` they add or remove only; what goes may be one of several `values`.
+    Either text may be empty. `values` counts the different texts that go, if there are several.
     """
 
     removed: str
@@ -163,7 +163,7 @@ def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
 class RunOptions(Struct, kw_only=True):
     """How to plan: in up to `jobs` processes, or on the cluster at `executor`.
 
-    A file that cannot be edited stays as it is and is reported; with `all_or_nothing` there is no plan then.
+    A file that cannot be edited stays unchanged and is reported; with `all_or_nothing`, it stops the run.
     `on_event` is called for each step. `only` restricts planning to these paths from the root.
     """
 
@@ -523,7 +523,7 @@ def plan_group(
 ) -> tuple[PackedPlan | None, Mapping[str, Problems]]:
     """Return the plan of the files `together` (None without changes), and problems by path.
 
-    The plan has the files without problems; with `all_or_nothing`, there is none if any has one. In the
+    The plan has the files without problems; with `all_or_nothing`, one problem means no plan. In the
     files `all_open` no edit is done yet.
     """
     refused: dict[str, Problems] = {}

@@ -1,4 +1,4 @@
-"""Explain a manifest: which rules apply to which files, why others do not, and what placeholders become."""
+"""Explain a manifest: the rules that apply to a file, failed conditions, and values of placeholders."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,8 +18,8 @@ from mdplan.values import Struct, replace
 class ExplainedRule(Struct, kw_only=True):
     """The rule at `line` of a manifest.
 
-    It names `files`. For one file, `unmet` is why it does not apply; else `values` are its placeholders with
-    what they become, and `edits` what it asks for.
+    It names `files`. For a single file, `unmet` is the reason why it does not apply. Otherwise, `values` maps
+    its placeholders to their values, and `edits` are the requested edits.
     """
 
     line: int
@@ -30,7 +30,7 @@ class ExplainedRule(Struct, kw_only=True):
 
 
 class ExplainReport(Report, kw_only=True):
-    """What a manifest does: for all files, or for `file`, with its `outcome`."""
+    """The rules of a manifest, for all files or for `file`, with the `outcome` for that file."""
 
     file: str | None = None
     outcome: FileStatus | None = None
@@ -38,9 +38,9 @@ class ExplainReport(Report, kw_only=True):
 
 
 def explain(engine: Engine, loaded: LoadedManifest, file: str | None = None) -> ExplainReport:
-    """Return what `loaded` does with the files of `engine`, or with `file`, a path from the root.
+    """Explain `loaded` for the files of `engine`, or for `file`, a path from the root.
 
-    Errors: those of the file, or as listing the files. Raise `StorageRefused` as listing them.
+    Errors: as planning the file, or listing the files. Raise `StorageRefused` if listing fails.
     """
     tree = FolderTree.of(engine.workspace)
     with tree.open() as workspace:
@@ -82,7 +82,7 @@ def _refused(report: ExplainReport, problems: Problems) -> ExplainReport:
 def _explained(
     selector: Selector, number: int, candidate: CandidateFile, rule: ExplainedRule
 ) -> ExplainedRule:
-    """Return `rule` with what it asks of `candidate`; unreadable files are explained by their problems."""
+    """Return `rule` with its edits for `candidate`, or the reason why it does not apply."""
     inspected = selector.inspect(candidate)
     outline = inspected.outline if isinstance(inspected, InspectedFile) else None
     if outline is None or isinstance(outline, Diagnostic) or not isinstance(inspected, InspectedFile):
@@ -103,7 +103,7 @@ def _explained(
 
 
 def _values_in(written: object, values: expansion.Values) -> Iterator[tuple[str, Any]]:
-    """Yield placeholders in `written`, part of a rule, with their values; of a loop, for its first entry."""
+    """Yield placeholders in `written`, part of a rule, with their values; in a loop, use its first entry."""
     match written:
         case str():
             for placeholder in expansion.placeholders_in(written):
