@@ -140,7 +140,7 @@ def _option(name: str, schema: Schema, description: str, *, is_required: bool) -
     return click.Option(
         [*flags, snake_case(name)],
         type=_type(name, schema),
-        multiple=_is_map(schema),
+        multiple=_is_map(schema) or name in _TEXTS,
         shell_complete=_offer(name),
         metavar=_metavar(name, schema),
         help=shown,
@@ -150,6 +150,8 @@ def _option(name: str, schema: Schema, description: str, *, is_required: bool) -
 def _type(name: str, schema: Schema) -> click.ParamType[Any]:
     if name in _HEADING_PATHS:
         return field_types.HEADING_PATH
+    if name in _TEXTS:
+        return click.STRING
     if "enum" in schema:
         return click.Choice(schema["enum"])
     if any(each.get("type") == "array" for each in schema.get("anyOf", ())):
@@ -165,6 +167,10 @@ def _object_type(schema: Schema) -> click.ParamType[Any]:
     if "start" in fields:
         return field_types.TEXT_RANGE if fields["start"].get("properties") else field_types.LineRangeType()
     return field_types.index_or_name(next((name for name in fields if name != "index"), None))
+
+
+# Lists of texts, which may contain commas: an option for each.
+_TEXTS: Final = frozenset({"drop"})
 
 
 def _is_map(schema: Schema) -> bool:
@@ -245,6 +251,8 @@ def _words(name: str, value: Any, option: click.Option) -> Iterator[str]:  # noq
         yield f"{flag} @new.{'diff' if name == 'diff' else 'md'}"
     elif option.type.name == "names":
         yield f"{flag} {shell.quote(','.join(value))}"
+    elif name in _TEXTS:
+        yield from (f"{flag} {shell.quote(each)}" for each in value)
     elif option.multiple:
         yield from (f"{flag} {shell.quote(f'{key}={_text(each)}')}" for key, each in value.items())
     else:
