@@ -1,7 +1,7 @@
 """Search a document for a pattern, and group the matches by section."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -16,7 +16,7 @@ from mdplan.text.lines import Span
 from mdplan.text.pattern import Pattern, PatternProblem
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.text.visible import shown_names
-from mdplan.values import Struct
+from mdplan.values import Struct, replace
 
 _MOST_LINES: Final = 10
 _MOST_TEXT: Final = 200
@@ -83,6 +83,7 @@ def _groups(
     outline: Outline, matches: Sequence[Eligible], request: SearchRequest, ends: _SectionEnds
 ) -> list[SearchGroup]:
     groups: list[SearchGroup] = []
+    found = _hits(outline, [match.span for match in matches], request, ends)
     for index, hits in groupby(matches, lambda match: outline.section_at(match.span.start).index):
         section = outline.sections[index]
         groups.append(
@@ -92,26 +93,39 @@ def _groups(
                 level=section.level,
                 start_line=section.first_line,
                 end_line=section.last_line,
-                hits=tuple(_hit(outline, match.span, request, ends) for match in hits),
+                hits=tuple(next(found) for _ in hits),
             )
         )
     return groups
 
 
+def _hits(
+    outline: Outline, spans: Sequence[Span], request: SearchRequest, ends: _SectionEnds
+) -> Iterator[SearchHit]:
+    """Yield the matches, each with the lines around it that no other match shows."""
+    lines, context, shown = outline.source.lines, request.context, 0
+    starts = [lines.position(span.start).line for span in spans]
+    for span, next_start in zip(spans, [*starts[1:], lines.count + 1], strict=True):
+        hit = _hit(outline, span, request, ends)
+        last = lines.line_at(max(span.end - 1, span.start))
+        if context:
+            before = _lines(outline, max(hit.line - context, shown + 1), hit.line - 1)
+            behind = _lines(outline, last + 1, min(last + context, next_start - 1))
+            shown = max(last, min(last + context, next_start - 1))
+            hit = replace(hit, before=before, behind=behind)
+        yield hit
+
+
 def _hit(outline: Outline, span: Span, request: SearchRequest, ends: _SectionEnds) -> SearchHit:
-    context = request.context
     lines = outline.source.lines
     place = lines.position(span.start)
     line = min(place.line, max(lines.count, 1))
-    last = lines.line_at(max(span.end - 1, span.start))
     end_hint, section_pattern = ends.behind(line)
     return SearchHit(
         line=place.line,
         col=place.col,
         text=_text_of_hit(outline, span, line, place.col) if lines.count else "",
         within=exclusion_of(outline, span, _EVERY_KIND),
-        before=_lines(outline, line - context, line - 1) if context else None,
-        behind=_lines(outline, last + 1, last + context) if context else None,
         section_end_hint=end_hint,
         section_pattern=section_pattern,
         key=_key(outline, span),
