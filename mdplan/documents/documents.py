@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
-from typing import Final, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
@@ -430,11 +430,15 @@ def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batc
     Errors: as `files_of`; FILE_NOT_FOUND for a glob without files, BATCH_TOO_LARGE beyond `limits`.
     """
     if not any(isinstance(entry, GlobEdits) for entry in batch.files):
-        return _count_mismatch(batch) or batch
+        return (_NO_GLOB,) if batch.where else _count_mismatch(batch) or batch
     files: list[FileEdits] = []
     problems: list[Diagnostic] = []
     for entry in batch.files:
-        expansion = _matching_files(entry, documents, limits) if isinstance(entry, GlobEdits) else [entry]
+        expansion = (
+            _matching_files(entry, batch.where, documents, limits)
+            if isinstance(entry, GlobEdits)
+            else [entry]
+        )
         if isinstance(expansion, Diagnostic):
             problems.append(expansion)
         else:
@@ -471,8 +475,14 @@ def _count_mismatch(batch: Batch) -> Problems:
     )
 
 
+_NO_GLOB: Final = Diagnostic.invalid(
+    say("{where} chooses among the files of a glob, and there is none"),
+    say("name the files by a glob: {}", Argument("files", "**/*.md")),
+)
+
+
 def _matching_files(
-    entry: GlobEdits, documents: OutlinedFiles, limits: Limits
+    entry: GlobEdits, where: Mapping[str, Any], documents: OutlinedFiles, limits: Limits
 ) -> list[FileEdits] | Diagnostic:
     glob, workspace = entry.file, documents.workspace
     names = files_of(workspace, glob)
@@ -481,10 +491,23 @@ def _matching_files(
     needed = [edit.needed_texts for edit in entry.edits] if isinstance(entry, MatchingEdits) else [None]
     texts = [text for each in needed if each is not None for text in each] if None not in needed else []
     matching = (name for name in names if not texts or documents.may_have_any(name, texts, entry.encoding))
+    if where:
+        from mdplan.reading.front_matter_conditions import matching_values
+        from mdplan.requests.search import SearchRequest
+
+        conditions = SearchRequest(where=where)
+        outlines = ((name, documents.open(name, entry.encoding, entry.format)) for name in matching)
+        matching = (
+            name
+            for name, outline in outlines
+            if isinstance(outline, Outline) and matching_values(outline, conditions) is not None
+        )
     paths = [str(name) for name in islice(matching, limits.glob_files + 1)]
     if not paths:
         return Code.FILE_NOT_FOUND.problem(
-            f"no file matches `{glob}`" + (" and has the text that the edits look for" if texts else ""),
+            f"no file matches `{glob}`"
+            + (" and has the text that the edits look for" if texts else "")
+            + (" and has front matter as in where" if where else ""),
             "a glob is relative to the root, and skips what git ignores",
         )
     if len(paths) > limits.glob_files:

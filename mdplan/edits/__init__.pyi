@@ -203,6 +203,7 @@ class Batch(Value):
         title: str = ...,
         description: str = ...,
         revises: str | None = ...,
+        where: Mapping[str, Any] = ...,
         dry_run: bool = ...,
         sequential: bool = ...,
         accept: Sequence[int] | None = ...,
@@ -212,6 +213,7 @@ class Batch(Value):
         json_schema: str | None = ...,
         keep: Sequence[Kept] = ...,
         drop: Sequence[str] = ...,
+        refuse_on: Sequence[str] = ...,
         allow_outline_change: bool = ...,
         allow_duplicate_headings: bool = ...,
     ) -> None: ...

@@ -1,6 +1,6 @@
 """Comparison of plans by their results, and the check of plan documents that callers send."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
@@ -11,7 +11,7 @@ from mdplan.limits import Limits
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.plan_document import read_document, with_plan_id
-from mdplan.planning.replan import other_base
+from mdplan.planning.replan import other_base, plan_together
 from mdplan.planning.replay import FoundFile, PlannedBatch, is_applied, no_text, request_of
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ComparedFile, ComparisonReport, PlanComparison
@@ -19,6 +19,7 @@ from mdplan.requests.batch import Batch, read_batch
 from mdplan.review.lines import FileSides
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused, granted
+from mdplan.storage.plans import PlanLinks
 from mdplan.storage.root import Root
 from mdplan.text.diff import DiffStat, DiffText, Hunk, LineDrift, file_diff, find_hunks
 from mdplan.text.source import EncodeProblem, Source
@@ -187,8 +188,32 @@ class DocumentCheck(Struct):
         """
         if isinstance(request, PlanDocument):
             return self.check(request.body)
-        loaded = granted(self.library.load(request.plan_id))
-        return granted(other_base(loaded[0], request.base_sha256) or loaded)
+        named = dict.fromkeys(request.plan_ids or (request.plan_id,))
+        loaded = [granted(self.library.load(plan_id)) for plan_id in named]
+        plan, root = loaded[0] if len(loaded) == 1 else self._joined([plan for plan, _ in loaded])
+        return granted(other_base(plan, request.base_sha256) or (plan, root))
+
+    def _joined(self, parts: Sequence[Plan]) -> tuple[Plan, Root]:
+        """Store the plan that does what all `parts` do. A rejection of one of them covers it, too.
+
+        Once it was committed, it is the plan of that commit.
+        """
+        planned = plan_together(self.planner.plan, parts, self.limits)
+        root = self.library.root_of(parts[0])
+        if not isinstance(planned, PlannedBatch):
+            links = PlanLinks(root.path, "derived")
+            joined = set.intersection(*(set(links.derived_from(part.plan_id)) for part in parts))
+            edits = sum(len(part.results) for part in parts)
+            for known in map(self.library.load, sorted(joined)):
+                if isinstance(known, Diagnostic) or len(known[0].results) != edits:
+                    continue
+                if self.library.last_commit_of(known[0]) is not None:
+                    return known
+            return granted(planned)
+        self.library.save(planned, origin=parts[0])
+        for part in parts[1:]:
+            self.library.derive(planned.plan.plan_id, part, root)
+        return planned.plan, root
 
     def check(self, data: Mapping[str, Any]) -> tuple[Plan, Root]:
         """Return the plan in the document `data`, and its root.

@@ -322,7 +322,9 @@ class Planner:
             ),
             count,
         )
-        return (planned,) if isinstance(planned, Diagnostic) else planned
+        if isinstance(planned, Diagnostic):
+            return (planned,)
+        return planned if isinstance(planned, tuple) else _refused_warnings(planned.plan, batch) or planned
 
     def _build(self, batch: Batch, tick: ProgressCallback = no_progress) -> BuildResult | Problems:
         """Read and build all files of `batch`, verify the results, and derive link edits."""
@@ -367,6 +369,16 @@ class Planner:
                 self._documents.prime_cache(
                     built.file.path, built.result, requested.encoding, requested.format
                 )
+
+
+def _refused_warnings(plan: Plan, batch: Batch) -> Problems:
+    """Return the warnings of `plan` on which `batch` refuses, as errors."""
+    if not batch.refuse_on:
+        return ()
+    warnings = dict.fromkeys((*plan.warnings, *(each for result in plan.results for each in result.warnings)))
+    return tuple(
+        replace(warning, severity=Severity.ERROR) for warning in warnings if warning.code in batch.refuse_on
+    )
 
 
 # --- Merges of plans into files that others changed: `onStale: "merge"`.
@@ -542,10 +554,16 @@ class _NamedPlan(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRef(_NamedPlan):
-    """A stored plan. With `base_sha256` its one file must be what the caller saw."""
+    """A stored plan, or `plan_ids` to join. With `base_sha256` its one file must be what the caller saw."""
 
-    plan_id: str
+    plan_id: str = ""
+    plan_ids: tuple[str, ...] = ()
     base_sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless plans are named in one of the two ways."""
+        if bool(self.plan_id) == bool(self.plan_ids):
+            raise ValueError(say("give {planId}, or {planIds} of plans to join"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -571,12 +589,17 @@ def read_apply_request(data: object, limits: Limits) -> ApplyRequest | Problems:
             name: value for name, value in _given_fields(data).items() if name in wire_names(_NamedPlan)
         }
         return _read(PlanDocument, {**options, "body": data})
-    if not any(camel_case(str(name)) == "planId" for name in data):
+    if not names_plan(data):
         return read_batch(data, limits)
     named = _given_fields(data)
     known = wire_names(PlanRef)
     problems = tuple(_unknown_fields(named, known))
     return problems or _read(PlanRef, {name: value for name, value in named.items() if name in known})
+
+
+def names_plan(data: Mapping[str, Any]) -> bool:
+    """Return True if `data` names stored plans instead of edits."""
+    return any(camel_case(str(name)) in {"planId", "planIds"} for name in data)
 
 
 AnyApplyRequest = TypeVar("AnyApplyRequest", bound=PlanRef | PlanDocument | Batch)
@@ -617,4 +640,4 @@ def _unknown_fields(given: Mapping[str, Any], known: tuple[str, ...]) -> Iterato
     yield from unknown_fields(unknown, known, say("a request with {planId}"))
 
 
-_HINT: Final = say("with a plan go {planId}, {baseSha256}, dryRun, accept, {onStale}")
+_HINT: Final = say("with a plan go {planId or planIds}, {baseSha256}, dryRun, accept, {onStale}")

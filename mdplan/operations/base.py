@@ -6,7 +6,15 @@ from enum import Enum, IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Refused, or_problem, or_problems
@@ -227,6 +235,18 @@ def _listed(given: object) -> object:
 
 
 Keep = Annotated[tuple[Kept, ...], BeforeValidator(_split, json_schema_input_type=list[Kept])]
+
+
+def _known(code: str) -> str:
+    if code not in Code.__members__:
+        raise ValueError(f"`{code}` is no code, as BROKEN_LINK is")
+    return code
+
+
+Codes = Annotated[
+    tuple[Annotated[str, AfterValidator(_known)], ...],
+    BeforeValidator(_split, json_schema_input_type=list[str]),
+]
 Drop = Annotated[tuple[str, ...], BeforeValidator(_listed, json_schema_input_type=list[str])]
 
 

@@ -111,7 +111,7 @@ def merged_request(
     whole_files = _whole_files(stale) if stale is not None else []
     kept = stale.options if stale is not None else {}
     options: dict[str, Any] = {
-        name: kept[name] for name in ("backup", "jsonSchema", "keep", "drop") if name in kept
+        name: kept[name] for name in ("backup", "jsonSchema", "keep", "drop", "refuseOn") if name in kept
     }
     options |= stale.intent.fields if stale is not None else {}
     guards = {"allowOutlineChange": True, "allowDuplicateHeadings": True}

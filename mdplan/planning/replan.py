@@ -12,7 +12,18 @@ from mdplan.limits import Limits
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import Operation, Resolution, SectionTargeted
-from mdplan.plan import PREFIX, UNDO, EditNumbers, EditResult, FileChange, Plan, Range, canonical_json
+from mdplan.plan import (
+    MOST_DESCRIPTION,
+    MOST_TITLE,
+    PREFIX,
+    UNDO,
+    EditNumbers,
+    EditResult,
+    FileChange,
+    Plan,
+    Range,
+    canonical_json,
+)
 from mdplan.planning import replay
 from mdplan.planning.build import BuildResult, BuiltFile, ResolvedEdit, SnapshotFile
 from mdplan.planning.plan_document import changes_of, new_plan
@@ -90,6 +101,36 @@ def plan_part(
     if not isinstance(planned, replay.PlannedBatch):
         return planned
     return replay.other_bases(whole, planned.plan) or planned
+
+
+def plan_together(plan: Planner, parts: Sequence[Plan], limits: Limits) -> replay.PlannedBatch | Problems:
+    """Plan the edits of all `parts` as one batch, on their bases.
+
+    Errors: those of planning, as where two edits touch the same text; INVALID_ARGUMENT for plans that were
+    made with different options, or on different versions of a file.
+    """
+    requests = [replay.request_of(part, with_bases=True) for part in parts]
+    files: dict[str, dict[str, Any]] = {}
+    fitting = all(part.options == parts[0].options and part.undoes is None for part in parts)
+    for file in (file for request in requests for file in request["files"]):
+        known = files.setdefault(file["file"], {**file, "edits": []})
+        # In a sequence, the edits of a plan address what those before them made.
+        is_other = {**known, "edits": ()} != {**file, "edits": ()}
+        fitting &= not is_other and not (known["edits"] and parts[0].options.get("sequential"))
+        known["edits"] += file["edits"]
+    if not fitting:
+        return (_NOT_TOGETHER,)
+    titles = dict.fromkeys(filter(None, (part.intent.title for part in parts)))
+    texts = dict.fromkeys(filter(None, (part.intent.description for part in parts)))
+    intent = {"title": "; ".join(titles)[:MOST_TITLE], "description": "\n\n".join(texts)[:MOST_DESCRIPTION]}
+    return _plan_request(plan, {**requests[0], **intent, "files": list(files.values())}, limits)
+
+
+_NOT_TOGETHER: Final = Diagnostic.invalid(
+    "these plans cannot be joined: one undoes a commit, or they were made with different options or on "
+    "different versions of a file",
+    "plan the edits in one batch, or apply one plan after the other",
+)
 
 
 def plan_on_new_base(

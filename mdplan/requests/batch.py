@@ -23,7 +23,16 @@ from mdplan import field_names
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems, or_problem
 from mdplan.limits import DEFAULT_LIMITS, Limits
 from mdplan.operations import IMPLIED, OPERATIONS
-from mdplan.operations.base import Drop, FileEffect, Keep, Operation, WireModel, also_kept, fold_match_options
+from mdplan.operations.base import (
+    Codes,
+    Drop,
+    FileEffect,
+    Keep,
+    Operation,
+    WireModel,
+    also_kept,
+    fold_match_options,
+)
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent, one_line, plain_text
 from mdplan.requests.spellings import SPELLINGS, meant_operations, op_of, operation_named
 from mdplan.requests.verbs import OnStale
@@ -130,6 +139,9 @@ class Batch(WireModel):
         min_length=1,
         description="Plan in whose place this one is made; reviewers see what differs.",
     )
+    where: dict[str, Any] = Field(
+        default={}, description="Of a glob: only files whose front matter, or keys, say so; as in md_search."
+    )
     dry_run: bool = Field(default=False, description="Plan only.")
     sequential: bool = Field(
         default=False,
@@ -160,6 +172,9 @@ class Batch(WireModel):
     drop: Drop = Field(
         default=(), description="What may be lost in spite of keep: texts, or names such as links."
     )
+    refuse_on: Codes = Field(
+        default=(), description="Refuse the batch where it warns of one of these codes, as BROKEN_LINK."
+    )
     allow_outline_change: bool = Field(
         default=False, description="Allow edits that add or remove headings outside the written text."
     )
@@ -186,6 +201,8 @@ class Batch(WireModel):
             options["updateReferences"] = self.update_references
         if self.json_schema is not None:
             options["jsonSchema"] = self.json_schema
+        if self.refuse_on:
+            options["refuseOn"] = ",".join(sorted(set(self.refuse_on)))
         if self.keep:
             options["keep"] = ",".join(sorted(set(self.keep)))
         if self.drop:

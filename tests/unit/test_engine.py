@@ -177,6 +177,55 @@ def test_base_hash_with_a_plan_id_must_match_the_plan(engine: Engine) -> None:
     assert engine.apply({"planId": plan_id, "baseSha256": sha256_hex(GUIDE)}).applied
 
 
+JOINED = {
+    "two-places": (("old", "more"), {}, True, []),
+    "one-place": (("old", "old text"), {}, False, ["CONFLICTING_EDITS"]),
+    "other-options": (("old", "more"), {"backup": True}, False, ["INVALID_ARGUMENT"]),
+}
+
+
+@pytest.mark.parametrize("case", JOINED)
+def test_stored_plans_are_joined_or_refused(tmp_path: Path, case: str) -> None:
+    patterns, options, applied, refused = JOINED[case]
+    path = tmp_path / "a.md"
+    path.write_text("# A\n\nold text\n\nmore\n")
+    engine = Engine.open([tmp_path])
+    edits = [{"op": "replace_match", "pattern": pattern, "replacement": "new"} for pattern in patterns]
+    plans = [
+        engine.plan({"file": "a.md", "edits": [edit], **(options if edit is edits[1] else {})})
+        for edit in edits
+    ]
+
+    joined = {"planIds": [plan.plan_id for plan in plans]}
+    report = engine.apply(joined)
+    again = engine.apply(joined)
+
+    assert (report.applied, list(map(str, codes(report)))) == (applied, refused)
+    assert (path.read_text() == "# A\n\nnew text\n\nnew\n") == applied
+    assert again.already_applied == (True if applied else None)
+
+
+GLOBS = {
+    "where": ({"where": {"state": "draft"}}, ["draft.md"], []),
+    "where-without-a-match": ({"where": {"state": "idea"}}, [], ["FILE_NOT_FOUND"]),
+    "warning": ({"refuseOn": ["BROKEN_LINK"]}, [], ["BROKEN_LINK", "BROKEN_LINK"]),
+    "other-warning": ({"refuseOn": ["LINK_RETARGETED"]}, ["done.md", "draft.md"], []),
+    "no-code": ({"refuseOn": ["BROKEN"]}, [], ["INVALID_ARGUMENT"]),
+}
+
+
+@pytest.mark.parametrize("case", GLOBS)
+def test_glob_takes_files_by_front_matter_and_refuses_on_warnings(tmp_path: Path, case: str) -> None:
+    fields, files, refused = GLOBS[case]
+    for state in ("draft", "done"):
+        (tmp_path / f"{state}.md").write_text(f"---\nstate: {state}\n---\n\n[A](#a)\n\n# A\n")
+    edit = {"op": "rename_heading", "heading": "A", "newTitle": "B"}
+
+    report = Engine.open([tmp_path]).plan({"glob": "*.md", "edits": [edit], **fields})
+
+    assert ([file.file for file in report.files], list(map(str, codes(report)))) == (files, refused)
+
+
 def test_plan_that_changes_nothing_says_so_and_is_not_committed(engine: Engine, folder: Path) -> None:
     same = {"op": "rename_heading", "heading": "Use", "newTitle": "Use"}
     planned = engine.plan(batch(same))
