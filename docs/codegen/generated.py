@@ -33,6 +33,7 @@ from docs.codegen.pages import (
     variable_page,
 )
 from docs.codegen.tool_schemas import tool_schemas
+from docs.codegen.tool_stubs import stub_files
 from mdplan.bot.manifest import manifest_schema
 from mdplan.diagnostics import Exit
 from mdplan.edits.edit_classes import (
@@ -150,14 +151,15 @@ The folder `schemas` of the repository contains JSON Schemas (draft 2020-12) of 
 They omit the [other spellings](semantics-rules.md#other-spellings) that mdplan also accepts.
 Reports omit absent fields, and later versions may add fields: ignore unknown ones."""
 _OF_TOOL_SCHEMAS: Final = """\
-`mdplan/mcp/schemas` contains the schemas of arguments and answers of each [MCP tool](tools.md), as a client gets them.
+`mdplan/mcp/schemas` contains the schemas of arguments and answers of each [MCP tool](tools.md), as a client gets them, and stubs of the toolset `md` for scripts in TypeScript and Python (`tools.d.mts`, `tools.mjs`, `tools.py`).
 They are flat, because some clients understand only simple schemas; the resource `mdplan://schema/batch` has the exact schema of a batch."""
 
 
 def schema_files() -> dict[str, str]:
     """Return the text of each file by path."""
     files = {f"{_SCHEMAS}/{name}.schema.json": _text(make()) for name, make in _MADE_SCHEMAS.items()}
-    return files | {f"{_OF_TOOLS}/{name}.json": _text(schemas) for name, schemas in tool_schemas().items()}
+    files |= {f"{_OF_TOOLS}/{name}.json": _text(schemas) for name, schemas in tool_schemas().items()}
+    return files | stub_files(_OF_TOOLS)
 
 
 def schema_page() -> str:

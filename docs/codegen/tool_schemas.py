@@ -115,12 +115,12 @@ _DESCRIBED: Final[Mapping[str, str]] = {
     "sectionId": "8 digits suffice.",
     "headingPath": 'The last ones suffice: ["Install"].',
     "occurrence": "1-based.",
-    "levels": "fit: shift headings.",
+    "levels": "fit: shift.",
     "extent": "auto: end of own body; a heading: last subsection.",
     "item": "Text without marker.",
     "toFile": "Made if new.",
     "key": "In tables a cell of keyColumn.",
-    "row": "Cells by header; others stay. New rows last, or by a key.",
+    "row": "Cells by header; others stay. New rows last.",
     "navigation": "As mkdocs.yml.",
     "under": "Item; create_page: nested list.",
     "markdown": "insert_section: with heading; replace_code_block: no fences.",
@@ -134,7 +134,7 @@ _IN_WORDS: Final[Mapping[str, Schema]] = {
     "expectedValue": {},
     "lines": {"description": '{start, end}, inclusive; or "12:a3f-14:b07" (addresses).'},
     "line": {"description": 'Number or "12:a3f".'},
-    "range": {"type": "object", "description": "{start, end}: {line, col}; end is exclusive."},
+    "range": {"type": "object", "description": "{start, end}: {line, col}; end exclusive."},
     "matchSelection": {"description": '"all", "3", "2-4".'},
     "expectedMatchCount": {"description": "Number or {min, max}."},
     "codeBlock": {"type": "object", "description": "{language}, {index} or both."},
@@ -262,18 +262,20 @@ _VERBOSITY: Final[Schema] = {"type": "string"}
 _AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
 
 _FILES: Final[Schema] = {
-    "description": "[{file, edits}]; with edits: a glob or names, as from md_search where."
+    "description": "[{file, edits}]; with edits: names or a glob, where as in md_search."
 }
 
 _BRIEF: Final[Mapping[str, str]] = {
-    "expectedFiles": "Files of the glob; replace_match: with a match.",
+    "expectedFiles": "Files of the glob that match.",
     "accept": "Only these edits, from 0.",
-    "onStale": "rebase: by edits' own evidence; merge: three-way.",
-    "updateReferences": "Links to what moves; default none.",
+    "onStale": "rebase: by own evidence; merge: three-way.",
+    "updateReferences": "Links to what moves.",
+    "refuseOn": "Warnings: BROKEN_LINK.",
 }
 
 # For previews; the others are for md_apply, which previews with dryRun.
 _OF_A_PREVIEW: Final = (
+    "planIds",
     "file",
     "edits",
     "files",
@@ -293,6 +295,9 @@ def _query_schema(verb: str, verbosity: Schema = _VERBOSITY, required: Sequence[
     return object_schema({**fields, VERBOSITY: verbosity}, required)
 
 
+_PLAN_IDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
+
+
 def _batch_schema(edits: Schema) -> Schema:
     """Schema of one file with `edits`, or of several files."""
     batch = {name: {**schema} for name, schema in batch_properties().items()}
@@ -309,6 +314,7 @@ def _batch_schema(edits: Schema) -> Schema:
 def _validate_schema() -> Schema:
     """Return the fields of md_apply that make a preview, without repeating descriptions."""
     properties = _batch_schema(_AS_IN_APPLY)["properties"]
+    properties |= {"planIds": _PLAN_IDS}
     brief = {name: {**properties[name]} for name in _OF_A_PREVIEW}
     for schema in brief.values():
         schema.pop("description", None)
@@ -318,7 +324,7 @@ def _validate_schema() -> Schema:
 
 def _apply_schema() -> Schema:
     batch = _batch_schema({"type": "array", "items": edit_schema()})
-    plan = {"planId": {"type": "string", "description": "A preview."}}
+    plan = {"planId": {"type": "string"}, "planIds": _PLAN_IDS}
     return {**batch, "properties": {**plan, **batch["properties"]}}
 
 
@@ -333,27 +339,75 @@ def _history_schema(names: Sequence[str] = ()) -> Schema:
     return object_schema({**kept, VERBOSITY: _VERBOSITY})
 
 
-# Lists whose entries are published field by field: who reads a stat goes on with its sections.
-_DETAILED: Final = frozenset({"sections"})
+# What scripts read, field by field. Other fields are published without what is in them, or not at all.
+_FIELDS: Final = {
+    "error": "code message hint file editIndex candidates",
+    "warnings": "code message file editIndex",
+    "candidates": "sectionId startLine endLine",
+    "sections": "sectionId level startLine endLine title headingPath anchor sectionSha256",
+    "frontMatter": "format startLine endLine keys",
+    "codeBlocks": "startLine endLine index language sectionId",
+    "tables": "index startLine endLine columns rows sectionId",
+    "lists": "index startLine endLine items sectionId",
+    "keys": "key startLine endLine items",
+    "results": "file baseSha256 startLine endLine totalLines content sectionId headingPath sectionSha256 "
+    "language truncated nextCursor problem",
+    "files": "file newFile title sections frontMatter baseSha256 resultSha256 changed linesAdded linesRemoved matches "
+    "groups",
+    "groups": "sectionId headingPath hits",
+    "hits": "line col text within before behind address",
+    "editResults": "editIndex noOp newSectionId newSectionSha256 matchesFound matchesReplaced",
+    "transactions": "transaction planId committedAt actor title files undoable undoneBy undoes",
+}
+_UNPUBLISHED: Final = frozenset(
+    {
+        *("client", "receipt", "recovered", "written", "kept", "durable", "undoable", "undone", "detail"),
+        *("file", "baseSha256", "title", "description", "matches", "excludedMatches", "diagnostics", "bom"),
+        *(
+            "accepted",
+            "rejected",
+            "leftOut",
+            "textSections",
+            "commentBlocks",
+            "blankLineGroups",
+            "trailingDefinitions",
+            "invalidBytes",
+            "bytes",
+        ),
+    }
+)
+# Of an undo; the rest is as in md_apply.
+_OF_HISTORY: Final = frozenset(
+    {
+        *("ok", "error", "applied", "planId", "transaction", "files", "transactions", "more", "reviews"),
+        *("diff", "diffTruncated", "warnings"),
+    }
+)
 
 
-def output_schema(verbs: Iterable[str], only_compact: Iterable[str]) -> Schema:
-    """Schema of answers, compact and full: the fields of these reports, without what is inside most."""
+def output_schema(verbs: Sequence[str], more: Iterable[str]) -> Schema:
+    """Schema of answers of every verbosity: the fields of these reports that scripts read, and `more`."""
     properties: dict[str, Schema] = {}
     for verb in verbs:
+        kept = {"file", "baseSha256"} if verb == "outline" else set[str]()
         fields = flat_report_schema(VERBS[verb].report_class)["properties"].items()
-        properties |= {name: _shallow(name, schema) for name, schema in fields}
-    return object_schema(properties | {name: {"type": "string"} for name in only_compact}, ["ok"])
+        properties |= {
+            name: _shallow(name, schema)
+            for name, schema in fields
+            if name in kept or (name not in _UNPUBLISHED and ("history" not in verbs or name in _OF_HISTORY))
+        }
+    return object_schema(properties | {name: {"type": "string"} for name in more}, ["ok"])
 
 
 def _shallow(name: str, schema: Schema) -> Schema:
-    if schema["type"] != "array":
+    if schema["type"] == "array":
+        return {"type": "array", "items": _shallow(name, schema["items"])}
+    known = schema.get("properties", {})
+    if name not in _FIELDS or not known:
         return {"type": schema["type"]}
-    items = schema["items"]
-    if name not in _DETAILED:
-        return {"type": "array", "items": {"type": items["type"]}}
-    fields = items["properties"].items()
-    return {"type": "array", "items": object_schema({each: _shallow(each, field) for each, field in fields})}
+    return object_schema(
+        {each: _shallow(each, known[each]) for each in _FIELDS[name].split() if each in known}
+    )
 
 
 # --- Published schemas of the answers
@@ -539,14 +593,14 @@ _OF_MD: Final[Mapping[str, tuple[Callable[[], Schema], tuple[str, ...], tuple[st
         ("outline", "inventory"),
     ),
     "md_read": (lambda: _query_schema("read"), ("read",), ()),
-    "md_search": (lambda: _query_schema("search"), ("search",), ("listing",)),
-    "md_validate": (_validate_schema, ("validate",), ("listing",)),
-    "md_apply": (_apply_schema, ("apply",), ("transaction", "listing")),
-    "md_history": (_history_schema, ("undo", "history"), ("listing", "transaction")),
+    "md_search": (lambda: _query_schema("search"), ("search",), ()),
+    "md_validate": (_validate_schema, ("validate",), ("diffResource",)),
+    "md_apply": (_apply_schema, ("apply",), ("transaction", "diffResource")),
+    "md_history": (_history_schema, ("undo", "history"), ("transaction", "diffResource")),
     "md_history-read-only": (
         lambda: _history_schema(("transaction", "planId", "file", "limit")),
         ("history",),
-        ("listing", "transaction"),
+        ("diffResource",),
     ),
 }
 _OF_APP: Final = object_schema({"ok": _FLAG}, ["ok"])

@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -103,7 +104,9 @@ _APART: Final = frozenset({"ok", "error", "diagnostics", "html"})
 _OF_A_PROBLEM: Final = frozenset({"code", "message", "hint", "file", "editIndex", "place", "candidates"})
 
 # Lists whose entries need no name above them.
-_OBVIOUS: Final = frozenset({"editResults", "files", "problem", "results"})
+_OBVIOUS: Final = frozenset(
+    {"editResults", "files", "groups", "hits", "matches", "problem", "results", "transactions"}
+)
 
 # Sentences for false and true; other facts appear with their names.
 SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
@@ -114,7 +117,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "rebased": ("", "The files had changed: a new plan was made for them as they are."),
     "contentExact": ("Some bytes are not text and shown as \\xNN.", ""),
     "diffTruncated": ("", "The diff is cut."),
-    "more": ("", "There are older ones: raise limit."),
+    "more": ("There are no older ones.", "There are older ones: raise limit."),
 }
 
 # Characters that `{+path}` of a template keeps.
@@ -132,6 +135,7 @@ def text_of(wire: Mapping[str, Any]) -> str:
 def _lines(entry: Mapping[str, Any]) -> Iterator[str]:
     """Yield the facts of `entry` as a line, then its lists and texts."""
     said = [name for name, value in entry.items() if not _is_long(name, value)]
+    yield from (f"  {line}" for line in entry.get("before", ()))
     sentences = [sentence[entry[name]] for name, sentence in SENTENCES.items() if name in said]
     facts = [_fact(name, entry) for name in said if name not in SENTENCES]
     line = " ".join(filter(None, [*sentences, ", ".join(filter(None, facts))]))
@@ -143,6 +147,8 @@ def _lines(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_long(name: str, value: object) -> bool:
+    if name in {"before", "behind"}:
+        return True
     if isinstance(value, Mapping):
         return name == "problem" or any(_is_long(inner, each) for inner, each in value.items())
     is_text = isinstance(value, str) and (name in _TEXTS or "\n" in value)
@@ -153,6 +159,8 @@ def _long(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 (any JSON)
     if isinstance(value, str):
         if value:
             yield value.removesuffix("\n")
+    elif name in {"before", "behind"}:
+        yield from (f"  {line}" for line in value if name == "behind")
     else:
         if name not in _OBVIOUS:
             yield f"{name}:"
@@ -160,26 +168,55 @@ def _long(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 (any JSON)
             yield from [_problem(each)] if "code" in each else _lines(each)
 
 
+# Facts that are said with another one.
+_SAID_WITH: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("endLine", "totalLines"), "startLine"),
+    **dict.fromkeys(("text", "address"), "col"),
+    "level": "headingPath",
+    "col": "line",
+}
+
+
+def _lines_of(entry: Mapping[str, Any]) -> str:
+    if "endLine" not in entry:
+        return f"startLine {entry['startLine']}"
+    total = f" of {entry['totalLines']}" if "totalLines" in entry else ""
+    return f"{entry['startLine']}-{entry['endLine']}{total}"
+
+
+# Facts that need no name.
+_NAMELESS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "file": lambda entry: str(entry["file"]),
+    "startLine": _lines_of,
+    "line": lambda entry: (
+        f"{entry.get('address') or entry['line']}:{entry['col']} {entry.get('text', '')}"
+        if "col" in entry
+        else f"line {entry['line']}"
+    ),
+    "headingPath": lambda entry: (
+        f"{'#' * entry.get('level', 0)} {' > '.join(entry['headingPath']) or '(preamble)'}".lstrip()
+    ),
+    "linesAdded": lambda entry: f"+{entry['linesAdded']}",
+    "linesRemoved": lambda entry: f"-{entry['linesRemoved']}",
+    "committedAt": lambda entry: datetime.fromtimestamp(entry["committedAt"], UTC).strftime(
+        "%Y-%m-%d %H:%M:%SZ"
+    ),
+}
+
+
 def _fact(name: str, entry: Mapping[str, Any]) -> str:
     """Return the fact `name` of `entry`; line numbers, and the parts of a heading, are one fact each."""
     value = entry[name]
-    match name, value:
-        case "startLine", _ if "endLine" in entry:
-            total = f" of {entry['totalLines']}" if "totalLines" in entry else ""
-            fact = f"{value}-{entry['endLine']}{total}"
-        case ("endLine" | "totalLines", _) if "startLine" in entry:
-            fact = ""
-        case "level", _ if "headingPath" in entry:
-            fact = ""
-        case "headingPath", _:
-            fact = f"{'#' * entry.get('level', 0)} {' > '.join(value) or '(preamble)'}".lstrip()
-        case "file", str():
-            fact = value
-        case _, bool():
+    if _SAID_WITH.get(name) in entry:
+        return ""
+    if name in _NAMELESS:
+        return _NAMELESS[name](entry)
+    match value:
+        case bool():
             fact = name if value else f"{name} false"
-        case _, list() if all(isinstance(each, str | int) for each in value):
+        case list() if all(isinstance(each, str | int) for each in value):
             fact = f"{name} {', '.join(map(str, value))}" if value else ""
-        case _, str() | int() | float():
+        case str() | int() | float():
             fact = f"{name} {value}"
         case _:
             fact = f"{name} {json.dumps(value, ensure_ascii=False)}" if value else ""
@@ -194,9 +231,7 @@ def _problem(problem: Mapping[str, Any]) -> str:
     text = problem["code"] + (f" ({', '.join(where)})" if where else "")
     text += f": {problem['message']}" if "message" in problem else ""
     text += f"\n  hint: {problem['hint']}" if problem.get("hint") else ""
-    candidates = (
-        each if isinstance(each, str) else next(_lines(each)) for each in problem.get("candidates", ())
-    )
+    candidates = (next(_lines(each)) for each in problem.get("candidates", ()))
     others = {name: value for name, value in problem.items() if name not in _OF_A_PROBLEM}
     return "\n  ".join([text, *candidates, *_lines(others)])
 
@@ -268,14 +303,6 @@ def _lists(value: Any, path: str = "", *, is_inside: bool = False) -> Iterator[t
         yield path, value, is_inside
         for entry in value:
             yield from _lists(entry, path, is_inside=True)
-
-
-def first_lines(lines: Iterable[str], room: int, what: str) -> list[str]:
-    """Return the first `lines` that fit into `room` characters of JSON, with a count of the other `what`."""
-    rows = list(lines)
-    kept = _prefix(rows, room)
-    omitted = len(rows) - len(kept)
-    return [*kept, f"… and {omitted} more {what}"] if omitted else kept
 
 
 def size_of(value: object) -> int:

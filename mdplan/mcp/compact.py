@@ -1,16 +1,15 @@
 """Plans and commits, said once: hashes that pin the next edit, and of each edit what one would not expect."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import groupby, islice
 from typing import Any, Final
 
-from mdplan.diagnostics import Candidate, Code, Diagnostic, Severity
+from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.mcp import answers
 from mdplan.mcp.tool import shown_files
-from mdplan.plan import EditResult, MatchResult
+from mdplan.plan import EditResult
 from mdplan.reading.plain_text import key_lines
-from mdplan.reading.read import file_listing, hit_lines
 from mdplan.reading.stat_text import inventory_lines, row_line, section_line, unique_length
 from mdplan.reports.base import Report, to_wire
 from mdplan.reports.history import HistoryReport, TransactionEntry
@@ -20,8 +19,6 @@ from mdplan.reports.stat import LinkCounts, SectionEntry, StatReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
 from mdplan.values import Struct, replace
-
-_NO_COMMIT: Final = "the history has no commit here"
 
 # A diff that is shorter is shown as it is.
 _MOST_OF_A_PREVIEW: Final = 1_200
@@ -45,8 +42,7 @@ def plan_wire(report: PlanReport, most: int, *, was_shown: bool = False) -> dict
     shortened = answers.with_short_diff(_without_redundancy(report, was_shown=was_shown), most)
     is_remembered = shown_files() is not None and report.applied
     is_listed = len(report.files) > (_MOST_HASHES if is_remembered else _MOST_FILES)
-    listing = answers.first_lines(_listing(report.files), most // 2, "files") if is_listed else []
-    return _wire(report, shortened, listing)
+    return _wire(report, shortened, is_listed=is_listed)
 
 
 def _without_redundancy(report: PlanReport, *, was_shown: bool) -> PlanReport:
@@ -140,8 +136,8 @@ def _remarkable(results: Sequence[EditResult], *, is_alone: bool) -> Iterator[Ed
             yield kept
 
 
-def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> dict[str, Any]:
-    """Return the report as decoded JSON; its files are the lines of `listing` if there are any."""
+def _wire(report: PlanReport, shortened: PlanReport, *, is_listed: bool) -> dict[str, Any]:
+    """Return the report as decoded JSON; of files that are only listed, how many lines they gain and lose."""
     bare = replace(shortened, files=(), edit_results=(), matches=None, warnings=(), file=None)
     if isinstance(bare, ApplyReport):
         bare = replace(bare, receipt=None, written=None)
@@ -151,10 +147,7 @@ def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> 
         wire.pop("baseSha256", None)
     if isinstance(report, ApplyReport) and report.receipt is not None and not report.already_applied:
         wire["transaction"] = report.receipt.transaction
-    if listing:
-        wire["listing"] = "\n".join(listing)
-    else:
-        wire["files"] = [_compact_file(each) for each in report.files]
+    wire["files"] = [_compact_file(each, is_listed=is_listed) for each in report.files]
     if shortened.edit_results:
         wire["editResults"] = [_edit(each) for each in shortened.edit_results]
     if shortened.warnings:
@@ -164,35 +157,23 @@ def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> 
     return {name: wire[name] for name in sorted(wire, key=lambda name: name == "diff")}
 
 
-def _listing(files: Sequence[FileReport]) -> Iterator[str]:
-    """Return files with line counts; the folder's name is above its first file."""
-    for folder, those in groupby(files, key=lambda file: _folder(file.file)):
-        above = f"{folder}/\n" if folder else ""
-        for file in those:
-            name = file.file.rpartition("/")[2] + (f" renamed to {file.new_file}" if file.new_file else "")
-            links = f", {file.references_updated} links" if file.references_updated else ""
-            row = f"{' ' if folder else ''}{name} +{file.lines_added} -{file.lines_removed}{links}"
-            yield above + row
-            above = ""
-
-
-def _compact_file(file: FileReport) -> dict[str, Any]:
+def _compact_file(file: FileReport, *, is_listed: bool) -> dict[str, Any]:
     wire: dict[str, Any] = pruned(to_wire(file))
     pin = "baseSha256" if file.result_sha256 is None else "resultSha256"
-    kept = {"file", "newFile", "referencesUpdated", "changed", pin}
-    return {name: each for name, each in wire.items() if name in kept}
+    kept = {"linesAdded", "linesRemoved"} if is_listed else {pin}
+    return {
+        name: each
+        for name, each in wire.items()
+        if name in {"file", "newFile", "referencesUpdated", "changed"} | kept
+    }
 
 
 def _edit(result: EditResult) -> dict[str, Any]:
-    wire: dict[str, Any] = pruned(to_wire(replace(result, matches=())))
+    wire: dict[str, Any] = pruned(to_wire(result))
     del wire["file"], wire["op"]
-    if result.matches:
-        wire["matches"] = [_match(match) for match in result.matches]
+    for match in wire.get("matches", ()):
+        del match["range"]
     return wire
-
-
-def _match(match: MatchResult) -> str:
-    return f"{match.line}:{match.col} {match.text}"
 
 
 # --- Stat, read and search: long lists as one text of lines, short ones as objects
@@ -268,7 +249,10 @@ def _rows(report: StatReport, *, as_objects: bool | None, is_bare: bool) -> dict
         return {}
     digits = unique_length(report.sections)
     if len(report.sections) > MOST_OBJECTS if as_objects is None else not as_objects:
-        return {"outline": _lines(section_line(each, digits, is_short=True) for each in report.sections)}
+        rows = [section_line(each, digits, is_short=True) for each in report.sections]
+        deeper = (report.total_sections or 0) - len(rows) if report.next_cursor is None else 0
+        rows += [f"{deeper} deeper sections: give under or depth"] if deeper else []
+        return {"outline": _lines(iter(rows))}
     return {"sections": [_row(section, digits, is_bare=is_bare) for section in report.sections]}
 
 
@@ -298,36 +282,34 @@ def _result(result: ReadResult) -> dict[str, Any]:
     if result.problem is not None:
         # The error and the diagnostics say the rest.
         return {"file": result.file, "problem": {"code": result.problem.code.value}}
-    wire: dict[str, Any] = pruned(to_wire(replace(result, left_out=None, content=None)))
-    wire["content"] = to_wire(result.content)
-    if result.left_out:
-        rows = (f"{row.start_line} {row.heading} {row.section_id[7:15]}" for row in result.left_out)
-        wire["leftOut"] = "\n".join(rows)
-    return wire
+    wire: dict[str, Any] = pruned(to_wire(replace(result, content=None)))
+    return wire | {"content": to_wire(result.content)}
 
 
 def search_wire(report: SearchReport) -> dict[str, Any]:
-    """Return hits as decoded JSON: one text of lines per file, and one for files without hits."""
-    wire = compact_wire(replace(report, files=(), pattern=None, truncated=None))
+    """Return hits as decoded JSON, by file and section."""
+    total = report.total_matches if report.pattern else None
+    wire = compact_wire(replace(report, files=(), pattern=None, truncated=None, total_matches=total))
     if report.files:
         del wire["searchedFiles"]
     if wire.get("totalFiles") == len(report.files):
         del wire["totalFiles"]
-    if report.ok and report.files and not any(found.groups or found.front_matter for found in report.files):
-        wire["listing"] = "\n".join(file_listing(report.files))
-    elif report.ok:
-        wire["files"] = [_found(found) for found in report.files]
-    return wire
+    return wire | ({"files": [_found(found) for found in report.files]} if report.ok else {})
 
 
 def _found(found: SearchedFile) -> dict[str, Any]:
-    wire: dict[str, Any] = pruned(to_wire(replace(found, groups=())))
-    if found.groups:
-        wire["hits"] = _lines(hit_lines(found, brief=True))
+    wire: dict[str, Any] = pruned(to_wire(found))
     if not found.groups:
         del wire["baseSha256"]
     if sum(len(group.hits) for group in found.groups) == found.matches:
         del wire["matches"]
+    headings = Counter(group.heading_path[-1:] for group in found.groups)
+    for group, each in zip(found.groups, wire.get("groups", ()), strict=True):
+        del each["level"], each["startLine"], each["endLine"]
+        if group.level and headings[group.heading_path[-1:]] == 1:
+            each["headingPath"] = list(group.heading_path[-1:])
+        if not group.level and len(found.groups) == 1:
+            del each["sectionId"]
     return wire
 
 
@@ -335,39 +317,24 @@ def _lines(lines: Iterator[str]) -> str:
     return visible("\n".join(lines))
 
 
-def history_wire(report: HistoryReport, most: int) -> dict[str, Any]:
-    """Return a history with its transactions as lines of one text, `listing`."""
+def history_wire(report: HistoryReport) -> dict[str, Any]:
+    """Return a history as decoded JSON."""
     if not report.ok:
         return compact_wire(report)
     reviews = tuple(replace(review, decided_at=None) for review in report.reviews)
     wire = compact_wire(replace(report, transactions=(), kept=None, reviews=reviews))
-    rows = answers.first_lines(map(_transaction, report.transactions), most // 3, "transactions")
-    if rows or not reviews:
-        wire = {"ok": True, "listing": "\n".join(rows) or _NO_COMMIT, **wire}
+    transactions = [_transaction(entry) for entry in report.transactions]
+    return wire if reviews and not transactions else {"ok": True, "transactions": transactions, **wire}
+
+
+def _transaction(entry: TransactionEntry) -> dict[str, Any]:
+    wire: dict[str, Any] = pruned(to_wire(replace(entry, files=(), plan_id=None, durability=None)))
+    wire["files"] = [_compact_file(file, is_listed=True) for file in entry.files[:_MOST_FILES]]
+    if len(entry.files) > _MOST_FILES:
+        wire["totalFiles"] = len(entry.files)
+    if entry.client is not None and entry.client.is_mdplan:
+        del wire["client"]
     return wire
-
-
-def _transaction(entry: TransactionEntry) -> str:
-    time = (
-        datetime.fromtimestamp(entry.committed_at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
-        if entry.committed_at is not None
-        else "unknown time"
-    )
-    named = entry.files[:_MOST_FILES]
-    files = ", ".join(f"{file.file} +{file.lines_added} -{file.lines_removed}" for file in named)
-    files += f" and {len(entry.files) - len(named)} more files" if len(named) < len(entry.files) else ""
-    remarks = (
-        ("" if entry.state == "committed" else entry.state),
-        ("" if entry.undoable or entry.state != "committed" else "cannot be undone"),
-        (f"undoes {entry.undoes}" if entry.undoes else ""),
-        (f"undone by {entry.undone_by}" if entry.undone_by else ""),
-        (f"by {entry.actor}" if entry.actor else ""),
-        (f"planned with {entry.client}" if entry.client and not entry.client.is_mdplan else ""),
-        (f"approved by {entry.approved.decided_by}" if entry.approved else ""),
-    )
-    notes = ", ".join(remark for remark in remarks if remark)
-    title = f"{entry.title}: " if entry.title else ""
-    return visible(f"{entry.transaction} {time} {title}{files}" + (f" ({notes})" if notes else ""))
 
 
 # --- Short diffs: only changed lines, and of long lines only the part around the change
@@ -576,18 +543,8 @@ _MOST_LOST: Final = 10
 
 
 def problem_wire(problem: Diagnostic) -> dict[str, Any]:
-    """Return a problem with its candidates as lines of text; near misses are in the hint."""
-    wire: dict[str, Any] = pruned(to_wire(replace(problem, candidates=(), near=None, lost=None)))
+    """Return a problem; near misses are in the hint."""
+    lost = (problem.lost or ())[:_MOST_LOST] if problem.severity is Severity.ERROR else ()
+    wire: dict[str, Any] = pruned(to_wire(replace(problem, near=None, lost=lost)))
     wire.pop("severity", None)  # The name of the list says it.
-    if problem.lost and problem.severity is Severity.ERROR:
-        wire["lost"] = [f"{part.kind}: {part.text}" for part in problem.lost[:_MOST_LOST]]
-    if problem.candidates:
-        wire["candidates"] = [_candidate(each) for each in problem.candidates]
     return wire
-
-
-def _candidate(candidate: Candidate) -> str:
-    """Return a candidate for an address as a line."""
-    path = " > ".join(candidate.heading_path) or "(preamble)"
-    section_id = f"sectionId {candidate.section_id} " if candidate.section_id else ""
-    return visible(f"lines {candidate.start_line}-{candidate.end_line} {section_id}{path}")

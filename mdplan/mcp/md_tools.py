@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Code, Diagnostic, Refused
 from mdplan.documents.documents import Seen
 from mdplan.engine.engine import Engine
-from mdplan.engine.plans import PlanRef, read_apply_request
+from mdplan.engine.plans import PlanRef, names_plan, read_apply_request
 from mdplan.field_names import camel_case, fold_names
 from mdplan.markdown.outline import Outline
 from mdplan.mcp import answers, compact
@@ -67,12 +67,8 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
             meta={
                 **_META[name],
                 **(_ASKS_USER if name == "md_apply" and engine.settings.require_approval else {}),
-                # If a person approves plans, they may do so when the agent applies.
-                **(
-                    SHOWS_APP
-                    if name == "md_validate" or (name == "md_apply" and engine.gate.is_required)
-                    else {}
-                ),
+                # Some clients drop tools with an App that may write.
+                **(SHOWS_APP if name == "md_validate" else {}),
             },
             call=with_verbosity(engine, told.report_class, call),
         )
@@ -91,6 +87,10 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
 
 # Rows of a stat that are made to see how large all of them are.
 _FIRST_ROWS: Final = 50
+
+# A document with more sections is shown without its deepest levels, unless fewer than these are left.
+_MOST_SECTIONS, _FEW_SECTIONS = 100, 5
+_DEEPEST: Final = 7
 AnyReport = TypeVar("AnyReport", bound=Report)
 Arguments = Mapping[str, Any]
 
@@ -126,6 +126,8 @@ def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult
         )
     )
     report = _fitting_stat(engine, request, most, _size(wire_of))
+    if request.detail == "auto" and request.depth is None and request.cursor is None and not full:
+        report = _upper_levels(engine, request, report)
     if report.sections or report.ini_sections or report.text_sections or report.keys:
         record_shown(engine, [(report.file, report.base_sha256)])
     return _answer(report, wire_of, most)
@@ -156,6 +158,19 @@ def _fitting_stat(
     return answers.fit_to_size(first_rows, answers.smaller_limit(longest, characters, most), most, size)
 
 
+def _upper_levels(engine: Engine, request: StatRequest, report: StatReport) -> StatReport:
+    """Return the `report` of a long document without its deepest levels, which `depth` or `under` give."""
+    depths = range(1, _DEEPEST) if len(report.sections) > _MOST_SECTIONS else ()
+    kept = report
+    for upper in (engine.stat(replace(request, depth=depth)) for depth in depths):
+        is_long = len(upper.sections) > _MOST_SECTIONS
+        if not is_long or kept is report or len(kept.sections) <= _FEW_SECTIONS:
+            kept = upper
+        if is_long:
+            break
+    return replace(kept, total_sections=report.total_sections)
+
+
 def call_read(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """Answer `md_read`."""
     wire_of = to_wire if full else compact.read_wire
@@ -181,6 +196,8 @@ def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResu
 
 def call_validate(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """Answer `md_validate`."""
+    if names_plan(arguments):
+        return _plan_answer(engine, engine.apply({**arguments, "dryRun": True}), full=full)
     return _plan_answer(engine, engine.plan(arguments, report_progress), full=full)
 
 
@@ -200,6 +217,8 @@ def _plan_answer(
     report = AgentWords().tell_all(report)
     if full:
         wire = answers.with_diff_resource(to_wire(answers.with_short_diff(report, most)), report.plan_id)
+        if isinstance(report, ApplyReport) and report.receipt is not None and not report.already_applied:
+            wire["transaction"] = report.receipt.transaction
         return answers.answer_within(wire, most)
     return answers.answer_within(compact.plan_wire(report, most, was_shown=was_shown), most)
 
@@ -276,7 +295,7 @@ def _call_history(engine: Engine, arguments: Arguments, *, may_undo: bool, full:
             waiting = answers.with_short_comparisons(engine.reviews(), most // 4)
             report = replace(report, reviews=waiting.reviews[:_MOST_REVIEWS])
     report = AgentWords().tell_all(report)
-    wire = to_wire(report) if full else compact.history_wire(report, most)
+    wire = to_wire(report) if full else compact.history_wire(report)
     if report.transactions:
         wire = answers.with_diff_resource(wire, report.transactions[0].plan_id)
     return answers.answer_within(wire, most)
@@ -364,7 +383,8 @@ def _outline(engine: Engine, file: str) -> Outline | None:
 # --- How much an answer says
 
 VERBOSITY: Final = "verbosity"
-VERBOSITY_LEVELS: Final = ("compact", "full")
+# brief: compact, without a diff.
+VERBOSITY_LEVELS: Final = ("compact", "full", "brief")
 
 
 def with_verbosity(
@@ -385,7 +405,8 @@ def with_verbosity(
         try:
             answers.check_unicode(given)
             granted(() if level in VERBOSITY_LEVELS else _NO_LEVEL)
-            return call(engine, given, full=level == "full")
+            answer = call(engine, given, full=level == "full")
+            return _without_diff(answer) if level == "brief" else answer
         except Refused as refused:
             report = AgentWords().tell_all(refusal(shape, refused.diagnostics))
             wire = to_wire(report) if level == "full" else compact.compact_wire(report)
@@ -394,6 +415,11 @@ def with_verbosity(
     return call_with
 
 
+def _without_diff(answer: ToolResult) -> ToolResult:
+    kept = {name: value for name, value in answer.structured.items() if not name.startswith("diff")}
+    return replace(answers.answered(kept), meta=answer.meta)
+
+
 _NO_LEVEL: Final = Diagnostic.invalid(
-    say("{verbosity} is neither compact nor full"), say('leave it out, or {send verbosity="full"}')
+    say("{verbosity} is not compact, full or brief"), say('leave it out, or {send verbosity="full"}')
 )

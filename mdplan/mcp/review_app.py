@@ -378,4 +378,4 @@ APP_MIME_TYPE: Final = "text/html;profile=mcp-app"
 SHOWS_APP: Final[Mapping[str, Any]] = {"ui": {"resourceUri": APP_URI}}
 
 # For a tool that only the App may call.
-ONLY_FOR_APP: Final[Mapping[str, Any]] = {"ui": {"resourceUri": APP_URI, "visibility": ["app"]}}
+ONLY_FOR_APP: Final[Mapping[str, Any]] = {"ui": {"visibility": ["app"]}}

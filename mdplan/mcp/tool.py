@@ -67,7 +67,7 @@ class ToolDefinition(Struct, kw_only=True):
     @property
     def shows_app(self) -> bool:
         """True if hosts show an App next to its result."""
-        return "ui" in self.meta
+        return "resourceUri" in self.meta.get("ui", {})
 
     @property
     def is_only_for_app(self) -> bool:

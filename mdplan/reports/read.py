@@ -63,8 +63,8 @@ class SearchHit(Struct, kw_only=True):
 
     `address` is the line with its hash, ``12:a3f``, on request. `key` is the innermost key or item around the
     match, as edits of data files name it. `within` is the kind of node that contains or overlaps the match,
-    as named in `exclude`. `before` and `behind` are lines of context, on request, each once. `section_end_hint` is
-    the line before the next match of a `section_pattern`: of the first pattern that matches later in the file.
+    as named in `exclude`. `before` and `behind` are lines of context, on request, once. `section_end_hint` is
+    the line before the next match of a `section_pattern`: the first pattern that matches later in the file.
     """
 
     line: int

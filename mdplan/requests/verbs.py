@@ -61,9 +61,8 @@ VERBS: Final[Mapping[str, Verb]] = {
         ("links", "include"),
         "Structure of a file",
         """\
-Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
-with detail brief, one line each: first line, heading, ID if the heading repeats). Of a folder (recursive) \
-or glob: a line for each file.""",
+Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines), above 40 a \
+line each: first line, heading, ID if it repeats. Of a folder (recursive) or glob: a line for each file.""",
         report="reports.stat.StatReport",
         requests=("requests.queries.StatRequest",),
         limits=FILES,
@@ -74,8 +73,8 @@ or glob: a line for each file.""",
         ("anchor", "occurrence", "context", "until", "start_line", "max_characters", "match_type"),
         "Text of a place",
         """\
-Text of a file or of a place in it, or of several (targets). A code block, table or \
-list may go with a section. Long text is cut; nextCursor goes on.""",
+Text of a file or of a place in it, or of several (targets). codeBlock, table or list may go with a section. \
+Long text is cut: nextCursor.""",
         report="reports.read.ReadReport",
         requests=("requests.read.ReadTarget", "requests.read.ReadRequest"),
         limits=(*FILES, *PATTERNS),
@@ -86,9 +85,8 @@ list may go with a section. Long text is cut; nextCursor goes on.""",
         (),
         "Find text",
         """\
-Find text: matches by section, as line:column, with their number. Literal and case-sensitive \
-by default. where, has and min choose files by front matter, also without a pattern; \
-filesOnly names files.""",
+Find text: matches by section. Literal and case-sensitive by default. where, has and min choose files by \
+front matter, also without pattern; filesOnly names files.""",
         report="reports.read.SearchReport",
         requests=("requests.search.SearchRequest",),
         limits=(*FILES, *PATTERNS),
@@ -124,7 +122,7 @@ filesOnly names files.""",
         ("mdplan validate batch.yaml",),
         _RARE_OF_BATCHES,
         "Preview edits",
-        "Preview of md_apply, with the same arguments: all problems, or a diff and a planId. Writes nothing.",
+        "Preview md_apply, same arguments: all problems, or a planId and a diff (verbosity brief: none).",
         report="reports.plan.PlanReport",
         limits=_PLANNING,
     ),
@@ -141,15 +139,15 @@ filesOnly names files.""",
         _RARE_OF_BATCHES,
         "Apply edits",
         """\
-Edit one file (file, edits), several (files), or apply a preview (planId): all edits or none.
+Edit one file (file, edits), several (files), or apply previews (planId, planIds): all edits or none.
 
 - Edits address the file as you saw it, not each other's results, unless sequential. None may overlap.
 - A write needs to know what you saw: look first (md_stat, md_read, md_search), or give baseSha256, planId, \
 or in each edit expectedText, expectedValue, line hashes, sectionSha256 or a literal, case-sensitive \
 replace_match with an exact count, by default 1.
 - replace_match wants one match unless matchSelection or expectedMatchCount differ, and skips code, \
-link targets, images, front matter and HTML unless include names them.
-- dryRun: true gives a diff and planId, unguarded; {"planId": "..."} applies it.
+link targets and the like unless include names them.
+- dryRun: true gives a diff and planId, unguarded.
 
 Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
 "replacement": "2.0"}]}""",
@@ -186,8 +184,7 @@ Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Ins
         (),
         "Past commits, undo",
         """\
-action undo takes a whole one back (by default your last), unless a file changed since; undo the undo to \
-redo.""",
+action undo takes a whole one back (by default your last), unless a file changed since.""",
         limits=(*FILES, *COMMITS, *HISTORY),
     ),
     "check": Verb(

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from mdplan.mcp.answers import SENTENCES
@@ -38,7 +39,10 @@ def assert_same_values(text: str, data: dict[str, Any]) -> None:
 def _values(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _values(inner) if name not in _OTHERWISE else ()
+            if name == "committedAt" and "files" in value:
+                yield f"{datetime.fromtimestamp(inner, UTC):%Y-%m-%d %H:%M:%SZ}"
+            else:
+                yield from _values(inner) if name not in _OTHERWISE else ()
     elif isinstance(value, list):
         for inner in value:
             yield from _values(inner)

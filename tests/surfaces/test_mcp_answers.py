@@ -60,8 +60,8 @@ def test_refusal_says_code_place_hint_candidates_and_that_nothing_was_written() 
     assert text_of(plan_wire(refusal(PlanReport, [AMBIGUOUS]), MOST_CHARACTERS)) == (
         'AMBIGUOUS_HEADING (a.md, editIndex 3, line 7 column 2): heading path ["Install"] names 2 sections\n'
         '  hint: add `"occurrence": 1`\n'
-        "  lines 5-8 sectionId sha256-0123456789abcdef A > Install\n"
-        "  lines 1-4 sectionId sha256-fedcba9876543210 (preamble)\n"
+        "  sectionId 01234567, A > Install, 5-8\n"
+        "  sectionId fedcba98, 1-4\n"
         "Nothing was written."
     )
 
@@ -260,7 +260,11 @@ def test_outline_of_a_long_guide_is_short_and_whole(calls: Calls, tmp_path: Path
     (tmp_path / "guide.md").write_text("\n".join(parts))
     assert 40_000 < (tmp_path / "guide.md").stat().st_size < 44_000
 
-    stat = calls.call("md_stat", {"file": "guide.md"})
+    upper = calls.call("md_stat", {"file": "guide.md"}).data["outline"].split("\n")
+    assert upper[-1] == "232 deeper sections: give under or depth"
+    assert len(upper) == 58 + 1
+
+    stat = calls.call("md_stat", {"file": "guide.md", "depth": 9})
 
     assert length(stat) <= MOST_OF_290_SECTIONS
     assert len(stat.data["outline"].split("\n")) == 290

@@ -200,9 +200,13 @@ def test_app_and_its_tools_are_listed(app_root: Path, mode: str) -> None:
     assert extensions is None or EXTENSION_ID in extensions
     assert extensions is not None or mode == "legacy"
     linked = {name: tool["_meta"]["ui"] for name, tool in tools.items() if "ui" in tool["_meta"]}
-    only_app = {"resourceUri": APP, "visibility": ["app"]}
-    shows = {"resourceUri": APP}
-    assert linked == {"md_validate": shows, "md_apply": shows, "md_review": only_app, "md_decide": only_app}
+    only_app = {"visibility": ["app"]}
+    assert linked == {"md_validate": {"resourceUri": APP}, "md_review": only_app, "md_decide": only_app}
+    assert all(
+        tool["annotations"]["readOnlyHint"]
+        for tool in tools.values()
+        if "resourceUri" in tool["_meta"].get("ui", {})
+    )
     assert app.mime_type == APP_MIME_TYPE
     offered = [[tool[each] for each in ("name", "description", "inputSchema")] for tool in tools.values()]
     assert (
@@ -267,14 +271,16 @@ def test_app_decides_over_a_later_decision_only_after_it_loaded_the_plan(app_roo
     assert codes == ["STALE_DECISION", "STALE_DECISION", "CHANGES_REQUESTED"]
 
 
-def test_refused_apply_brings_the_plan_to_the_app_and_asks_in_no_form(app_root: Path) -> None:
+def test_preview_by_id_brings_a_refused_plan_to_the_app(app_root: Path) -> None:
     with host(app_root, approve_in_chat=True) as calls:
         plan_id = called(calls, "md_validate", {**BATCH, "verbosity": "full"})["structuredContent"]["planId"]
         refused = called(calls, "md_apply", {"planId": plan_id})
+        shown = called(calls, "md_validate", {"planIds": [plan_id]})
 
     assert refused["structuredContent"]["error"]["code"] == "APPROVAL_REQUIRED"
-    assert facts_of(refused)["planId"] == plan_id
-    assert facts_of(refused)["nonce"] not in json.dumps([refused["content"], refused["structuredContent"]])
+    assert "mdplan/review" not in refused.get("_meta", {})
+    assert facts_of(shown)["planId"] == plan_id
+    assert facts_of(shown)["nonce"] not in json.dumps([shown["content"], shown["structuredContent"]])
 
 
 def test_read_only_server_shows_plans_and_refuses_decisions(app_root: Path) -> None:
@@ -306,8 +312,7 @@ def names_of(calls: Calls, **request: object) -> list[str]:
     found = calls.call("md_search", {"filesOnly": True, **request})
     assert not found.is_error, found.text
     data: dict[str, Any] = found.data
-    rows = data["listing"].split("\n") if "listing" in data else [each["file"] for each in data["files"]]
-    return [row.split()[0] for row in rows if row]
+    return [each["file"] for each in data["files"]]
 
 
 @pytest.mark.parametrize(
@@ -375,7 +380,8 @@ def test_search_is_case_sensitive_as_described(calls: Calls) -> None:
 def test_match_in_front_matter_has_no_section(calls: Calls) -> None:
     found = calls.call("md_search", {"pattern": "Final", "file": "final.md"})
 
-    assert found.data["files"][0]["hits"].split("\n")[0].strip().startswith("2:9")
+    (group,) = found.data["files"][0]["groups"]
+    assert (group["hits"][0]["line"], group["hits"][0]["col"]) == (2, 9)
 
 
 @pytest.mark.parametrize(

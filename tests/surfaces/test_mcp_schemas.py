@@ -30,7 +30,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 # OpenAI refuses a longer description, and other clients cut it.
 MOST_OF_A_DESCRIPTION = 1_024
 MOST_OF_INPUT = 12_600
-MOST_OF_OUTPUT = 8_000
+MOST_OF_OUTPUT = 10_000
 
 
 def lint(schema: object, place: str = "") -> Iterator[str]:

@@ -165,7 +165,7 @@ REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
     (
         "md_validate",
         {"file": "guide.md", "edits": [match(heading="Install")]},
-        ["AMBIGUOUS_HEADING", "editIndex 0", "lines 5-8 sectionId sha256-", "lines 13-15 sectionId sha256-"],
+        ["AMBIGUOUS_HEADING", "editIndex 0", "Install, 5-8", "Install, 13-15"],
     ),
     ("md_validate", {"file": "guide.md", "edits": [match()]}, ["MATCH_COUNT_MISMATCH", "7:5", "11:5"]),
     (
@@ -173,7 +173,7 @@ REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
         {"file": "guide.md", "edits": [EDIT, {"op": "rename"}]},
         ["editIndex 1", "rename_heading"],
     ),
-    ("md_validate", {"planId": "sha256-0"}, ["UNKNOWN_FIELD", "planId"]),
+    ("md_validate", {"planIds": ["sha256-0"]}, ["PLAN_NOT_FOUND"]),
     ("md_stat", {"file": "gone.md"}, ["FILE_NOT_FOUND", "gone.md"]),
     ("md_stat", {"fiel": "guide.md"}, ["UNKNOWN_FIELD", "`file`"]),
 ]
@@ -371,8 +371,7 @@ def test_many_written_files_are_listed_without_hashes(engine: Engine, root: Path
     with calls_to(build_server(engine), "legacy") as calls:
         written = calls.call("md_apply", {"files": names, "edits": [edit]})
 
-    assert "files" not in written.data
-    assert written.data["listing"] == "docs/\n" + "\n".join(f" file-{n}.md +1 -1" for n in range(5))
+    assert written.data["files"] == [{"file": name, "linesAdded": 1, "linesRemoved": 1} for name in names]
 
 
 def test_subscriber_is_notified_of_a_changed_outline(engine: Engine, root: Path) -> None:
@@ -498,7 +497,7 @@ def test_changing_one_sentence_costs_few_tokens(manual: Path) -> None:
     with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
         found = calls.call("md_search", {"pattern": "limit of part 137", "file": "manual.md"})
         assert found.data is not None
-        section = found.data["files"][0]["hits"].split("\n")[0].split()[-1]
+        section = found.data["files"][0]["groups"][0]["sectionId"]
         edit = {
             "op": "replace_match",
             "sectionId": section,
