@@ -6,7 +6,7 @@ The events on a plan are an append-only log. A new event names the log version t
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -88,11 +88,28 @@ class Remarks(Struct, kw_only=True):
 NO_REMARKS: Final = Remarks()
 
 
+class DecidedPlace(Struct, kw_only=True):
+    """The text edit `number` of the file at index `file` of a plan: rejected, or with another new `text`."""
+
+    file: int
+    number: int
+    text: str | None = None
+
+
+class DecidedClass(Struct, kw_only=True):
+    """A class of changes that was accepted or rejected as a whole; `members` is the hash of its places."""
+
+    key: str
+    members: str
+    accepted: bool
+
+
 class Decision(Struct, kw_only=True):
     """A decision on the plan `plan_id`; `decided_at` is in seconds since the epoch.
 
     `approved_plan_id` is the plan of the accepted edits: `plan_id` if approved as a whole, None if rejected.
-    `rejected` are the indexes of the other edits. `part_of` is, in the decision on such a part, the reviewed
+    `rejected` are the indexes of the other edits, and `places` what differs in accepted ones. `classes` are
+    those that were decided as such. `part_of` is, in the decision on such a part, the reviewed
     plan. `overrides`: it overrides a rejection or requested changes.
     """
 
@@ -104,6 +121,8 @@ class Decision(Struct, kw_only=True):
     channel: Channel = Channel.APP
     remarks: Remarks = NO_REMARKS
     rejected: tuple[int, ...] = ()
+    places: tuple[DecidedPlace, ...] = ()
+    classes: tuple[DecidedClass, ...] = ()
     part_of: str | None = None
     overrides: bool = False
 
@@ -111,6 +130,11 @@ class Decision(Struct, kw_only=True):
     def approves(self) -> bool:
         """True if its plan may be committed unchanged."""
         return self.verdict is Verdict.APPROVED and self.approved_plan_id == self.plan_id
+
+    @property
+    def is_partial(self) -> bool:
+        """True if another plan than its own may be committed: one of what was accepted."""
+        return self.verdict is Verdict.APPROVED and self.approved_plan_id not in (None, self.plan_id)
 
     @property
     def is_rejection(self) -> bool:
@@ -145,6 +169,8 @@ _KINDS: Final[Mapping[type[Event], str]] = {
     PlanUsed: "used",
     DecisionRevoked: "revoked",
 }
+
+_TYPES: Final = {kind: of_kind for of_kind, kind in _KINDS.items()}
 
 
 class DecisionHistory(Struct):
@@ -194,41 +220,10 @@ def stored_form(event: Event) -> tuple[str, str]:
 def event_of(kind: str, stored_facts: str) -> Event:
     """Parse a `stored_form`. Raise one of `UNREADABLE` if it is invalid."""
     facts = json.loads(stored_facts)
-    if kind == "used":
-        return PlanUsed(transaction=str(facts["transaction"]), at=float(facts["at"]))
-    if kind == "revoked":
-        return DecisionRevoked(
-            by=str(facts["by"]), at=float(facts["at"]), because_of=str(facts["because_of"])
-        )
-    return Decision(
-        plan_id=str(facts["plan_id"]),
-        verdict=Verdict(facts["verdict"]),
-        decided_by=str(facts["decided_by"]),
-        decided_at=float(facts["decided_at"]),
-        approved_plan_id=facts["approved_plan_id"],
-        channel=Channel(facts["channel"]),
-        remarks=Remarks(
-            comment=str(facts["comment"]),
-            edit_comments={int(index): str(comment) for index, comment in facts["edit_comments"].items()},
-            line_comments=tuple(map(_line_comment_of, facts.get("line_comments", ()))),
-        ),
-        rejected=tuple(map(int, facts["rejected"])),
-        part_of=facts["part_of"],
-        overrides=bool(facts["overrides"]),
-    )
-
-
-def _line_comment_of(facts: Mapping[str, Any]) -> LineComment:
-    index = facts["edit_index"]
-    return LineComment(
-        file=str(facts["file"]),
-        side=Side(facts["side"]),
-        start=int(facts["start"]),
-        end=int(facts["end"]),
-        text=str(facts["text"]),
-        quote=str(facts["quote"]),
-        edit_index=None if index is None else int(index),
-    )
+    if kind == "decision":
+        facts["remarks"] = {name: facts[name] for name in Remarks.__struct_fields__ if name in facts}
+    event: Event = msgspec.convert(facts, _TYPES[kind], str_keys=True)
+    return event
 
 
 class AddOutcome(StrEnum):

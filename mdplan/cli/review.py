@@ -1,6 +1,6 @@
 """Reviews a plan in the terminal edit by edit, as `git add -p` does with hunks."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from mdplan.cli.plan_output import short_id
 from mdplan.cli.report_text import diff_for_people, line_counts, problem_text
 from mdplan.cli.terminal import Style, shown, shown_paths
-from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
+from mdplan.cli.views import classes_text, edit_text, file_text, file_title, hunk_text, intent_text
 from mdplan.decisions import LineComment, Side, Verdict
 from mdplan.reports.plan import ReviewComment, ReviewReport
 from mdplan.review import plan_review
@@ -25,6 +25,8 @@ _EDIT_KEYS: Final[Mapping[str, str]] = {
     "q": "ask no more, and decide about the plan",
     "a": "accept this edit and all later ones of its file",
     "d": "reject this edit and all later ones of its file",
+    "c": "accept all edits that make the same change",
+    "x": "reject all edits that make the same change",
     "j": "leave this edit open, go to the next",
     "k": "leave this edit open, go to the previous",
     "f": "list the files and go to one",
@@ -181,6 +183,8 @@ class EditWalk:
             "n": lambda: self._answer(here, accepted=False),
             "a": lambda: self._answer(self._rest_of_file(), accepted=True),
             "d": lambda: self._answer(self._rest_of_file(), accepted=False),
+            "c": lambda: self._answer(self._alike(), accepted=True),
+            "x": lambda: self._answer(self._alike(), accepted=False),
             "j": lambda: self._go(self._at + 1),
             "k": lambda: self._go(max(self._at - 1, 0)),
             "f": self._go_to_file,
@@ -207,6 +211,19 @@ class EditWalk:
         return [
             *here,
             *(each for each in later if each.index in open_edits and files.intersection(each.files)),
+        ]
+
+    def _alike(self) -> list[plan_review.ReviewedEdit]:
+        """Return this edit, and those without an answer whose places are of the same classes."""
+        keys: defaultdict[int, set[str]] = defaultdict(set)
+        for one in self._opened.classes:
+            for index in one.edits:
+                keys[index].add(one.key)
+        here = self._groups[self._at]
+        same = [edit for edit in self._review.edits if keys[edit.index] == keys[here[0].index]]
+        return [
+            *here,
+            *(edit for edit in same if edit.index not in self._choices.answers and edit not in here),
         ]
 
     def _next_open(self) -> int:
@@ -459,7 +476,8 @@ def overview(opened: "OpenPlan", style: Style) -> str:
         named += f" and {counted(more, 'more cause')}" if more > 0 else ""
         warnings = style.paint(counted(len(review.warnings), "warning"), "yellow")
         lines.append(f"{warnings}: {named}. Each is shown with its edit; w lists all.")
-    return intent_text(opened, style) + "".join(line + "\n" for line in lines)
+    listed = classes_text(opened, style)
+    return intent_text(opened, style) + "".join(line + "\n" for line in lines) + listed
 
 
 def warning_list(review: plan_review.PlanReview, style: Style) -> str:

@@ -10,6 +10,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import EditNumbers
 from mdplan.review import plan_review
 from mdplan.review.lines import MarkedText
+from mdplan.review.shapes import ChangeClass
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import code_span, counted, escaped, longer_than_runs
 
@@ -28,7 +29,7 @@ def plan_text(opened: "OpenPlan", style: Style) -> str:
 
     Files whose text is lost say so.
     """
-    parts = [intent_text(opened, style), _warnings_text(opened.review, style)]
+    parts = [intent_text(opened, style), _warnings_text(opened.review, style), classes_text(opened, style)]
     for file in opened.review.changed_files:
         text = opened.file(file.index)
         if isinstance(text, plan_review.FileReview):
@@ -36,6 +37,42 @@ def plan_text(opened: "OpenPlan", style: Style) -> str:
         else:
             parts.append("".join(problem_text(problem, style) + "\n" for problem in text))
     return "\n".join(part for part in parts if part)
+
+
+# Of fewer edits, a list is no shorter than what it lists.
+_LEAST_LISTED: Final = 4
+_MOST_LISTED: Final = 40
+_MOST_OF_A_TEXT: Final = 60
+_VALUES_NAMED: Final = 4
+
+
+def classes_text(opened: "OpenPlan", style: Style) -> str:
+    """List equal changes once, those to look at first on top; nothing of a plan with few edits."""
+    if len(opened.review.edits) < _LEAST_LISTED or opened.without_text:
+        return ""
+    classes = opened.classes
+    rows = [f"{counted(len(classes), 'kind')} of change:"]
+    rows += [f"  {row}" for one in classes[:_MOST_LISTED] for row in _class_rows(one, style)]
+    more = len(classes) - _MOST_LISTED
+    rows += [f"  and {counted(more, 'more kind')}"] if more > 0 else []
+    return "".join(row + "\n" for row in rows)
+
+
+def _class_rows(one: ChangeClass, style: Style) -> Iterator[str]:
+    removed = style.paint(_short(one.removed), "red") if one.removed else ""
+    values = [f"{_short(text)} ({count})" for text, count in one.values[:_VALUES_NAMED]]
+    if values:
+        more = len(one.values) - len(values)
+        removed = style.paint(", ".join(values) + (f" and {more} more values" if more > 0 else ""), "red")
+    added = style.paint(_short(one.added), "green") if one.added else ""
+    text = " -> ".join(filter(None, (removed, added))) or "no text"
+    yield f"{text}: {one.where}" + (", follows from the others" if one.is_derived else "")
+    yield from (style.paint(f"  ! {shown(reason)}", "yellow") for reason in one.reasons)
+
+
+def _short(text: str) -> str:
+    line = shown(text)
+    return line if len(line) <= _MOST_OF_A_TEXT else line[: _MOST_OF_A_TEXT - 1] + "…"
 
 
 def intent_text(opened: "OpenPlan", style: Style) -> str:

@@ -18,6 +18,7 @@ from mdplan.reports.plan import Approved, ReviewComment, ReviewReport
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore, PlanLinks, PlanStore
 from mdplan.storage.root import Root
+from mdplan.text.visible import counted
 from mdplan.values import Struct, replace
 from mdplan.words import Argument, Command, Step, say
 
@@ -227,13 +228,26 @@ def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnos
         hint = "plan again with that in mind" if comments else "ask why, before you plan again"
     else:
         message = (
-            f"{decision.decided_by} approved the plan {decision.plan_id} without "
-            f"{numbers.listed(decision.rejected) or 'some of its edits'}"
+            f"{decision.decided_by} approved the plan {decision.plan_id} {_differently(decision, numbers)}"
         )
         hint = say("apply what was approved: {}", Step("apply", planId=decision.approved_plan_id))
     if decision.plan_id != plan_id:
         message += f", from which the plan {plan_id} was derived"
     return code.problem(f"{message}: {comments}" if comments else message, hint)
+
+
+def _differently(decision: Decision, numbers: EditNumbers) -> str:
+    """Say what was accepted of a plan otherwise than as planned."""
+    without = [numbers.listed(decision.rejected)] if decision.rejected else []
+    changed = sum(place.text is not None for place in decision.places)
+    rejected = len(decision.places) - changed
+    without += [counted(rejected, "place")] if rejected else []
+    said = (
+        [f"without {' and '.join(filter(None, without)) or 'some of its edits'}"]
+        if without or not changed
+        else []
+    )
+    return " and ".join([*said, *([f"with {counted(changed, 'changed text')}"] if changed else [])])
 
 
 def _comments(decision: Decision, numbers: EditNumbers) -> Iterator[str]:

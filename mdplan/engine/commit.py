@@ -1,8 +1,9 @@
 """Commits of plans, batches and undos under the lock of their root."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TypeAlias
 
 from mdplan.diagnostics import Code, Problems, Severity
@@ -110,7 +111,7 @@ class Committer(Struct, kw_only=True):
         """Commit `plan` of `root`, or the part of it that `request` accepts; or preview that."""
         # A part, or the same edits on other files, is another plan.
         granted(() if request.dry_run else self.gate.rejection(plan, root))
-        selected = self._select(plan, request.accept)
+        selected = PlanSelection(plan) if request.accept is None else self.select(plan, request.accept)
         if request.dry_run:
             report = self.preview(selected.plan, request.on_stale)
         else:
@@ -146,13 +147,16 @@ class Committer(Struct, kw_only=True):
             recovered = recover(lock)
             return with_recovered(_reported(partial(commit, lock)), [recovered])
 
-    def _select(self, plan: Plan, accept: Sequence[int] | None) -> PlanSelection:
-        """Return `plan`, or store the plan of the edits in `accept`. Errors: as `plan_part`."""
-        if accept is None:
-            return PlanSelection(plan)
+    def select(
+        self,
+        plan: Plan,
+        accept: Collection[int],
+        split: Mapping[int, replan.SplitEdit] = MappingProxyType({}),
+    ) -> PlanSelection:
+        """Store the plan of the edits in `accept`, the `split` ones in part. Errors: as `plan_part`."""
         if plan.undoes is not None:
             raise StorageRefused((replan.UNDO_IS_WHOLE,))
-        planned = granted(replan.plan_part(self.planner.plan, plan, accept, self.settings.batch))
+        planned = granted(replan.plan_part(self.planner.plan, plan, accept, self.settings.batch, split))
         self.library.save(planned, origin=plan)
         return planned.chosen
 

@@ -59,7 +59,7 @@ class PlanComparer(Struct):
             new_state = _PlanState.result(ours) if ours is not None else _PlanState.base(theirs)
             if old_state == new_state:
                 continue
-            hunks, lines = _difference(old_state.text or "", new_state.text or "")
+            hunks, lines = difference_of(old_state.text or "", new_state.text or "")
             stat = DiffStat.of(hunks)
             both = theirs is not None and ours is not None
             named = (
@@ -131,7 +131,7 @@ class _PlanState(Struct):
         return cls(sides.change.path, sides.base.text)
 
 
-def _difference(old: str, new: str) -> tuple[tuple[Hunk, ...], frozenset[int]]:
+def difference_of(old: str, new: str) -> tuple[tuple[Hunk, ...], frozenset[int]]:
     """Return the hunks from `old` to `new`, and the lines of `old` that they remove."""
     source = Source.from_text(old)
     edits = source.planned_byte_edits(LineDrift.between(old, new).edits)

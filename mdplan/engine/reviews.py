@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from mdplan.client import Client
 from mdplan.decisions import (
@@ -17,6 +17,8 @@ from mdplan.decisions import (
     NO_REMARKS,
     UNDECIDED,
     Channel,
+    DecidedClass,
+    DecidedPlace,
     Decision,
     DecisionHistory,
     DecisionRevoked,
@@ -28,20 +30,24 @@ from mdplan.decisions import (
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
+from mdplan.engine.comparison import difference_of
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import PastTransaction
-from mdplan.engine.plans import MergeService, PlanCache, PlanRef
-from mdplan.plan import Plan
+from mdplan.engine.plans import MergeService, PlanCache
+from mdplan.plan import FileChange, Plan
 from mdplan.planning.plan_document import untitled_id
-from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
+from mdplan.planning.replay import FoundFile, bases_of, is_applied, no_text, stale_file
+from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ReviewReport
 from mdplan.review import plan_review, shapes
+from mdplan.review.choices import Choices, ChosenEdits, chosen_edits
 from mdplan.review.lines import FileSides
 from mdplan.storage import plans
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.root import Root
+from mdplan.text.diff import DiffText, file_diff
 from mdplan.text.source import Source, sha256_hex, visible
-from mdplan.values import Struct, replace
+from mdplan.values import Struct, field, replace
 from mdplan.words import say
 
 # Few plans are merged: what does that is loaded for these.
@@ -53,12 +59,15 @@ if TYPE_CHECKING:
 class DecisionTerms(Struct, kw_only=True):
     """How a person decides: the version of the decisions that they `saw`, and where.
 
-    `overrides` is the explicit wish to approve in spite of a rejection.
+    `overrides` is the explicit wish to approve in spite of a rejection. `places` of accepted edits are
+    rejected, or get another text. `classes` are those that were decided as such.
     """
 
     saw: str = UNDECIDED
     channel: Channel = Channel.APP
     overrides: bool = False
+    places: tuple[DecidedPlace, ...] = ()
+    classes: tuple[DecidedClass, ...] = ()
 
 
 _NO_TERMS: Final = DecisionTerms()
@@ -112,13 +121,17 @@ class ReviewEntry(Struct, kw_only=True):
 _Part = TypeVar("_Part")
 
 
+# Plans whose classes a server keeps.
+_MOST_CLASSIFIED: Final = 8
+
+
 class OpenPlan(Struct, kw_only=True, dict=True):
     """An open plan. `review` summarizes it; `file` and `section` return the details piece by piece.
 
     `decision` is the effective one, possibly on a plan that this one was derived from. `stale` lists the
-    sections that changed since the plan was made. `bases` are the files before the plan, or None if their
-    content is no longer known; `without_text` says why. `client` made the plan, if known, to replace the plan
-    `revises`.
+    sections that changed since the plan was made, and `since` the differences of the files. `bases` are the
+    files before the plan, or None if their content is no longer known; `without_text` says why. `client` made
+    the plan, if known, to replace the plan `revises`, whose decided classes are `carried`.
     """
 
     plan: Plan
@@ -133,6 +146,9 @@ class OpenPlan(Struct, kw_only=True, dict=True):
     documents: Documents
     client: Client | None
     revises: str | None = None
+    carried: tuple[DecidedClass, ...] = ()
+    since: tuple[tuple[str, str], ...] = ()
+    known_classes: dict[str, tuple[shapes.ChangeClass, ...]] = field(default_factory=dict)
 
     @property
     def can_approve(self) -> bool:
@@ -149,7 +165,11 @@ class OpenPlan(Struct, kw_only=True, dict=True):
     @cached_property
     def classes(self) -> tuple[shapes.ChangeClass, ...]:
         """The classes of its places; files whose text is not known have none."""
-        return shapes.classes_of(self.plan, self._shapes())
+        if self.plan.plan_id not in self.known_classes:
+            while len(self.known_classes) >= _MOST_CLASSIFIED:
+                self.known_classes.pop(next(iter(self.known_classes)), None)
+            self.known_classes[self.plan.plan_id] = shapes.classes_of(self.plan, self._shapes())
+        return self.known_classes[self.plan.plan_id]
 
     def _shapes(self) -> Iterator[shapes.PlacedShape]:
         of_plan = shapes.PlanShapes(self.plan)
@@ -157,6 +177,62 @@ class OpenPlan(Struct, kw_only=True, dict=True):
             if not change.is_no_op:
                 found = self._with_timeout(index, of_plan.of_file)
                 yield from found if isinstance(found, list) else ()
+
+    def chosen(self, choices: Choices) -> ChosenEdits:
+        """Return what `choices` mean for the edits."""
+        needs_classes = any(name.startswith(("class", "place")) for name in choices)
+        files = {edit.index: edit.files for edit in self.review.edits}
+        chosen = chosen_edits(choices, self.classes if needs_classes else (), files)
+        if not (chosen.accepted or chosen.in_part):
+            return chosen
+        # Nobody is asked about what changes nothing.
+        idle = {edit.index for edit in self.review.edits if edit.result.no_op} & chosen.undecided
+        return replace(chosen, accepted=chosen.accepted | idle, undecided=chosen.undecided - idle)
+
+    def place(self, place: shapes.Place) -> "ShownPlace | Problems":
+        """Return the line of `place` before and after. Errors: those of `file`."""
+        return self._with_timeout(place.file, lambda sides: _shown_place(sides, place))
+
+    def comments_on(self, places: Sequence[DecidedPlace]) -> Iterator[LineComment]:
+        """Yield what the author is told of `places`: the first ones, and how many there are."""
+        for number, decided in enumerate(places[: _MOST_PLACES_TOLD + 1]):
+            shown = self.place(shapes.Place(decided.file, decided.number))
+            if isinstance(shown, ShownPlace):
+                said = "Left out." if decided.text is None else f"Changed to: {decided.text}"
+                more = len(places) - number
+                said = f"Left out, like {more - 1} more places." if number == _MOST_PLACES_TOLD else said
+                yield LineComment(
+                    file=self.plan.files[decided.file].path,
+                    side=shown.side,
+                    start=shown.line,
+                    end=shown.line,
+                    text=said[:MOST_COMMENT_CHARACTERS],
+                )
+
+    def split(self, places: Sequence[DecidedPlace]) -> dict[int, list[tuple[dict[str, Any], bool]]]:
+        """Return edits of their own for each place of the edits that `places` are of.
+
+        Raises `StorageRefused`: CONFLICTING_EDITS for places that cannot stand alone.
+        """
+        decided = {shapes.Place(each.file, each.number): each for each in places}
+        owners = {place: of for one in self.classes for place, of in zip(one.places, one.owners, strict=True)}
+        edits = {owner for place in decided for owner in owners.get(place, ())}
+        parts: dict[int, list[tuple[dict[str, Any], bool]]] = {}
+        for place, of in sorted(owners.items()):
+            index = next((owner for owner in of if owner in edits), None)
+            if index is None:
+                continue
+            own_file = self.review.numbers.place(index)[0]
+            change = self.plan.files[place.file]
+            is_alone = len(of) == 1 and place.number != shapes.WHOLE_FILE and change.path == own_file
+            if not is_alone or self.plan.options.get("sequential") or self.bases is None:
+                raise StorageRefused((_not_alone(self.review.numbers.named(index), change.path, index),))
+            mark = decided.get(place)
+            text = mark.text if mark is not None else None
+            parts.setdefault(index, []).append(
+                (_replacement(change, self.bases[place.file], place, text), mark is None or text is not None)
+            )
+        return parts
 
     def texts(self, index: int) -> tuple[list[str], list[str]] | None:
         """Return the lines of the file at `index` before and after the plan, or None if unknown."""
@@ -208,12 +284,86 @@ class OpenPlan(Struct, kw_only=True, dict=True):
         return sides if isinstance(sides, FileSides) else (sides,)
 
 
+class ShownPlace(Struct, kw_only=True):
+    """The first line that a place changes, before and after; `line` is its number on the `side`."""
+
+    side: Side
+    line: int
+    before: str
+    after: str
+
+
+_MOST_PLACES_TOLD: Final = 20
+_MOST_OF_A_PLACE: Final = 300
+
+
+def _shown_place(sides: FileSides, place: shapes.Place) -> ShownPlace:
+    before, after = sides.base.lines, sides.result_lines
+    if place.number == shapes.WHOLE_FILE or not sides.edits.edits:
+        return ShownPlace(side=Side.AFTER, line=1, before="", after="")
+    edit, now = sides.edits.edits[place.number], sides.edits.result_spans[place.number]
+    # What is inserted starts with the line end of the line before it.
+    lead = len(edit.new_text) - len(edit.new_text.lstrip("\r\n"))
+    is_gone = not edit.new_text.strip()
+    old_line, new_line = before.line_at(edit.span.start), after.line_at(min(now.start + lead, now.end))
+    start, text = before.start(old_line), sides.base.text
+    end = max(before.content_end(before.line_at(edit.span.end)), edit.span.end)
+    # Of the line after, other places of it are not shown as changed.
+    whole = text[start : edit.span.start] + edit.new_text + text[edit.span.end : end]
+    shown = whole[lead + edit.span.start - start :] if lead else whole
+    return ShownPlace(
+        side=Side.BEFORE if is_gone else Side.AFTER,
+        line=old_line if is_gone else new_line,
+        before=visible(before.content(old_line)[:_MOST_OF_A_PLACE]) if edit.span else "",
+        after=visible(shown.lstrip("\r\n").split("\n")[0][:_MOST_OF_A_PLACE]),
+    )
+
+
+def _replacement(change: FileChange, base: Source, place: shapes.Place, text: str | None) -> dict[str, Any]:
+    """Return an edit for `place` alone, with another `text` if a person gave one."""
+    edit = change.edits.edits[place.number]
+    start, end = base.lines.position(edit.span.start), base.lines.position(edit.span.end)
+    return {
+        "op": "replace_range",
+        "range": to_wire({"start": start, "end": end}),
+        "expectedText": base.text[edit.span.start : edit.span.end],
+        "replacement": edit.new_text if text is None else text,
+    }
+
+
+def _not_alone(edit: str, file: str, index: int) -> Diagnostic:
+    return Code.CONFLICTING_EDITS.problem(
+        f"{edit} cannot be accepted in part: its places depend on one another",
+        "accept or reject the whole edit",
+        file=file,
+        edit_index=index,
+    )
+
+
+# Changes since a stale plan was made are shown for so many files.
+_MOST_SINCE: Final = 20
+
+
+def _since(plan: Plan, bases: Sequence[Source], files: Sequence[FoundFile]) -> Iterator[tuple[str, str]]:
+    """Yield path and diff of the first files that are others now."""
+    changed = (
+        (change.path, base, file)
+        for change, base, file in zip(plan.files, bases, files, strict=True)
+        if change.base_sha256 is not None and file.sha256 != change.base_sha256
+    )
+    for path, base, file in islice(changed, _MOST_SINCE):
+        now = file.read()
+        hunks, _ = difference_of(base.text, now.text if now is not None else "")
+        yield path, DiffText.of(file_diff(path, path if now is not None else None, hunks)).text
+
+
 class ReviewService:
     """Review of the plans of `engine`. `clock` gives seconds since the epoch."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
         self.engine = engine
         self._plans = PlanCache(engine.library)
+        self._classes: dict[str, tuple[shapes.ChangeClass, ...]] = {}
         self._clock = clock
 
     def entries(self, limit: int = 50, skip: int = 0) -> list[ReviewEntry]:
@@ -270,7 +420,10 @@ class ReviewService:
             documents=self.engine.documents,
             client=self.engine.library.client_of(plan.plan_id, root),
             revises=plans.PlanLinks(root.path, "revises").last_of(plan.plan_id),
+            known_classes=self._classes,
         )
+        revised = plans.DecisionStore(root.path).of(opened.revises) if opened.revises is not None else None
+        opened = replace(opened, carried=revised.classes if revised is not None else ())
         stale = (
             self.engine.documents.stale(plan, current_files)
             if isinstance(current_files, list)
@@ -280,6 +433,9 @@ class ReviewService:
             return replace(opened, bases=bases_of(plan, current_files))
         if not opened.state.is_result:
             opened = replace(opened, stale=stale)
+            bases = self._past_bases(plan, current_files) if isinstance(current_files, list) else None
+            if bases is not None and isinstance(current_files, list):
+                return replace(opened, bases=bases, since=tuple(_since(plan, bases, current_files)))
         past = self.engine.past.of_plan(plan.plan_id)
         try:
             committed = self.engine.undoing.committed(granted(past or _NO_BASE))
@@ -287,6 +443,23 @@ class ReviewService:
             return replace(opened, without_text=opened.stale or refused.problems)
         plan = committed.plan
         return replace(opened, plan=plan, review=plan_review.review_plan(plan), bases=committed.bases)
+
+    def _past_bases(self, plan: Plan, current_files: Sequence[FoundFile]) -> list[Source] | None:
+        """Return what the files of a stale plan were when it was made; None where that is not kept."""
+        merging, kept = self.engine.merging, self.engine.library.bases_of(plan.plan_id)
+        bases: list[Source] = []
+        for change, file in zip(plan.files, current_files, strict=True):
+            base: object = no_text(change.encoding)
+            name = self.engine.workspace.locate(change.path)
+            if change.base_sha256 is not None and file.sha256 == change.base_sha256:
+                base = file.read()
+            elif change.base_sha256 is not None and not isinstance(name, Diagnostic):
+                data = merging.past(name, change.base_sha256, kept)
+                base = Source.decode(data, change.encoding) if data is not None else None
+            if not isinstance(base, Source):
+                return None
+            bases.append(base)
+        return bases
 
     def earlier(self, opened: OpenPlan) -> ReviewReport | None:
         """Return the review of the plan that `opened` revises, with the differences, or None."""
@@ -304,18 +477,21 @@ class ReviewService:
     ) -> Decision | Problems:
         """Record the decision of the user `by`: approve the plan without the edits `rejected`, or refuse it.
 
-        A partial approval also stores and approves the plan of the accepted edits, and names it in the
-        decision. A rejection (also of all edits) and a request for changes, which needs remarks, revoke the
-        approvals of derived plans. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION if `terms` name
-        another version; INVALID_ARGUMENT; IO_ERROR. For approvals also STALE_BASE if the files changed;
-        PLAN_REJECTED or CHANGES_REQUESTED unless `terms` override it; CONFLICTING_EDITS if accepted edits
-        need rejected ones.
+        Also record the places of `terms`, and tell the author. A partial approval also stores and approves
+        the plan of what was accepted, and names it in the decision. A rejection (also of all edits) and a
+        request for changes, which needs remarks, revoke the approvals of derived plans. Errors:
+        PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION if `terms` name another version; INVALID_ARGUMENT;
+        IO_ERROR. For approvals also STALE_BASE if the files changed; PLAN_REJECTED or CHANGES_REQUESTED
+        unless `terms` override it; CONFLICTING_EDITS if accepted edits need rejected ones.
         """
         if verdict is Verdict.CHANGES_REQUESTED and remarks.is_empty:
             return (_NO_COMMENT,)
         try:
             opened = granted(self.open(plan_id))
-            decision = self._decision(opened, by, verdict, placed_remarks(opened, remarks), terms)
+            on_lines = (*remarks.line_comments, *opened.comments_on(terms.places))
+            remarks = placed_remarks(opened, replace(remarks, line_comments=on_lines))
+            decision = self._decision(opened, by, verdict, remarks, terms)
+            decision = replace(decision, places=terms.places, classes=terms.classes)
             if verdict is Verdict.APPROVED:
                 decision = self._approval(decision, opened, rejected, terms)
             self._record(decision, opened, terms)
@@ -345,17 +521,13 @@ class ReviewService:
         if out and len(out) == len(everything):
             return replace(decision, verdict=Verdict.REJECTED)
         granted(opened.stale or _approval_problem(opened.decisions, terms))
-        approved = opened.plan.plan_id if not out else self._part(opened.plan, everything.difference(out))
+        approved = opened.plan.plan_id
+        if out or decision.places:
+            accepted = everything.difference(out)
+            part = self.engine.committer.select(opened.plan, accepted, opened.split(decision.places))
+            approved = part.plan.plan_id
         overrides = opened.decisions.is_rejected
         return replace(decision, approved_plan_id=approved, rejected=out, overrides=overrides)
-
-    def _part(self, plan: Plan, accepted: Collection[int]) -> str:
-        """Return ID of the plan of the `accepted` edits of `plan`, which is stored."""
-        request = PlanRef(plan_id=plan.plan_id, accept=tuple(sorted(accepted)), dry_run=True)
-        report = self.engine.apply(request)
-        if not report.ok or report.plan_id is None:
-            raise StorageRefused(report.diagnostics)
-        return report.plan_id
 
     def _record(self, decision: Decision, opened: OpenPlan, terms: DecisionTerms) -> None:
         """Store `decision` on the plan `opened`, and for a part that was approved, the one on that."""
@@ -503,6 +675,8 @@ def _of_part(decision: Decision) -> Decision:
         plan_id=decision.approved_plan_id or "",
         rejected=(),
         part_of=decision.plan_id,
+        places=(),
+        classes=(),
         remarks=replace(decision.remarks, line_comments=()),
     )
 

@@ -324,7 +324,7 @@ def _outcome(decision: Decision) -> str:
     if decision.approved_plan_id is None:
         what = "requested changes to" if decision.requests_changes else "rejected"
         return f"{by} {what} the plan {decision.plan_id}."
-    if not decision.rejected:
+    if not decision.is_partial:
         return f"{by} approved the plan {decision.plan_id}."
     without = counted(len(decision.rejected), "edit")
     return (

@@ -4,7 +4,8 @@ A `Planner` turns a batch into its plan; functions here call it once or twice.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -91,13 +92,31 @@ def replan_with_guards(
     return counted_places(replanned.files, bases, past) or replanned
 
 
+# In place of an edit: an edit for each of its places, and whether that is accepted.
+SplitEdit: TypeAlias = Sequence[tuple[Mapping[str, Any], bool]]
+
+
 def plan_part(
-    plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits
+    plan: Planner,
+    whole: Plan,
+    accept: Collection[int],
+    limits: Limits,
+    split: Mapping[int, SplitEdit] = MappingProxyType({}),
 ) -> replay.PlannedBatch | Problems:
-    """Plan the edits `accept` of the plan `whole`, on its bases. Errors: as for planning, STALE_BASE."""
-    planned = _plan_request(
-        plan, replay.request_of(whole, with_bases=True) | {"accept": list(accept)}, limits
-    )
+    """Plan the edits `accept` of the plan `whole`, and of the `split` ones the accepted places, on its bases.
+
+    Errors: as for planning, STALE_BASE.
+    """
+    request, accepted, index = replay.request_of(whole, with_bases=True), list[bool](), 0
+    for file in request["files"]:
+        parts: list[tuple[Mapping[str, Any], bool]] = []
+        for edit in file["edits"]:
+            parts += split.get(index) or [(edit, index in accept)]
+            index += 1
+        file["edits"] = [edit for edit, _ in parts]
+        accepted += (kept for _, kept in parts)
+    request["accept"] = [at for at, kept in enumerate(accepted) if kept]
+    planned = _plan_request(plan, request, limits)
     if not isinstance(planned, replay.PlannedBatch):
         return planned
     return replay.other_bases(whole, planned.plan) or planned

@@ -21,7 +21,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import DocumentFormat, visible
-from mdplan.text.visible import is_hidden, skeleton
+from mdplan.text.visible import counted, is_hidden, skeleton
 from mdplan.values import Struct, replace
 
 # Texts of a class are shown, not compared: their hashes are.
@@ -62,6 +62,7 @@ class ChangeClass(Struct, kw_only=True):
       each text that goes with its count, the rarest first.
     - `context`: the kind of text around it, such as ``headings``; empty for prose.
     - `reasons`: why a person should look at it first.
+    - `owners`: the edits that made each of `places`.
     - `edits`, `files`: indexes; without edits, mdplan updated links.
     - `members`: a hash of the list of its places, to tell whether another plan has the same.
     """
@@ -73,6 +74,7 @@ class ChangeClass(Struct, kw_only=True):
     context: str = ""
     reasons: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+    owners: tuple[Owners, ...] = ()
     edits: tuple[int, ...] = ()
     files: tuple[int, ...] = ()
     members: str = ""
@@ -81,6 +83,12 @@ class ChangeClass(Struct, kw_only=True):
     def is_derived(self) -> bool:
         """True if no edit asked for it: links that follow."""
         return not self.edits
+
+    @property
+    def where(self) -> str:
+        """``12 places in 3 files, in headings``."""
+        counts = f"{counted(len(self.places), 'place')} in {counted(len(self.files), 'file')}"
+        return ", ".join(filter(None, (counts, CONTEXT_WORDS.get(self.context, ""))))
 
 
 class PlanShapes:
@@ -239,6 +247,23 @@ def _targets(outline: Outline, span: Span) -> Counter[str]:
 
 # --- Classes
 
+# What people call the kinds of text that a place is in.
+CONTEXT_WORDS: Final = {
+    "paths": "file names",
+    "link labels": "in labels of links",
+    NodeKind.CODE_BLOCKS.value: "in code blocks",
+    NodeKind.INLINE_CODE.value: "in code",
+    NodeKind.LINK_DESTINATIONS.value: "in link targets",
+    NodeKind.IMAGES.value: "in images",
+    NodeKind.FRONT_MATTER.value: "in front matter",
+    NodeKind.HTML.value: "in HTML",
+    NodeKind.HEADINGS.value: "in headings",
+    NodeKind.TEMPLATES.value: "in templates",
+    NodeKind.MATH.value: "in formulas",
+    NodeKind.MDX.value: "in MDX",
+    NodeKind.MARKUP.value: "in markup",
+}
+
 
 class _Group(NamedTuple):
     """The first place of a shape, and the places by what they remove."""
@@ -300,6 +325,7 @@ def _class(
         context=shape.context,
         reasons=(*reasons, *_reasons(shape)),
         places=places,
+        owners=tuple(owners for _, owners in placed),
         edits=tuple(sorted({owner for _, owners in placed for owner in owners})),
         files=tuple(sorted({place.file for place in places})),
         members=_key(shape.key, json.dumps([sorted(counts.items()), values])),

@@ -22,7 +22,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped, is_hidden
 from mdplan.values import Struct, field, replace
 from mdplan.web.labels import counted, shown
-from mdplan.web.sessions import Mark, PlanNotes
+from mdplan.web.sessions import EditChoice, Mark, PlanNotes
 
 # Edits without lines to show per file.
 MOST_LOOSE_EDITS: Final = 60
@@ -185,12 +185,26 @@ class EditLines(Struct):
         return ("old", self.removed[0]) if self.removed else None
 
 
+def marks_of(opened: OpenPlan, notes: PlanNotes) -> dict[int, Mark]:
+    """Return what cards show of the choices and comments in `notes`."""
+    if not (notes.choices or notes.said):
+        return {}
+    chosen = opened.chosen(notes.choices or {})
+    kinds = (
+        (EditChoice.ACCEPT, chosen.accepted),
+        (EditChoice.REJECT, chosen.rejected),
+        (EditChoice.PART, chosen.in_part),
+        (EditChoice.NONE, chosen.undecided),
+    )
+    return {index: Mark(choice, notes.said.get(index, "")) for choice, edits in kinds for index in edits}
+
+
 class FileViews:
     """Views of the files of a plan, with a reader's `notes` and `options`."""
 
     def __init__(self, opened: OpenPlan, notes: PlanNotes, options: DiffOptions) -> None:
         self._opened = opened
-        self._marks = notes.marks or {}
+        self._marks = marks_of(opened, notes)
         decision = opened.decision
         sent = decision.remarks.line_comments if decision is not None else ()
         by = decision.decided_by if decision is not None else ""
@@ -666,7 +680,8 @@ def _beginning(pieces: Pieces) -> tuple[Pieces, int]:
 
 
 def _pieces(line: plan_review.ReviewedLine, *, shows_blanks: bool) -> Iterator[str]:
-    is_mixed = len({piece.changed for piece in line.pieces}) == 2
+    # Of a line that only moved, no word changed.
+    is_mixed = line.moved is None and len({piece.changed for piece in line.pieces}) == 2
     trailing = _trailing(line.pieces) if line.sign != " " else 0
     last = len(line.pieces) - 1
     for number, piece in enumerate(line.pieces):

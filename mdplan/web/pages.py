@@ -1,6 +1,5 @@
 """The values that templates show: the list of plans, a plan, its files, search results."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
@@ -13,6 +12,7 @@ from mdplan.engine.reviews import (
     ReviewEntry,
     ReviewService,
     ReviewState,
+    ShownPlace,
     open_merge,
     plan_merge,
 )
@@ -20,12 +20,14 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.review import plan_review
+from mdplan.review.choices import PLAN, Choices, choice_of, place_name
+from mdplan.review.shapes import ChangeClass, Place
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.source import DocumentFormat
 from mdplan.values import Struct, replace
 from mdplan.web import diff
 from mdplan.web.labels import counted, shown
-from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
+from mdplan.web.sessions import EditChoice, FlashMessage, PlanNotes, ReviewSession, verdicts_key
 
 PLANS_OF_A_PAGE: Final = 20
 _MOST_IDLE_EDITS: Final = 100
@@ -49,19 +51,39 @@ _ONE_PAGE: Final[Page[int]] = Page((), 1, 1)
 
 
 class ReviewProgress(Struct, kw_only=True):
-    """Counts of edits, files and comments; `unviewed` are positions of files."""
+    """Counts of edits, files and comments.
+
+    `unviewed` are positions of files that were not viewed; those in `settled` need not be, because all their
+    edits were decided.
+    """
 
     edits: int
     accepted: int
     rejected: int
+    in_part: int
     files: int
     unviewed: Sequence[int]
+    settled: Sequence[int]
     comments: int
+    has_accepted: bool
 
     @property
     def undecided(self) -> int:
         """Edits without a choice."""
-        return self.edits - self.accepted - self.rejected
+        return self.edits - self.accepted - self.rejected - self.in_part
+
+    @property
+    def can_approve(self) -> bool:
+        """True if an approval would accept anything."""
+        return self.rejected < self.edits
+
+    @property
+    def approve_words(self) -> str:
+        """The label of the button that approves."""
+        taken = self.accepted + self.in_part if self.has_accepted else self.edits - self.rejected
+        if taken == self.edits and not self.in_part:
+            return "Approve"
+        return f"Approve {taken:,} of {counted(self.edits, 'edit')}"
 
     @property
     def viewed(self) -> int:
@@ -77,7 +99,8 @@ class ReviewProgress(Struct, kw_only=True):
     def edits_words(self) -> str:
         """``2 of 3 edits accepted, 1 rejected``."""
         rejected = f", {self.rejected:,} rejected" if self.rejected else ""
-        return f"{self.accepted:,} of {counted(self.edits, 'edit')} accepted{rejected}"
+        in_part = f", {self.in_part:,} in part" if self.in_part else ""
+        return f"{self.accepted:,} of {counted(self.edits, 'edit')} accepted{in_part}{rejected}"
 
     @property
     def comments_words(self) -> str:
@@ -86,10 +109,12 @@ class ReviewProgress(Struct, kw_only=True):
 
     @property
     def undecided_words(self) -> str:
-        """The effect of an approval on unmarked edits, or empty."""
+        """The effect of an approval on undecided edits, or empty."""
         if not self.undecided:
             return ""
-        edits = "the edit" if self.edits == 1 else counted(self.undecided, "unmarked edit")
+        if self.has_accepted:
+            return f"Approve leaves out {counted(self.undecided, 'undecided edit')}."
+        edits = "the edit" if self.edits == 1 else counted(self.undecided, "undecided edit")
         return f"Approve accepts {edits}."
 
 
@@ -115,8 +140,8 @@ class PlanPage(Struct, kw_only=True):
 
     @property
     def verdicts(self) -> str:
-        """A key for the rejected edits shown here, submitted with the form."""
-        return verdicts_key(self.notes.marks or {})
+        """A key for the choices shown here, submitted with the form."""
+        return verdicts_key(self.notes.choices or {})
 
 
 class RenderedSide(Struct, kw_only=True):
@@ -427,32 +452,118 @@ def _choices(merge: OpenMerge, form: Mapping[str, str]) -> Iterator[tuple[str, l
 
 
 def notes_of(opened: OpenPlan, session: ReviewSession) -> PlanNotes:
-    """Return the reader's notes; until the first mark, edits show the earlier decision."""
+    """Return the reader's notes; until the first choice, those of the earlier decision.
+
+    Of the plan that this one revises, choices on classes count that have the same places here.
+    """
     notes = session.notes_on(opened.plan.plan_id)
-    decision = opened.decision
-    if notes.marks is not None or decision is None:
+    if notes.choices is not None:
         return notes
-    others = EditChoice.ACCEPT if decision.verdict is Verdict.APPROVED else EditChoice.NONE
-    marks = {
-        edit.index: Mark(
-            EditChoice.REJECT if edit.index in decision.rejected else others,
-            decision.remarks.edit_comments.get(edit.index, ""),
-        )
-        for edit in opened.review.edits
-    }
-    return PlanNotes(marks, notes.viewed, notes.comments, notes.version)
+    decision, choices = opened.decision, dict[str, bool]()
+    if decision is not None and decision.plan_id == opened.plan.plan_id:
+        choices |= {PLAN: True} if decision.verdict is Verdict.APPROVED else {}
+        choices |= {f"edit {index}": False for index in decision.rejected}
+        choices |= {
+            place_name(Place(each.file, each.number)): False for each in decision.places if each.text is None
+        }
+    elif opened.carried:
+        members = {one.key: one.members for one in opened.classes}
+        choices |= {
+            f"class {each.key}": each.accepted
+            for each in opened.carried
+            if members.get(each.key) == each.members
+        }
+    said = {**(decision.remarks.edit_comments if decision is not None else {}), **notes.said}
+    return PlanNotes(choices, said, notes.viewed, notes.comments, notes.version)
 
 
 def progress_of(opened: OpenPlan, notes: PlanNotes) -> ReviewProgress:
     """Return the progress of a review."""
-    marks = notes.marks or {}
-    choices = Counter(marks.get(edit.index, Mark()).choice for edit in opened.review.edits)
+    choices = notes.choices or {}
+    chosen = opened.chosen(choices)
     files = opened.review.changed_files
+    # An edit that is accepted with the whole plan was not looked at.
+    decided = (
+        chosen.accepted | chosen.rejected | chosen.in_part.keys() if PLAN not in choices else frozenset()
+    )
     return ReviewProgress(
         edits=len(opened.review.edits),
-        accepted=choices[EditChoice.ACCEPT],
-        rejected=choices[EditChoice.REJECT],
+        accepted=len(chosen.accepted),
+        rejected=len(chosen.rejected),
+        in_part=len(chosen.in_part),
         files=len(files),
         unviewed=[file.index for file in files if file.index not in notes.viewed],
-        comments=len(notes.comments) + sum(bool(mark.comment) for mark in marks.values()),
+        settled=[file.index for file in files if file.edits and decided.issuperset(file.edits)],
+        comments=len(notes.comments) + sum(map(bool, notes.said.values())),
+        has_accepted=any(choices.values()),
     )
+
+
+# --- Classes of changes, each with the places that a reader asks for
+
+_MOST_CLASSES: Final = 200
+_MOST_PLACES: Final = 100
+
+
+class ListedPlace(Struct, kw_only=True):
+    """A place of a class, with the line that it changes and what was chosen for it."""
+
+    name: str
+    file: plan_review.ReviewedFile
+    line: ShownPlace
+    choice: EditChoice
+
+
+class ListedClass(Struct, kw_only=True):
+    """A class with what was chosen for it, and the `places` on this page if it is open."""
+
+    number: int
+    one: ChangeClass
+    choice: EditChoice
+    places: tuple[ListedPlace, ...] = ()
+
+
+class ClassesPage(Struct, kw_only=True):
+    """The classes of a plan; `more` counts omitted ones."""
+
+    classes: tuple[ListedClass, ...]
+    more: int
+
+
+def classes_page(opened: OpenPlan, notes: PlanNotes, key: str = "") -> ClassesPage:
+    """Return the classes of a plan, or the one with `key` and its first places."""
+    choices = notes.choices or {}
+    numbered = [(number, one) for number, one in enumerate(opened.classes, 1) if key in ("", one.key)]
+    listed = [
+        ListedClass(
+            number=number,
+            one=one,
+            choice=_joint_choice(choices, one),
+            places=tuple(_listed_places(opened, choices, one)) if key else (),
+        )
+        for number, one in numbered[:_MOST_CLASSES]
+    ]
+    return ClassesPage(classes=tuple(listed), more=max(0, len(numbered) - _MOST_CLASSES))
+
+
+def _joint_choice(choices: Choices, one: ChangeClass) -> EditChoice:
+    chosen = {
+        choice_of(choices, place, owners, one.key)
+        for place, owners in zip(one.places, one.owners, strict=True)
+    }
+    return _KINDS[chosen.pop()] if len(chosen) == 1 else EditChoice.PART
+
+
+_KINDS: Final = {True: EditChoice.ACCEPT, False: EditChoice.REJECT, None: EditChoice.NONE}
+
+
+def _listed_places(opened: OpenPlan, choices: Choices, one: ChangeClass) -> Iterator[ListedPlace]:
+    for place, owners in list(zip(one.places, one.owners, strict=True))[:_MOST_PLACES]:
+        line = opened.place(place)
+        if isinstance(line, ShownPlace):
+            yield ListedPlace(
+                name=place_name(place),
+                file=opened.review.files[place.file],
+                line=line,
+                choice=_KINDS[choice_of(choices, place, owners, one.key)],
+            )

@@ -16,18 +16,21 @@ from mdplan import decisions
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_remarks
+from mdplan.markdown.html import safe_html
 from mdplan.reports.plan import ReviewReport
+from mdplan.review.choices import approved_choices, parts_of
 from mdplan.review.plan_review import FoundLine, ReviewedFile
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, replace
-from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
+from mdplan.web.diff import DiffOptions, FileViews, ShownComment, marks_of, side_by_side, warning_groups
 from mdplan.web.labels import counted, short, shown
 from mdplan.web.pages import (
     LINES_OF_A_FILE,
     MOST_FILES_OF_AN_ANSWER,
     PlanPage,
+    classes_page,
     file_page,
     height_of,
     merge_chosen,
@@ -116,11 +119,22 @@ class ReviewActions(Struct):
     reviewing: ReviewService
     user: Callable[[], str]
 
+    def choose(self, session: ReviewSession, opened: OpenPlan, part: str, choice: EditChoice) -> None:
+        """Record the reader's choice for a part of a plan; nothing is decided yet."""
+        notes, shown = session.notes_on(opened.plan.plan_id), notes_of(opened, session)
+        notes.choices, notes.said = dict(shown.choices or {}), shown.said
+        notes.choices.pop(part, None)
+        if choice in _CHOSEN:
+            notes.choices[part] = _CHOSEN[choice]
+        notes.version += 1
+
     def mark(self, session: ReviewSession, opened: OpenPlan, index: int, mark: Mark) -> None:
-        """Record the reader's mark on the edit `index`; nothing is decided yet."""
+        """Record the reader's choice for the edit `index`, and a comment."""
+        # A card shows what was chosen for its class, too; leaving its comment chooses nothing.
+        if mark.choice is not marks_of(opened, notes_of(opened, session)).get(index, Mark()).choice:
+            self.choose(session, opened, f"edit {index}", mark.choice)
         notes = session.notes_on(opened.plan.plan_id)
-        notes.marks = dict(notes_of(opened, session).marks or {})
-        notes.marks[index] = Mark(mark.choice, _comment(mark.comment))
+        notes.said = {**notes_of(opened, session).said, index: _comment(mark.comment)}
         notes.version += 1
 
     def view(self, session: ReviewSession, opened: OpenPlan, file: int, *, is_viewed: bool) -> None:
@@ -156,40 +170,57 @@ class ReviewActions(Struct):
         """Return unviewed files that `form` approves without confirmation."""
         if form.verb not in _APPROVALS:
             return []
-        unviewed = progress_of(opened, notes_of(opened, session)).unviewed
+        progress = progress_of(opened, notes_of(opened, session))
+        unviewed = [index for index in progress.unviewed if index not in frozenset(progress.settled)]
         asked = form.unviewed.issuperset(unviewed)
         return [] if asked else [opened.review.files[index] for index in unviewed]
 
     def decide(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
-        """Decide on a plan with the session's marks; return the ID of the plan to show next.
+        """Decide on a plan with the session's choices; return the ID of the plan to show next.
 
-        Nothing is decided if the rejected edits differ from the page, or someone else has decided.
+        An approval takes what was accepted, or all but what was rejected. Nothing is decided if the choices
+        differ from the page, or someone else has decided.
         """
-        plan_id = opened.plan.plan_id
-        marks = notes_of(opened, session).marks or {}
-        if form.verb in _APPROVALS and form.verdicts != verdicts_key(marks):
+        plan_id, notes = opened.plan.plan_id, notes_of(opened, session)
+        choices = notes.choices or {}
+        if form.verb in _APPROVALS and form.verdicts != verdicts_key(choices):
             session.notices[plan_id] = FlashMessage(
                 "Your decision was not saved: your choices have changed since the page was loaded."
             )
             return plan_id
         remarks = decisions.Remarks(
             comment=_comment(form.comment),
-            edit_comments={index: mark.comment for index, mark in marks.items() if mark.comment},
-            line_comments=tuple(session.notes_on(plan_id).comments.values()),
+            edit_comments={index: text for index, text in notes.said.items() if text},
+            line_comments=tuple(notes.comments.values()),
         )
+        chosen = opened.chosen(approved_choices(choices))
+        members = {f"class {one.key}": one for one in opened.classes} if any(map(_is_class, choices)) else {}
         decided = self.reviewing.decide(
             plan_id,
             self.user(),
             _VERDICTS.get(form.verb, decisions.Verdict.APPROVED),
             remarks,
-            rejected=frozenset(index for index, mark in marks.items() if mark.is_rejected),
-            terms=DecisionTerms(saw=form.version, channel=decisions.Channel.PAGE, overrides=form.overrides),
+            rejected=chosen.left_out,
+            terms=DecisionTerms(
+                saw=form.version,
+                channel=decisions.Channel.PAGE,
+                overrides=form.overrides,
+                places=tuple(
+                    decisions.DecidedPlace(file=place.file, number=place.number)
+                    for place in chosen.rejected_places
+                ),
+                classes=tuple(
+                    decisions.DecidedClass(key=one.key, members=one.members, accepted=choices[name])
+                    for name, one in members.items()
+                    if name in choices
+                ),
+            ),
         )
         if not isinstance(decided, decisions.Decision):
             session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
             return plan_id
         notes = session.notes_on(plan_id)
-        notes.marks, notes.comments = None, {}
+        notes.choices, notes.said, notes.comments = None, {}, {}
         notes.version += 1
         if form.verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
             self.apply(session, plan_id, decided.approved_plan_id)
@@ -256,6 +287,7 @@ class PlanResponses(Struct):
             "/file/{file:int}/rest": self._rest,
             "/file/{file:int}/lines": self._lines,
             "/search": self._search,
+            "/classes": self._classes,
             "/edit/{edit:int}/section/{file:int}": self._section,
         }
 
@@ -264,6 +296,7 @@ class PlanResponses(Struct):
         """Forms by path below the plan's."""
         return {
             "/edit/{edit:int}": self._mark,
+            "/choose": self._choose,
             "/file/{file:int}/viewed": self._viewed,
             "/comment": self._comment,
             "/comment/{comment:int}/delete": self._remove_comment,
@@ -379,11 +412,26 @@ class PlanResponses(Struct):
         if index not in {edit.index for edit in opened.review.edits}:
             return problems_page(context.base, no_such_edit())
         mark = context.form.get("mark", "")
-        choice = EditChoice(mark) if mark in list(EditChoice) else EditChoice.NONE
+        choice = _choice(mark)
         self.actions.mark(context.session, opened, index, Mark(choice, context.form.get("comment", "")))
         anchor = number_in(context.form.get("at_file", ""))
         name = f"edit-{index}" + (f"-file-{anchor}" if anchor is not None else "")
         return self._noted(context, opened, name)
+
+    def _classes(self, context: RequestContext, opened: OpenPlan) -> Response:
+        """Return the classes, or the one that the reader opens with its places."""
+        page = classes_page(opened, notes_of(opened, context.session), context.query.get("key", ""))
+        return _diff_html("classes.html", context, opened, page=page)
+
+    def _choose(self, context: RequestContext, opened: OpenPlan) -> Response:
+        part = context.form.get("part", "")
+        files = {edit.index: edit.files for edit in opened.review.edits}
+        if part not in parts_of(opened.classes, files):
+            return problems_page(context.base, no_such_edit())
+        self.actions.choose(context.session, opened, part, _choice(context.form.get("mark", "")))
+        if not context.wants_json:
+            return redirect(f"{context.plan_path(opened.plan.plan_id)}/classes")
+        return with_headers(JSONResponse(_progress(context, opened)))
 
     def _viewed(self, context: RequestContext, opened: OpenPlan) -> Response:
         index = int(context.path["file"])
@@ -493,14 +541,16 @@ def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
     progress = progress_of(opened, notes)
     return {
         "viewed": sorted(notes.viewed),
-        "marks": {index: mark.choice for index, mark in (notes.marks or {}).items()},
-        "verdicts": verdicts_key(notes.marks or {}),
-        "canApprove": progress.rejected < progress.edits,
+        "settled": progress.settled,
+        "marks": {index: mark.choice for index, mark in marks_of(opened, notes).items()},
+        "verdicts": verdicts_key(notes.choices or {}),
+        "canApprove": progress.can_approve,
         "words": {
             "viewed": progress.viewed_words,
             "edits": progress.edits_words,
             "comments": progress.comments_words,
             "undecided": progress.undecided_words,
+            "approve": progress.approve_words,
         },
     }
 
@@ -608,6 +658,7 @@ def _environment() -> Environment:
         "plan_title": plan_title,
         "plan_summary": plan_summary,
         "date": _date,
+        "rendered": _rendered_text,
         # Only for HTML from `safe_html`.
         "inert": Markup,
         "code_spans": _code_spans,
@@ -616,6 +667,12 @@ def _environment() -> Environment:
         "found": _marked_line,
     }
     return environment
+
+
+def _rendered_text(text: str) -> Markup:
+    """Return Markdown of an author as HTML; as it is if it is nested too deep."""
+    html_text = safe_html(text)
+    return escape(shown(text)) if html_text is None else Markup(html_text)  # noqa: S704 (safe)
 
 
 def _code_spans(text: str) -> Markup:
@@ -664,12 +721,23 @@ def no_such_edit() -> Problems:
     return (Diagnostic.invalid("the plan has no edit of that number", "go back to the plan and choose one"),)
 
 
+_CHOSEN: Final = {EditChoice.ACCEPT: True, EditChoice.REJECT: False}
+
+
+def _choice(mark: str) -> EditChoice:
+    return EditChoice(mark) if mark in list(EditChoice) else EditChoice.NONE
+
+
+def _is_class(part: str) -> bool:
+    return part.startswith("class ")
+
+
 def _outcome(decision: decisions.Decision, n_edits: int) -> str:
     if decision.verdict is decisions.Verdict.REJECTED:
         return "Plan rejected. Its author will see your comments."
     if decision.requests_changes:
         return "Changes requested. The author will see your comments, and can plan again."
-    if decision.rejected:
+    if decision.is_partial:
         part = short(decision.approved_plan_id or "")
         accepted = n_edits - len(decision.rejected)
         return f"Approved {accepted} of {counted(n_edits, 'edit')} (plan {part})."

@@ -37,39 +37,36 @@ _IDLE_SECONDS: Final = 8 * 3600.0
 
 
 class EditChoice(StrEnum):
-    """A person's choice for an edit. Nothing is accepted by default."""
+    """What was chosen for an edit, by itself or as part of more. Nothing is accepted by default."""
 
     NONE = "none"
     ACCEPT = "accept"
     REJECT = "reject"
+    PART = "part"
 
 
 class Mark(Struct):
-    """A person's mark on an edit before the decision on the plan."""
+    """What a card shows of a person's choice for an edit before the decision on the plan."""
 
     choice: EditChoice = EditChoice.NONE
     comment: str = ""
 
-    @property
-    def is_rejected(self) -> bool:
-        """True if the decision will reject the edit."""
-        return self.choice is EditChoice.REJECT
 
-
-def verdicts_key(marks: Mapping[int, Mark]) -> str:
-    """Return a key for the rejected edits, to compare a form with its page."""
-    rejected = sorted(index for index, mark in marks.items() if mark.is_rejected)
-    return hashlib.sha256(repr(rejected).encode("ascii")).hexdigest()[:16]
+def verdicts_key(choices: Mapping[str, bool]) -> str:
+    """Return a key for `choices`, to compare a form with its page."""
+    return hashlib.sha256(repr(sorted(choices.items())).encode("ascii")).hexdigest()[:16]
 
 
 @dataclasses.dataclass(slots=True)
 class PlanNotes:
-    """A browser's notes on a plan: `marks` by edit, `viewed` files, comments by number.
+    """A browser's notes on a plan: `choices` by part, comments on edits in `said`, `viewed` files.
 
-    `version` increases with every change, so that other windows notice.
+    `comments` are on lines, by number. Without `choices`, nothing was chosen yet. `version` increases with
+    every change, so that other windows notice.
     """
 
-    marks: dict[int, Mark] | None = None
+    choices: dict[str, bool] | None = None
+    said: dict[int, str] = dataclasses.field(default_factory=dict)
     viewed: set[int] = dataclasses.field(default_factory=set)
     comments: dict[int, LineComment] = dataclasses.field(default_factory=dict)
     version: int = 0

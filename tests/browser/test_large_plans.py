@@ -240,7 +240,7 @@ def test_edits_are_not_accepted_by_default(demo: "Page") -> None:
     has_text(demo, "#sum", "1 of 51 edits accepted, 1 rejected")
     second.get_by_role("button", name="Reject").click()
     has_text(demo, "#sum", "1 of 51 edits accepted")
-    has_text(demo, "#undecided", "Approve accepts 50 unmarked edits.")
+    has_text(demo, "#undecided", "Approve accepts 50 undecided edits.")
 
 
 @pytest.mark.requirement("review-page-2")

@@ -241,7 +241,8 @@ def test_stale_plan_shows_what_changed_and_can_be_replanned(browser: "Browser", 
         page = context.new_page()
         page.goto(server.link)
         page.goto(server.url(f"plan/{plan_id}"))
-        assert page.get_by_role("region", name="Files have changed").get_by_text("Guide / End").is_visible()
+        assert page.get_by_role("region", name="1 file changed since").get_by_text("+more").is_visible()
+        assert page.locator(".diff").count() == 1
         assert page.get_by_role("button", name="Approve").count() == 0
         page.get_by_role("button", name="Plan again").click()
         page.get_by_role("heading", name="Planned again").wait_for()

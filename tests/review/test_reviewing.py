@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from mdplan.decisions import Channel, Decision, LineComment, Remarks, Side, Verdict
+from mdplan.decisions import (
+    Channel,
+    DecidedClass,
+    DecidedPlace,
+    Decision,
+    LineComment,
+    Remarks,
+    Side,
+    Verdict,
+)
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine import plans as plan_library
 from mdplan.engine.engine import Engine
@@ -15,6 +24,8 @@ from mdplan.reports.plan import ApplyReport
 from mdplan.storage.plans import DecisionStore
 from mdplan.text.source import Source
 from mdplan.values import replace
+from mdplan.web.pages import notes_of
+from mdplan.web.sessions import ReviewSession
 from tests.support.commits import change_store
 from tests.support.three_edits import EDITS, GUIDE, plan
 
@@ -124,6 +135,49 @@ def test_approval_covers_exactly_one_plan(strict: Engine, reviewing: ReviewServi
     assert only_problem(apply(strict, plan(strict, EDITS[0]))).code is Code.APPROVAL_REQUIRED
 
 
+MADE = GUIDE.replace("one", "1").replace("two", "2").replace("three", "3")
+
+
+@pytest.mark.requirement("review-2")
+def test_places_of_an_edit_are_left_out_and_changed_and_the_author_is_told(
+    strict: Engine, reviewing: ReviewService, root: Path
+) -> None:
+    (root / "a.md").write_text("old one\n\nold two\n\nold three\n")
+    plan_id = plan(strict, {**EDITS[0], "pattern": "old", "replacement": "new", "matchSelection": "all"})
+    places = (DecidedPlace(file=0, number=1), DecidedPlace(file=0, number=2, text="newest"))
+    decision = reviewing.decide(plan_id, "ann", Verdict.APPROVED, terms=DecisionTerms(places=places))
+
+    problem = only_problem(apply(strict, plan_id))
+    assert problem.message == (
+        f"ann approved the plan {plan_id} without 1 place and with 1 changed text: "
+        'on a.md line 3: "Left out." on a.md line 5: "Changed to: newest"'
+    )
+    assert apply(strict, decision.approved_plan_id).applied
+    assert (root / "a.md").read_text() == "new one\n\nold two\n\nnewest three\n"
+    assert reviewing.engine.feedback.of(*strict.library.load(plan_id)).comments[0].quote == "new two"
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_decided_class_counts_for_a_new_version_with_the_same_places(
+    strict: Engine, reviewing: ReviewService, root: Path, *, is_same: bool
+) -> None:
+    (root / "a.md").write_text("old one\n\nold two\n\nold three\n")
+    every = {**EDITS[0], "pattern": "old", "replacement": "new", "matchSelection": "all"}
+    first = plan(strict, every)
+    (one,) = reviewing.open(first).classes
+    classes = (DecidedClass(key=one.key, members=one.members, accepted=True),)
+    remarks = Remarks(comment="and a title")
+    reviewing.decide(first, "ann", Verdict.CHANGES_REQUESTED, remarks, terms=DecisionTerms(classes=classes))
+    again = plan(
+        strict, every if is_same else {**every, "matchSelection": "1-2"}, title="Ages", revises=first
+    )
+
+    opened = reviewing.open(again)
+    notes = notes_of(opened, ReviewSession())
+    assert notes.choices == ({f"class {one.key}": True} if is_same else {})
+    assert bool(opened.chosen(notes.choices).accepted) is is_same
+
+
 def test_edited_file_makes_an_approved_plan_stale(
     strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
@@ -136,7 +190,9 @@ def test_edited_file_makes_an_approved_plan_stale(
         ReviewState.STALE,
         [Code.STALE_BASE],
     )
-    assert opened.file(0) == opened.stale
+    # It is shown as it was made, with what changed since.
+    assert opened.texts(0) == (GUIDE.splitlines(), MADE.splitlines())
+    assert [(path, diff.splitlines()[-2:]) for path, diff in opened.since] == [("a.md", ["+", "+more"])]
 
 
 def test_rebased_plan_needs_an_approval_of_its_own(
@@ -420,14 +476,14 @@ def test_comment_that_names_nothing_is_refused(
     assert reviewing.open(plan_id).decision is None
 
 
-def test_comment_lines_stay_without_text_after_the_file_changed(
+def test_comment_lines_keep_their_text_after_the_file_changed(
     root: Path, reviewing: ReviewService, plan_id: str
 ) -> None:
     (root / "a.md").write_text("# Other\n")
     decision = requested(reviewing, plan_id, line_comments=(on_line(7, "say it"),))
 
-    assert decision.remarks.line_comments[0].quote == ""
-    assert decision.remarks.line_comments[0].edit_index is None
+    assert decision.remarks.line_comments[0].quote == "2"
+    assert decision.remarks.line_comments[0].edit_index == 1
 
 
 def test_other_plans_keep_their_state(reviewing: ReviewService, strict: Engine) -> None:

@@ -159,6 +159,26 @@ def test_part_is_approved_with_comments_and_applied(
     assert "Applied: 1 file written." in calls.get(page).page.text
 
 
+def test_class_is_rejected_and_one_place_of_it_accepted(
+    calls: ReviewCalls, engine: Engine, root: Path
+) -> None:
+    (root / "guide.md").write_text("old one\n\nold two\n\nthis\n")
+    every = {"op": "replace_match", "pattern": "old", "replacement": "new", "matchSelection": "all"}
+    others = {"op": "replace_match", "pattern": "this", "replacement": "that"}
+    plan_id = engine.plan({"file": "guide.md", "edits": [every, others]}).plan_id or ""
+    page = calls.plan_path(plan_id)
+    classes = f"{page}/classes"
+    key = next(one.key for one in ReviewService(engine).open(plan_id).classes if one.removed == "old")
+    assert "2 places in 1 file" in calls.visit().get(f"{classes}?key={key}").page.text
+    calls.submit(classes, "/choose", part=f"class {key}", mark="reject")
+
+    assert calls.submit(classes, "/choose", part="place 0 1", mark="accept").status == 303
+    assert calls.submit(classes, "/choose", part="place 9 9", mark="accept").status == 409
+    assert "0 of 2 edits accepted, 1 in part" in calls.get(page).page.text
+    calls.submit(page, "/decide", verb="apply", comment="")
+    assert (root / "guide.md").read_text() == "old one\n\nnew two\n\nthis\n"
+
+
 def test_unapproved_plan_is_not_applied(calls: ReviewCalls, root: Path, plan_id: str) -> None:
     page = calls.plan_path(plan_id)
     forms = calls.visit().get(page).page.forms

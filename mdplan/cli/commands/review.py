@@ -214,7 +214,7 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
         what = "Changes requested" if decision.requests_changes else "Rejected"
         console.note(f"{console.err.bold(what, 'red')}. The author will see your comments.")
         return Exit.DONE
-    part = " without the rejected edits" if decision.rejected else ""
+    part = " without the rejected edits" if decision.is_partial else ""
     console.note(f"{console.err.bold('Approved', 'green')}{part}: plan {short_id(approved)}")
     console.note(f"To apply: {session.command_line('apply', short_id(approved))}")
     if not agrees("Apply it now?"):

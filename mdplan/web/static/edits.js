@@ -10,7 +10,8 @@ let marking = Promise.resolve();
 let onTheirWay = 0;
 let areSaved = true;
 
-const choiceOf = (card) => ["accept", "reject"].find((each) => card.classList.contains(each)) ?? "none";
+const CHOICES = ["accept", "reject", "part"];
+const choiceOf = (card) => CHOICES.find((each) => card.classList.contains(each)) ?? "none";
 
 export function mark(form, choice) {
   onTheirWay += 1;
@@ -32,7 +33,7 @@ async function sendMark(form, choice) {
     // In the form that was sent somebody may have typed on since then.
     if (!form.contains(other)) other.value = comment;
   }
-  const words = { accept: "accepted", reject: "rejected", none: "unmarked" };
+  const words = { accept: "accepted", reject: "rejected", part: "accepted in part", none: "unmarked" };
   say(`${card.querySelector(".number").textContent} ${words[chosen]}. ${byId("sum").textContent}`);
 }
 
@@ -40,7 +41,7 @@ function showMarks(marks) {
   for (const card of all("[data-edit]")) {
     const choice = marks[card.dataset.edit] ?? "none";
     if (choiceOf(card) === choice) continue;
-    card.classList.remove("accept", "reject", "none");
+    card.classList.remove(...CHOICES, "none");
     card.classList.add(choice);
     for (const button of all("[name=mark]", card)) {
       const own = button.classList.contains("accept") ? "accept" : "reject";
@@ -68,10 +69,11 @@ async function showSection(link) {
 
 const deciding = byId("decide");
 let isAsked = false;
+let settled = new Set((deciding?.dataset.settled ?? "").split(","));
 
 async function decide(event) {
   const { submitter } = event;
-  const unviewed = articles().filter((each) => !each.classList.contains("is-viewed"));
+  const unviewed = articles().filter((each) => !each.classList.contains("is-viewed") && !settled.has(each.dataset.file));
   const mustAsk = submitter?.matches("[data-approve]") && unviewed.length > 0 && !isAsked && byId("ask");
   if (!onTheirWay && areSaved && !mustAsk) return;
   event.preventDefault();
@@ -120,14 +122,16 @@ export function startEdits() {
     showSection(link).catch(() => location.assign(link.href));
   });
   deciding?.addEventListener("submit", decide);
-  onProgress(({ marks, verdicts, canApprove, words }) => {
+  onProgress(({ marks, verdicts, canApprove, words, settled: files }) => {
     if (!marks) return;
     showMarks(marks);
     if (!deciding) return;
     deciding.elements.verdicts.value = verdicts;
+    settled = new Set(files.map(String));
     for (const button of all("[data-approve]")) button.disabled = !canApprove;
     if (!byId("undecided")) return;
     byId("sum").textContent = words.edits;
+    deciding.querySelector("[value=approve]").textContent = words.approve;
     byId("undecided").textContent = words.undecided;
   });
 }

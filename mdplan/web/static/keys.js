@@ -107,7 +107,18 @@ function leave(target) {
   if (isTyping(target)) (target.closest("[data-edit], article") ?? byId("main")).focus();
 }
 
+// Sends a comment. Of the decision, which has several buttons, it goes to the first one.
+function send(form) {
+  if (form?.id === "decide") form.querySelector(".buttons button:not([disabled])").focus();
+  else form?.requestSubmit();
+}
+
 function pressed(event) {
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && isTyping(event.target)) {
+    event.preventDefault();
+    send(event.target.form);
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") { leave(event.target); return; }
   if (isTyping(event.target)) return;
@@ -122,4 +133,7 @@ export function startKeys() {
   switched.addEventListener("change", () => store("mdplan-keys", switched.checked));
   for (const button of all("[data-open=keys]")) button.addEventListener("click", openKeys);
   document.addEventListener("keydown", pressed);
+  // What is scrolled to stays clear of the bar, which wraps in narrow windows.
+  const tools = byId("tools");
+  if (tools) new ResizeObserver(() => document.documentElement.style.setProperty("--tools", `${tools.offsetHeight}px`)).observe(tools);
 }

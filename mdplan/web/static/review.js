@@ -1,6 +1,7 @@
 // What the page can do beyond what works without a script. Each part is a file with one subject.
 
 import { plan, reveal } from "./page.js";
+import { startClasses } from "./classes.js";
 import { startComments } from "./comments.js";
 import { startEdits } from "./edits.js";
 import { startFiles } from "./files.js";
@@ -11,6 +12,7 @@ import { startSearch } from "./search.js";
 reveal();
 if (plan) {
   startEdits();
+  startClasses();
   startComments();
   startSearch();
   startFiles();
