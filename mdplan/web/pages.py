@@ -78,14 +78,6 @@ class ReviewProgress(Struct, kw_only=True):
         return self.rejected < self.edits
 
     @property
-    def approve_words(self) -> str:
-        """The label of the button that approves."""
-        taken = self.accepted + self.in_part if self.has_accepted else self.edits - self.rejected
-        if taken == self.edits and not self.in_part:
-            return "Approve"
-        return f"Approve {taken:,} of {counted(self.edits, 'edit')}"
-
-    @property
     def viewed(self) -> int:
         """Viewed files."""
         return self.files - len(self.unviewed)

@@ -550,7 +550,6 @@ def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
             "edits": progress.edits_words,
             "comments": progress.comments_words,
             "undecided": progress.undecided_words,
-            "approve": progress.approve_words,
         },
     }
 

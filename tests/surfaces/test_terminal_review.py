@@ -98,8 +98,10 @@ def below(line: str, comment: str) -> Callable[[str], str]:
         ("nkyyy", set()),
         ("kynkyny", {2}),
         ("jnyy", {1}),
-        (["x", "", "?", "y", "a"], set()),
+        (["z", "", "?", "y", "a"], set()),
         ("nspya", {0}),
+        ("xyy", {0}),
+        ("cny", {1}),
     ],
 )
 def test_keys_accept_and_reject_edits(

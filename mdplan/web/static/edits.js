@@ -131,7 +131,6 @@ export function startEdits() {
     for (const button of all("[data-approve]")) button.disabled = !canApprove;
     if (!byId("undecided")) return;
     byId("sum").textContent = words.edits;
-    deciding.querySelector("[value=approve]").textContent = words.approve;
     byId("undecided").textContent = words.undecided;
   });
 }
