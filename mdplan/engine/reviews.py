@@ -179,7 +179,7 @@ class OpenPlan(Struct, kw_only=True, dict=True):
                 yield from found if isinstance(found, list) else ()
 
     def chosen(self, choices: Choices) -> ChosenEdits:
-        """Return what `choices` mean for the edits."""
+        """Apply `choices` to the edits."""
         needs_classes = any(name.startswith(("class", "place")) for name in choices)
         files = {edit.index: edit.files for edit in self.review.edits}
         chosen = chosen_edits(choices, self.classes if needs_classes else (), files)
@@ -194,7 +194,7 @@ class OpenPlan(Struct, kw_only=True, dict=True):
         return self._with_timeout(place.file, lambda sides: _shown_place(sides, place))
 
     def comments_on(self, places: Sequence[DecidedPlace]) -> Iterator[LineComment]:
-        """Yield what the author is told of `places`: the first ones, and how many there are."""
+        """Yield comments on the first `places`, which tell the author about them."""
         for number, decided in enumerate(places[: _MOST_PLACES_TOLD + 1]):
             shown = self.place(shapes.Place(decided.file, decided.number))
             if isinstance(shown, ShownPlace):
@@ -345,7 +345,7 @@ _MOST_SINCE: Final = 20
 
 
 def _since(plan: Plan, bases: Sequence[Source], files: Sequence[FoundFile]) -> Iterator[tuple[str, str]]:
-    """Yield path and diff of the first files that are others now."""
+    """Yield path and diff of the first changed files."""
     changed = (
         (change.path, base, file)
         for change, base, file in zip(plan.files, bases, files, strict=True)
@@ -445,7 +445,7 @@ class ReviewService:
         return replace(opened, plan=plan, review=plan_review.review_plan(plan), bases=committed.bases)
 
     def _past_bases(self, plan: Plan, current_files: Sequence[FoundFile]) -> list[Source] | None:
-        """Return what the files of a stale plan were when it was made; None where that is not kept."""
+        """Return the files of a stale plan as they were when it was made, or None if not kept."""
         merging, kept = self.engine.merging, self.engine.library.bases_of(plan.plan_id)
         bases: list[Source] = []
         for change, file in zip(plan.files, current_files, strict=True):

@@ -1,7 +1,7 @@
-"""What a person chose for parts of a plan, and what comes of it: the smallest part wins.
+"""Combine a person's choices for parts of a plan: the smallest part wins.
 
 A choice is on the plan, a class, a file, an edit, or a place, which are named ``plan``, ``class 3f…``,
-``file 2``, ``edit 5`` and ``place 2 7``. What nobody chose is not accepted.
+``file 2``, ``edit 5`` and ``place 2 7``. A place without any choice is not accepted.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Choices = Mapping[str, bool]
 
 
 class ChosenEdits(Struct, kw_only=True):
-    """The edits of a plan by what was chosen, and of those `in_part` the places that are accepted or not."""
+    """The edits of a plan by choice; `in_part` has the choice for each place of partly accepted edits."""
 
     accepted: frozenset[int]
     rejected: frozenset[int]
@@ -27,12 +27,12 @@ class ChosenEdits(Struct, kw_only=True):
 
     @property
     def left_out(self) -> frozenset[int]:
-        """The edits of which an approval takes nothing."""
+        """The edits that an approval leaves out completely."""
         return self.rejected | self.undecided
 
     @property
     def rejected_places(self) -> tuple[Place, ...]:
-        """The places that an approval leaves out of edits that it takes in part."""
+        """The places that an approval leaves out of partly accepted edits."""
         return tuple(
             sorted(place for places in self.in_part.values() for place, kept in places.items() if not kept)
         )
@@ -44,7 +44,7 @@ def place_name(place: Place) -> str:
 
 
 def approved_choices(choices: Choices) -> Choices:
-    """Return what an approval means: the accepted parts, or the plan without what was rejected."""
+    """Return the choices of an approval: the accepted parts if any, else everything that was not rejected."""
     return choices if any(choices.values()) else {PLAN: True, **choices}
 
 
@@ -63,7 +63,7 @@ def choice_of(choices: Choices, place: Place, owners: Owners, key: str) -> bool 
 def chosen_edits(
     choices: Choices, classes: Iterable[ChangeClass], edits: Mapping[int, Sequence[int]]
 ) -> ChosenEdits:
-    """Return what `choices` mean for `edits`, each with the indexes of its files."""
+    """Apply `choices` to `edits`, which map each edit to the indexes of its files."""
     by_edit: dict[int, dict[Place, bool | None]] = {}
     for one in classes:
         for place, owners in zip(one.places, one.owners, strict=True):

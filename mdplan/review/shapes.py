@@ -1,8 +1,8 @@
 """Group the places of a plan by shape, so that a person judges equal changes once.
 
-A place is one text edit of a file, or the new path of a file. Places have one shape if they remove the same
-text, add the same text, and stand in the same kind of text: whole words count, so that a word is no part of
-another. What a shape removes may vary if it is only a value, which the class lists.
+A place is one text edit of a file, or the file's new path. Places have one shape if they remove the same
+text, add the same text, and stand in the same kind of text. Whole words are compared: `cat` in `concatenate`
+is another shape. Removed values may differ within a class, and the class lists them.
 """
 
 import hashlib
@@ -40,9 +40,9 @@ class Place(NamedTuple):
 
 
 class PlacedShape(NamedTuple):
-    """What one place does: the `owners` are the edits that made it; a derived link has none.
+    """The effect of one place, made by the edits `owners`; a derived link has none.
 
-    `key` names the shape. `varies` says that `removed` is only a value of it. `loss` is what the edit drops.
+    `key` names the shape. `varies`: `removed` is only a value. `loss` describes dropped content.
     """
 
     place: Place
@@ -58,8 +58,8 @@ class PlacedShape(NamedTuple):
 class ChangeClass(Struct, kw_only=True):
     """Places of one shape, in the order of the plan; `key` is the same in every plan.
 
-    - `removed`, `added`: the texts, truncated. If what goes varies, `removed` is empty, and `values` has
-      each text that goes with its count, the rarest first.
+    - `removed`, `added`: the texts, truncated. If the removed text varies, `removed` is empty, and `values`
+      has each removed text with its count, the rarest first.
     - `context`: the kind of text around it, such as ``headings``; empty for prose.
     - `reasons`: why a person should look at it first.
     - `owners`: the edits that made each of `places`.
@@ -119,7 +119,7 @@ class PlanShapes:
 
 
 def _of_path(index: int, change: FileChange, results: Sequence[EditResult]) -> PlacedShape:
-    """Return the shape of a new path, of which only the parts that differ count."""
+    """Return the shape of a new path, without the folders that both paths share."""
     old = change.path if change.base_sha256 is not None else ""
     new = (change.new_path or change.path) if change.result_sha256 is not None else ""
     parts, new_parts = old.split("/"), new.split("/")
@@ -165,7 +165,7 @@ def _key(*parts: str) -> str:
 
 
 class _Loss(NamedTuple):
-    """What an edit drops: a key of the dropped texts, and the words of its warnings."""
+    """Content that an edit drops: a key of the texts, and the message of the warnings."""
 
     key: str
     message: str
@@ -247,7 +247,7 @@ def _targets(outline: Outline, span: Span) -> Counter[str]:
 
 # --- Classes
 
-# What people call the kinds of text that a place is in.
+# Names of `context` for people.
 CONTEXT_WORDS: Final = {
     "paths": "file names",
     "link labels": "in labels of links",
@@ -273,7 +273,7 @@ class _Group(NamedTuple):
 
 
 def classes_of(plan: Plan, shapes: Iterable[PlacedShape]) -> tuple[ChangeClass, ...]:
-    """Return the classes of `shapes`, all those of `plan`: those with reasons first, then the largest."""
+    """Return the classes of the `shapes` of `plan`: first any with reasons, then the largest."""
     groups: dict[str, _Group] = {}
     for shape in shapes:
         group = groups.setdefault(shape.key, _Group(shape, {}))
@@ -285,13 +285,13 @@ def classes_of(plan: Plan, shapes: Iterable[PlacedShape]) -> tuple[ChangeClass, 
 
 
 def _rank(one: ChangeClass) -> tuple[bool, int, Place]:
-    # A single odd one among those with reasons is the oddest.
+    # With a reason, the rarest is the oddest.
     count = len(one.places)
     return not one.reasons, count if one.reasons else -count, one.places[0]
 
 
 def _classes(group: _Group, paths: Sequence[str]) -> Iterator[ChangeClass]:
-    """Yield the class of `group`; a value that only looks like a more frequent one is a class of its own."""
+    """Yield the class of `group`, and a separate class for each value that imitates a more frequent one."""
     shape = group.first
     by_look: defaultdict[str, list[str]] = defaultdict(list)
     for removed in sorted(group.places, key=lambda text: -len(group.places[text])):
@@ -356,7 +356,7 @@ def _changes_target(shape: PlacedShape) -> bool:
 
 
 def _with_lookalikes(classes: Sequence[ChangeClass]) -> Iterator[ChangeClass]:
-    """Yield `classes`, with a reason for those whose new text only looks like that of a larger one."""
+    """Yield `classes`, adding a reason if the new text only looks like the text of a larger class."""
     largest: dict[str, ChangeClass] = {}
     looks = [skeleton(one.added) for one in classes]
     for one, look in sorted(zip(classes, looks, strict=True), key=lambda each: -len(each[0].places)):
