@@ -66,6 +66,7 @@ class AsyncEngine:
     stat = _as_coroutine(Engine.stat)
     read = _as_coroutine(Engine.read)
     search = _as_coroutine(Engine.search)
+    links = _as_coroutine(Engine.links)
     plan = _as_coroutine(Engine.plan)
     show = _as_coroutine(Engine.show)
     replan = _as_coroutine(Engine.replan)

@@ -27,13 +27,14 @@ from mdplan.requests.verbs import OnStale, verb
 from mdplan.settings import DEFAULT_SETTINGS, ProgressCallback, Settings, no_progress
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.text.source import Source
+from mdplan.values import replace
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
 if TYPE_CHECKING:
     from mdplan.engine.commit import Committer
     from mdplan.engine.comparison import DocumentCheck, PlanComparer
     from mdplan.engine.undo import Recovery, UndoService
-    from mdplan.reports.history import DoctorReport, HistoryReport, PruneReport, RecoverReport
+    from mdplan.reports.history import DoctorReport, HistoryReport, LinksReport, PruneReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.stat import StatReport
     from mdplan.requests.queries import StatRequest
@@ -191,6 +192,18 @@ class Engine(EngineServices):
         from mdplan.engine.search import search_files
 
         return search_files(self.documents, request, tick)
+
+    def links(
+        self, paths: Sequence[str] = (), tick: ProgressCallback = no_progress, *, unused: bool = False
+    ) -> "LinksReport":
+        """Broken links of a root, or of the files and folders `paths`; `fix` is a batch of the known repairs.
+
+        With `unused`, definitions that no link uses and pages without incoming links are listed too.
+        """
+        from mdplan.engine.links import batch_of, examine_links
+
+        report, repairs = examine_links(self.documents, paths, tick, finds_unused=unused)
+        return replace(report, fix=batch_of(repairs)) if repairs else report
 
     @verb("plan")
     def plan(self, data: object, tick: ProgressCallback = no_progress) -> PlanReport:

@@ -1,6 +1,7 @@
 """All links of a tree that lead to nothing, what repairs them, and what nothing leads to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Final, TypeAlias
 
 from mdplan.data.content import DataContent
@@ -49,6 +50,12 @@ class LinkRepair(Struct):
             "expectedText": self.written,
             "replacement": self.repair.edit.new_text,
         }
+
+
+def batch_of(repairs: Sequence[LinkRepair], named: Callable[[str], str] = str) -> dict[str, object]:
+    """Return the batch that makes `repairs`; `named` writes paths as the caller does."""
+    files = groupby(repairs, lambda each: each.path)
+    return {"files": [{"file": named(path), "edits": [each.edit for each in own]} for path, own in files]}
 
 
 # A warning about a link that leads to nothing, with its repair where that is known.

@@ -1,6 +1,6 @@
 """The reports of `history` and `recover`."""
 
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
@@ -170,10 +170,12 @@ class UnusedDefinition(Struct, kw_only=True):
 class LinksReport(CheckReport, kw_only=True):
     """Result of `links`: the number of documents, and their broken links.
 
-    `repairable` counts broken links whose target is known. `unused_definitions`, and `orphans` (pages without
+    `repairable` counts broken links whose target is known; `fix` is a batch of these repairs, for `plan`.
+    `unused_definitions`, and `orphans` (pages without
     incoming links), are listed on request.
     """
 
     repairable: int = 0
+    fix: dict[str, Any] | None = None
     unused_definitions: tuple[UnusedDefinition, ...] | None = None
     orphans: tuple[str, ...] | None = None

@@ -1,6 +1,5 @@
 """`mdplan links`: lists broken links, and repairs those whose target is known."""
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
@@ -43,7 +42,7 @@ def links(
     possible target. Other links stay, and the list shows candidates. Addresses of other sites are not
     fetched.
     """
-    from mdplan.engine.links import examine_links
+    from mdplan.engine.links import batch_of, examine_links
 
     files = session.open_files()
     if len(files.workspace.roots) > 1:
@@ -63,12 +62,7 @@ def links(
         session.console.note(_evidence(repair))
     if left := len(report.warnings) - len(repairs):
         session.console.note(f"{counted(left, 'other broken link stays', 'other broken links stay')}.")
-    batch = {
-        "files": [
-            {"file": session.named(path), "edits": [each.edit for each in of_file]}
-            for path, of_file in groupby(repairs, lambda each: each.path)
-        ]
-    }
+    batch = batch_of(repairs, session.named)
     # No target moves: what led there goes on to lead there.
     choice = ApplyOptions.of({**given, "no_follow": True})
     return propose(session, batch, choice, None)
