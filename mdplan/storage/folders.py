@@ -76,7 +76,9 @@ class Folders:
             folder = self.open(above)
             if not isinstance(folder, Diagnostic):
                 # Windows removes no open folder.
-                self.root.filesystem.release(self._opened.pop(path, -1))
+                opened = self._opened.pop(path, None)
+                if opened is not None:
+                    self.root.filesystem.release(opened)
                 with suppress(OSError):
                     self.root.filesystem.remove_directory(folder, name)
 
