@@ -356,7 +356,7 @@ def test_jobs_on_the_page_and_in_packaging_run_a_fleet(tmp_path: Path, many: lis
     jobs = files[".github/workflows/fleet.yml"]["jobs"]
     job = yaml.safe_load((REPOSITORY / "packaging" / "kubernetes-fleet.yaml").read_text())["spec"]
     (container,) = job["template"]["spec"]["containers"]
-    command = container["args"][0].replace("/fleet/", "").replace("/fleet", ".").replace("/work", "work")
+    command = container["args"][0].replace("/fleet/", "").replace("/fleet", ".").replace("/state", "state")
     scripts = {
         "plan": jobs["plan"]["steps"][-1]["run"],
         "github": f"{jobs['open']['steps'][3]['run']} --forge none; mv states fleet-1",
