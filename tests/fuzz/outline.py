@@ -1,6 +1,7 @@
 """Target: the outline, against the reference pass and against itself after edits."""
 
 import json
+import re
 from itertools import pairwise
 from random import Random
 from typing import Final
@@ -18,6 +19,8 @@ from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents
 from tests.fuzz.target import Target
 from tests.support.oracles import difference, is_rescanned_alike, random_edits
+
+_COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def check(data: bytes) -> None:
@@ -43,7 +46,7 @@ def _check_tiles(outline: Outline) -> None:
         assert section.heading is not None
         assert section.span.start == at, f"{section.title!r} starts elsewhere"
         lead = outline.source.text[at : section.heading_start].replace("\r\n", "\n").replace("\r", "\n")
-        lines = [line for line in lead.split("\n") if line.strip()]
+        lines = [line for line in _COMMENT.sub("", lead).split("\n") if line.strip()]
         assert all(map(is_anchor_line, lines)), f"{section.title!r} starts with other lines than anchors"
         assert section.body.start >= section.heading.span.end
         at = section.body.end

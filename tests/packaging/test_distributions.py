@@ -47,6 +47,8 @@ def test_wheel_contains_only_the_package(distributions: Distributions) -> None:
     assert {name.partition("/")[0] for name in package} == {"mdplan"}
     assert tracked("mdplan") <= package
     assert {Path(name).suffix for name in package} <= {
+        ".mjs",
+        ".mts",
         ".py",
         ".pyi",
         ".typed",
@@ -58,6 +60,7 @@ def test_wheel_contains_only_the_package(distributions: Distributions) -> None:
         ".json",
         ".toml",
         ".txt",
+        ".yaml",
     }
     assert "mdplan/py.typed" in package
     assert any(name.endswith("/templates/page.html") for name in package)

@@ -46,7 +46,8 @@ def _column_edits(op: str, columns: Sequence[str]) -> SearchStrategy[Edit]:
         named["cells"] = st.lists(st.sampled_from(_VALUES), max_size=2)
     else:
         named["newName"] = st.sampled_from([value for value in _VALUES if value])
-    return st.fixed_dictionaries(named, optional={"before": names, "after": names})
+    neighbours = st.sampled_from(["before", "after"])
+    return neighbours.flatmap(lambda name: st.fixed_dictionaries(named, optional={name: names}))
 
 
 def list_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:

@@ -136,7 +136,7 @@ def test_stale_write_names_the_section_that_changed() -> None:
             )
 
     assert result.data["error"]["code"] == "STALE_BASE"
-    assert [row for row in result.data["error"]["candidates"] if row.endswith("Use")]
+    assert [row for row in result.data["error"]["candidates"] if row["headingPath"][-1] == "Use"]
 
 
 OLD = "# Title\n\none\n\n## Use\n\ntwo\n"
