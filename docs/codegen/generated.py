@@ -126,7 +126,8 @@ def write(repository: Path = REPOSITORY) -> list[str]:
 def _generated_in(repository: Path) -> set[str]:
     """Generated files of the `repository`: all of the folders below, and pages that contain the note."""
     folders = (repository / _SCHEMAS, repository / _OF_TOOLS, repository / _SNAPSHOTS)
-    whole = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    found = (path for folder in folders for path in folder.rglob("*"))
+    whole = (path for path in found if path.is_file() and path.suffix != ".pyc")
     pages = (path for path in (repository / _PAGES).rglob("*.md") if NOTE.encode() in path.read_bytes())
     return {path.relative_to(repository).as_posix() for path in (*whole, *pages)}
 
