@@ -246,7 +246,7 @@ class Bot(Struct):
             if self.options.only is None:
                 findings.warnings += _unused(self.job.loaded, candidates)
             self.options.on_event("listed", {"files": len(candidates)})
-            informed = replace(self, job=self.job.with_history(candidates))
+            informed = replace(self, job=self.job.informed(candidates))
             return informed.plan_candidates(candidates, findings, spool)
 
     def plan_candidates(

@@ -55,7 +55,7 @@ def explain(engine: Engine, loaded: LoadedManifest, file: str | None = None) -> 
         rules = [ExplainedRule(line=line, files=files) for line, files in zip(lines, named, strict=True)]
         return ExplainReport(ok=True, rules=tuple(rules))
     candidate = next((each for each in candidates if each.path == file), CandidateFile(file, ()))
-    job = Job(tree=tree, settings=engine.settings, loaded=loaded).with_history([candidate])
+    job = Job(tree=tree, settings=engine.settings, loaded=loaded).informed([candidate])
     planner = FilePlanner(job)
     try:
         outcome = planner.plan(candidate)
@@ -94,11 +94,12 @@ def _explained(
         reason = unmet(written.when, FileFacts(outline, values), (*path, "when"))
     texts = [written.edits if not reason else (), selector.loaded.located.data["files"][number].get("when")]
     edits = () if reason else expansion.expand_edits(written.edits, values, (*path, "edits"))
+    repairs = selector.repairs.get(candidate.path, ()) if written.links and not reason else ()
     return replace(
         rule,
         unmet=f"`when` is not met: {reason}" if reason else None,
         values=dict(_values_in(texts, values)),
-        edits=tuple(each.edit for each in edits if isinstance(each, expansion.FilledEdit)),
+        edits=(*repairs, *(each.edit for each in edits if isinstance(each, expansion.FilledEdit))),
     )
 
 

@@ -54,7 +54,7 @@ class FilePlanner:
             OutlineCache(_KEPT_BYTES, _KEPT_OUTLINES),
             links.rules() if links is not None else None,
         )
-        self.selecting = Selector(job.loaded, self.documents, job.history)
+        self.selecting = Selector(job.loaded, self.documents, job.history, job.repairs)
         self._linked: dict[str, LinkIndex] = {}
         # The limit on files is checked when all are planned.
         limits = replace(settings.batch, files=sys.maxsize)

@@ -8,17 +8,21 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final, Protocol, TypeAlias
 
 from mdplan.bot.expansion import Path
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
+from mdplan.documents.files import OutlinedFiles
 from mdplan.documents.workspace import Workspace
+from mdplan.git.repository import RepositoryLocation
 from mdplan.operations.base import Operation
 from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.replay import PlannedBatch
 from mdplan.settings import Settings
+from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.names import absolute, real_path
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, field, replace
@@ -55,6 +59,10 @@ class Tree(Protocol):
 
     def open(self) -> Workspace:
         """Open the files for listing and reading. Raise `StorageRefused`."""
+
+    @property
+    def at(self) -> "tuple[RepositoryLocation, str] | None":
+        """The repository and the commit whose files these are; None for files on disk."""
 
     def changed_since(self, reference: str) -> frozenset[str]:
         """Return the paths, from the root, of files that differ from commit `reference`.
@@ -113,6 +121,10 @@ class FolderTree(Struct):
         """Open the same workspace again. Raise `StorageRefused`."""
         return Workspace.open(self.roots, self.allow, self.deny)
 
+    @property
+    def at(self) -> None:
+        """None: the files are on disk."""
+
     def changed_since(self, reference: str) -> frozenset[str]:
         """Return the paths of files that differ, including untracked ones. Raise `StorageRefused`."""
         from mdplan.git.repository import RepositoryLocation, changed_files
@@ -129,18 +141,38 @@ class FolderTree(Struct):
 
 
 class Job(Struct, kw_only=True):
-    """A manifest for the files of `tree`; `history` has git's facts, if the manifest uses them."""
+    """A manifest for the files of `tree`.
+
+    By file, `history` has git's facts and `repairs` the edits that repair links, if a rule asks for them.
+    """
 
     tree: Tree
     settings: Settings
     loaded: LoadedManifest
     history: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    repairs: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
-    def with_history(self, candidates: Iterable["CandidateFile"]) -> "Job":
-        """Return the job with the git history of `candidates`, if a rule uses it. Raise `StorageRefused`."""
-        if not self.loaded.uses_anywhere(GIT_FACTS):
-            return self
-        return replace(self, history=self.tree.history([each.path for each in candidates]))
+    def informed(self, candidates: Sequence["CandidateFile"]) -> "Job":
+        """Return the job with all that its rules ask about `candidates`. Raise `StorageRefused`."""
+        job = self
+        if self.loaded.uses_anywhere(GIT_FACTS):
+            job = replace(job, history=self.tree.history([each.path for each in candidates]))
+        rules = self.loaded.manifest.files
+        repaired = [each.path for each in candidates if any(rules[number].links for number in each.rules)]
+        return replace(job, repairs=self._repairs(repaired)) if repaired else job
+
+    def _repairs(self, paths: Sequence[str]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        from mdplan.engine.links import examine_links
+
+        with self.tree.open() as workspace:
+            if len(workspace.roots) > 1:
+                raise StorageRefused((Diagnostic.invalid("links are repaired in one root", "give one root"),))
+            site = self.loaded.manifest.links
+            files = replace(
+                OutlinedFiles.of(workspace, self.settings), given_rules=site.rules() if site else None
+            )
+            _, repairs = examine_links(files, paths, commit=self.tree.at)
+        return {path: [each.edit for each in own] for path, own in groupby(repairs, lambda each: each.path)}
 
 
 class PackedJob(Struct):

@@ -108,7 +108,10 @@ class Rule(ManifestPart):
         default=None, description="Found when absent."
     )
     edits: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_list)] = Field(
-        min_length=1, description="Edits as in a batch, or loops of them."
+        default=(), description="Edits as in a batch, or loops of them."
+    )
+    links: Literal["fix"] | None = Field(
+        default=None, description="fix: repair broken links whose target is known, as `mdplan links --fix`."
     )
     comment: Comment
 
@@ -116,6 +119,8 @@ class Rule(ManifestPart):
     def _check_files(self) -> "Rule":
         if bool(self.file) is bool(self.glob):
             raise ValueError("give either file or glob")
+        if not self.edits and self.links is None:
+            raise ValueError("give edits, or links: fix")
         return self
 
 
@@ -409,7 +414,7 @@ def _all_checks(
                 located.data["files"][number]["when"], rule.when, (*path, "when"), checks
             )
         yield from checks.edits(rule.edits, (*path, "edits"), frozenset())
-    if not any(has_unconditional(rule.edits) for rule in manifest.files):
+    if not any(rule.links or has_unconditional(rule.edits) for rule in manifest.files):
         reason = "every edit has `onlyIfChanged`, so that none can be the first to change a file"
         hint = "leave it off the edit that the others follow"
         yield expansion.ManifestProblem.of(reason, hint, ("files",))

@@ -71,11 +71,15 @@ class InspectedFile(Struct, dict=True):
 
 
 class Selector(Struct, dict=True):
-    """Select the edits of the manifest `loaded` for files of `documents`, with git's `history`."""
+    """Select the edits of the manifest `loaded` for files of `documents`.
+
+    `history` has git's facts about the files, `repairs` the edits that repair their links.
+    """
 
     loaded: LoadedManifest
     documents: Documents
     history: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    repairs: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     def select(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
         """Return the edits for `candidate`; None if no rule applies or the file already matches.
@@ -158,6 +162,8 @@ class Selector(Struct, dict=True):
         values = self.values_of(number, inspected, outline)
         if rule.when is not None and unmet(rule.when, FileFacts(outline, values), (*place, "when")):
             return
+        for repair in self.repairs.get(path, ()) if rule.links else ():
+            yield expansion.FilledEdit(repair, (*place, "links"))
         for each in expansion.expand_edits(rule.edits, values, (*place, "edits")):
             if isinstance(each, expansion.ManifestProblem):
                 yield self._of_manifest(each, path)
@@ -217,7 +223,7 @@ class Selector(Struct, dict=True):
             edits = (edit for edit in rule.edits if not edit.get(expansion.ONLY_IF_CHANGED))
             texts = [_required_texts(edit, self.loaded.values) for edit in edits]
             known = [text for each in texts if each is not None for text in each]
-            required.append(tuple(known) if None not in texts else None)
+            required.append(tuple(known) if None not in texts and not rule.links else None)
         return required
 
     @cached_property

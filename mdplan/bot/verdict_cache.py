@@ -59,11 +59,12 @@ class VerdictCache:
     def of(cls, job: Job) -> "VerdictCache":
         """Return the verdicts of earlier runs of `job`.
 
-        There are none if it uses git history or other pages, which are not in the hash of a file.
+        There are none if it uses git history, other pages or links, which are not in the hash of a file.
         """
         identity = job.tree.identity
         cache = cls(folder=RootFolder("\0".join(identity)), key=None)
-        if not job.history and not job.loaded.uses_anywhere(PAGES):
+        rules = job.loaded.manifest.files
+        if not any(rule.links for rule in rules) and not job.history and not job.loaded.uses_anywhere(PAGES):
             values = dict(job.loaded.values.known)
             if not job.loaded.uses_anywhere("today"):
                 del values["today"]

@@ -10,6 +10,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
 from mdplan.git.link_history import GitLinkHistory
+from mdplan.git.repository import RepositoryLocation
 from mdplan.markdown.destinations import TargetKind, destinations, find_target
 from mdplan.markdown.links import all_definitions, label_uses
 from mdplan.markdown.outline import Outline
@@ -68,14 +69,16 @@ def examine_links(
     tick: ProgressCallback = no_progress,
     *,
     finds_unused: bool = False,
+    commit: tuple[RepositoryLocation, str] | None = None,
 ) -> tuple[LinksReport, list[LinkRepair]]:
     """Return the broken links in the Markdown files of a root, and repairs of them, in order.
 
     `paths` limits the search to files or folders, relative to the root. `finds_unused` also reports orphan
-    pages and unused definitions. `tick` is called for each document.
+    pages and unused definitions. `tick` is called for each document. `files` are on disk, or those of a
+    `commit` of a repository.
     """
     index = LinkIndex(files, files.workspace.roots[0])
-    repairer = LinkRepairer(index, GitLinkHistory(files))
+    repairer = LinkRepairer(index, GitLinkHistory(files, commit))
     pages, named, definitions = list[str](), set[str](), list[UnusedDefinition]()
     skipped, found = list[Diagnostic](), list[_Broken]()
 

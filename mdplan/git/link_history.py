@@ -25,14 +25,18 @@ class GitLinkHistory:
     Each question is asked once: git runs only where a link needs it.
     """
 
-    def __init__(self, files: OutlinedFiles) -> None:
-        """Look at the repository of the root of `files`, up to HEAD and what is changed since."""
+    def __init__(self, files: OutlinedFiles, commit: tuple[RepositoryLocation, str] | None = None) -> None:
+        """Look at the repository of the root of `files`: up to `commit`, or HEAD and what changed since."""
         self._files = files
+        self._commit = commit
+        self._revision = commit[1] if commit is not None else "HEAD"
         self._versions: dict[str, list[Version]] = {}
         self._texts: dict[tuple[str, str], str] = {}
 
     @cached_property
     def _place(self) -> RepositoryLocation | None:
+        if self._commit is not None:
+            return self._commit[0]
         with suppress(StorageRefused):
             place = RepositoryLocation.of(self._files.workspace)
             if place.git("rev-parse", "--verify", "--quiet", "HEAD").returncode == 0:
@@ -45,10 +49,12 @@ class GitLinkHistory:
         if self._place is None:
             return PathHistory()
         shown = ("-z", "--name-status", "-M", "--diff-filter=DR", "--no-show-signature", _ABBREVIATED)
-        words = self._place.words("log", *shown, "--format=%x01%h", "--")
-        words = ["\x01", *self._place.diff("--name-status", "-M", "--diff-filter=DR", "HEAD", "--"), *words]
+        words = self._place.words("log", *shown, "--format=%x01%h", self._revision, "--")
+        if self._commit is None:
+            since = self._place.diff("--name-status", "-M", "--diff-filter=DR", self._revision, "--")
+            words = ["\x01", *since, *words]
         found: list[Departure] = []
-        number, commit, at = -1, "", 0
+        number, commit, at = (-1 if self._commit is None else 0), "", 0
         while at < len(words):
             word = words[at].strip("\n")
             if word.startswith("\x01"):
@@ -83,8 +89,9 @@ class GitLinkHistory:
             return versions
         names = [path, *(arrival.old for arrival in self.paths.names_of(path))]
         within = [place.within(name) for name in names]
-        log = ("log", "-z", f"--max-count={_MOST_VERSIONS}", "--no-show-signature", _ABBREVIATED)
-        words = place.words(*log, "--format=%H %h", "--", *(f":(top,literal){name}" for name in within))
+        count = f"--max-count={_MOST_VERSIONS}"
+        log = ("log", "-z", count, "--no-show-signature", _ABBREVIATED, "--format=%H %h", self._revision)
+        words = place.words(*log, "--", *(f":(top,literal){name}" for name in within))
         newer = ""
         with closing(Objects(place)) as objects:
             for word in words:

@@ -207,6 +207,11 @@ class CommitTree(Struct):
         """The repository, its folder and its globs, without the commit."""
         return ("git", self.place.path, self.place.below, repr(self.allow), repr(self.deny))
 
+    @property
+    def at(self) -> tuple[repository.RepositoryLocation, str]:
+        """The repository and the commit."""
+        return self.place, self.commit
+
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
         """Return mode and blob ID of each file."""
         stamps = dict[str, str]()

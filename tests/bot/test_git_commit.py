@@ -102,6 +102,20 @@ def test_commit_names_its_author_and_plan(bare: Repository, manifest: Path) -> N
     assert shown.rstrip("\n") == (f"Ada|ada@example.org|Bo|bo@example.org|Apply bot.yml|{report.plan_id}")
 
 
+def test_links_are_repaired_as_the_commit_and_its_history_say(work: Repository, tmp_path: Path) -> None:
+    work.write({"docs/links.md": b"[one](one.md#one)\n"})
+    work.commit({})
+    (work.path / "docs/moved").mkdir()
+    work.git("mv", "docs/one.md", "docs/moved/1.md")
+    work.commit({})
+    work.git("mv", "docs/moved/1.md", "docs/one.md")
+    manifest = write(tmp_path, 'files: [{glob: "docs/**/*.md", links: fix}]')
+
+    assert work.applied(manifest, "main", GitCommit(branch="healed")).applied
+    assert work.files("healed")["docs/links.md"] == b"[one](moved/1.md#one)\n"
+    assert work.applied(manifest, "healed", GitCommit(branch="again")).no_op
+
+
 def test_work_tree_and_index_are_neither_read_nor_changed(work: Repository, manifest: Path) -> None:
     work.git("branch", "docs")
     work.write({"docs/one.md": b"something else\n", "new.md": b"new\n"})
