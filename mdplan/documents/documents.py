@@ -26,7 +26,7 @@ from mdplan.planning.link_changes import (
     possible_links,
     text_of_bytes,
 )
-from mdplan.planning.navigation import entry_names, is_navigation
+from mdplan.planning.navigation import TOCTREE, entry_names, is_navigation
 from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, too_large
 from mdplan.settings import ProgressCallback, no_progress
@@ -694,6 +694,7 @@ class LinkIndex:
             self._markdown,
             lambda text: (
                 may_name(possible_links(text), names)
+                or (f"{{{TOCTREE}}}" in text and may_list(text, names))
                 or (bool(labels) and any(places_of_fragments(possible_links(text), labels)))
             ),
         )

@@ -42,7 +42,7 @@ from mdplan.markdown.targets import (
 )
 from mdplan.planning import link_changes
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
-from mdplan.planning.navigation import has_links, is_navigation, is_summary
+from mdplan.planning.navigation import TOCTREE, has_links, is_navigation, is_summary
 from mdplan.planning.sequence import with_post_edits
 from mdplan.requests.batch import ReferenceScope
 from mdplan.text.edit import EditList, Overlap, TextEdit
@@ -722,7 +722,8 @@ def _updated(
             return EditList(updates.edits), [link.target for link in updates.broken]
 
         return update_values(built, follow, changes.before.rules.slugs, may_rewrite=may_rewrite)
-    if pages and (is_navigation(path) or (may_rewrite and is_summary(path))):
+    has_tree = pages and f"{{{TOCTREE}}}" in built.result.source.text
+    if pages and (has_tree or is_navigation(path) or (may_rewrite and is_summary(path))):
         # Few batches change files, and fewer those that list them.
         from mdplan.planning.navigation_entries import update_entries
 

@@ -1,6 +1,7 @@
 """Know the navigation files of site generators, and how each kind of them names a page.
 
-The name of a file decides its kind. Of programs (`sidebars.js`, `config.ts`) only quoted text is known.
+The name of a file decides its kind. Of programs (`sidebars.js`), of files of other tools (`netlify.toml`,
+`_data/menu.yml`) and of `toctree` directives mdplan only knows the text that may name a page.
 """
 
 import re
@@ -132,7 +133,7 @@ def is_summary(path: str) -> bool:
 
 def is_navigation(path: str) -> bool:
     """Return True if a file of the name in `path` lists the pages of a site."""
-    return _kind_of(path) is not None or is_program(path)
+    return _kind_of(path) is not None or is_only_text(path)
 
 
 def has_links(path: str) -> bool:
@@ -141,9 +142,9 @@ def has_links(path: str) -> bool:
     return kind is not None and kind.has_routes
 
 
-def is_program(path: str) -> bool:
-    """Return True if a file of the name in `path` is a program that lists the pages of a site."""
-    return _PROGRAM.search(path.lower()) is not None
+def is_only_text(path: str) -> bool:
+    """Return True if a file of the name in `path` lists pages in a way that mdplan does not change."""
+    return _ONLY_TEXT.search(path.lower()) is not None
 
 
 def entry_names(names: Iterable[str]) -> frozenset[str]:
@@ -152,11 +153,22 @@ def entry_names(names: Iterable[str]) -> frozenset[str]:
     return every | {_NUMBER.sub("", name) for name in every}
 
 
-def pages_in_program(text: str, pages: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield the `pages` that quoted text in a program may name, with the offset of that text."""
+def pages_in_text(path: str, text: str, pages: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield the `pages` that the `text` of the file `path` may name, with the offset where it does.
+
+    These are the lines of `toctree` directives, or values of data and programs.
+    """
     stems = {page: paths.without_suffix(page, paths.MARKDOWN_SUFFIXES) for page in pages}
-    for match in _QUOTED.finditer(text):
-        value = paths.without_suffix(TAIL.sub("", match[1]).strip("./"), paths.MARKDOWN_SUFFIXES)
+    for tree in _TOCTREE.finditer(text):
+        for match in _TOCTREE_LINE.finditer(text, *tree.span(tree.lastgroup or 0)):
+            folder = "" if match[1].startswith("/") else paths.folder_of(path)
+            named = paths.without_suffix(match[1].lstrip("/"), paths.MARKDOWN_SUFFIXES)
+            target = paths.followed(folder, named)
+            yield from ((page, match.start(1)) for page, stem in stems.items() if stem == target)
+    is_data = is_only_text(path) and not path.lower().endswith(".rst")
+    for match in _VALUE.finditer(text) if is_data else ():
+        value = TAIL.sub("", match[1] or match[2]).strip("./")
+        value = paths.without_suffix(value, (*paths.MARKDOWN_SUFFIXES, ".html"))
         for page, stem in stems.items():
             # A single word names a page directly in the documents folder.
             is_far = "/" not in value and stem.count("/") > 1
@@ -366,10 +378,24 @@ _JEKYLL: Final = NavigationKind(
     tool="Jekyll", folder=_own_folder, names_page=_below("header_pages"), entry=lambda _, page: page
 )
 
-_PROGRAM: Final = lazy_pattern(
-    r"(?:(?:\A|/)(?:sidebars|(?:docusaurus|astro)\.config)|(?:\A|/)\.vitepress/config(?:/[^/]*)?)\.[cm]?[jt]s\Z"
+_ONLY_TEXT: Final = lazy_pattern(
+    r"(?:\A|/)(?:(?:sidebars|(?:docusaurus|astro)\.config|\.vitepress/config(?:/[^/]*)?)\.[cm]?[jt]s"
+    r"|book\.toml|netlify\.toml|vercel\.json|_data/(?:[^/]*/)*[^/]*\.(?:ya?ml|json|toml)|[^/]*\.rst)\Z"
 )
-_QUOTED: Final = lazy_pattern(r"""["'`]([^"'`\r\n]{1,255})["'`]""")
+# A quoted text, or one value of a line of YAML.
+_VALUE: Final = lazy_pattern(
+    r"""["'`]([^"'`\r\n]{1,255})["'`]|^[ \t]*(?:- +(?:\w+: +)?|\w+: +)([^\s"'`:#]{1,255})[ \t]*$""",
+    re.MULTILINE,
+)
+TOCTREE: Final = "toctree"
+_TOCTREE: Final = lazy_pattern(
+    r"^([ \t]*)\.\. toctree::.*\n(?P<rst>(?:[ \t]*\n|\1[ \t]+.*\n?)*)"
+    r"|^[ \t]*(`{3,}|:{3,})\{toctree\}.*\n(?P<myst>(?:(?![ \t]*\3).*\n)*)",
+    re.MULTILINE,
+)
+_TOCTREE_LINE: Final = lazy_pattern(
+    r"^[ \t]*(?:[^<>:\n][^<>\n]*<)?([^<>:\s][^<>\n]*?)>?[ \t]*$", re.MULTILINE
+)
 
 _KINDS: Final[Mapping[str, NavigationKind]] = {
     **dict.fromkeys(("mkdocs.yml", "mkdocs.yaml"), _MKDOCS),

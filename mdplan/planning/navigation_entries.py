@@ -23,10 +23,10 @@ from mdplan.planning.navigation import (
     REDIRECT_LINE,
     Navigation,
     beside_its_pages,
-    is_program,
     is_redirect,
+    is_summary,
     navigation_of,
-    pages_in_program,
+    pages_in_text,
 )
 from mdplan.planning.sequence import with_post_edits
 from mdplan.text.edit import EditList, TextEdit
@@ -64,11 +64,11 @@ def update_entries(
     `may_rewrite` is false, or an entry cannot be changed, `built` gets BROKEN_LINK warnings.
     """
     outline = built.result
+    built = replace(built, warnings=(*built.warnings, *_named_in_text(built, pages)))
     if outline.format is DocumentFormat.MARKDOWN:
         gone = [path for path, now in pages.items() if now is None]
-        return _without_items(built, gone) if gone and may_rewrite else built
-    if is_program(built.file.result_path):
-        return replace(built, warnings=(*built.warnings, *_in_program(built, pages)))
+        is_list = may_rewrite and is_summary(built.file.result_path)
+        return _without_items(built, gone) if gone and is_list else built
     parsed = read_navigation(built.file.result_path, outline, before)
     if parsed is None:
         return built
@@ -229,10 +229,10 @@ def _named_in_node(
         yield AffectedPage(key, outline.text_of(first.span), first.new_text, (KeyChange(key, new),))
 
 
-def _in_program(built: BuiltFile, pages: Mapping[str, str | None]) -> Iterator[Diagnostic]:
-    """Yield LINK_UNCERTAIN for program text that may name any of `pages`."""
+def _named_in_text(built: BuiltFile, pages: Mapping[str, str | None]) -> Iterator[Diagnostic]:
+    """Yield LINK_UNCERTAIN for text of `built` that may name any of `pages` and stays as it is."""
     lines = built.result.source.lines
-    named = pages_in_program(built.result.source.text, pages)
+    named = pages_in_text(built.file.result_path, built.result.source.text, pages)
     for page, line in dict.fromkeys((page, lines.line_at(offset)) for page, offset in named):
         place = Position(line, 1)
         becomes = f"is now `{pages[page]}`" if pages[page] else "this plan deletes"
