@@ -117,7 +117,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "rebased": ("", "The files had changed: a new plan was made for them as they are."),
     "contentExact": ("Some bytes are not text and shown as \\xNN.", ""),
     "diffTruncated": ("", "The diff is cut."),
-    "more": ("There are no older ones.", "There are older ones: raise limit."),
+    "more": ("There are no older ones.", "There are older ones: raise limit, or ask for one file."),
 }
 
 # Characters that `{+path}` of a template keeps.
@@ -290,6 +290,8 @@ def cut_lists(wire: dict[str, Any], most: int) -> dict[str, Any]:
         left_out[path] += len(entries) - kept
         del entries[kept:]
         room -= size_of(entries)
+    if left_out["transactions"]:
+        short["more"] = True
     # Without lists that lost nothing.
     return {**short, "leftOut": dict(+left_out)} if +left_out else short
 

@@ -408,6 +408,11 @@ def test_history_of_huge_commits_lists_some_files_of_each() -> None:
     assert size_of(structured) <= MOST_CHARACTERS
     assert [len(each["files"]) for each in structured["transactions"]] == [50, 50, 50]
     assert structured["leftOut"] == {"transactions.files": 3 * 1_950}
+    assert structured["more"] is False
+
+    longer = answer_within(to_wire(replace(report, transactions=(entry,) * 60)), MOST_CHARACTERS)
+    assert longer.structured["leftOut"]["transactions"]
+    assert "There are older ones: raise limit, or ask for one file." in longer.text
 
 
 def test_diff_of_a_past_transaction_is_truncated() -> None:
