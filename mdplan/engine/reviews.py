@@ -52,7 +52,7 @@ from mdplan.words import say
 
 # Few plans are merged: what does that is loaded for these.
 if TYPE_CHECKING:
-    from mdplan.merge.documents import Choice, ConflictPlace
+    from mdplan.merge.documents import ConflictPlace
     from mdplan.planning.merging import Sides
 
 
@@ -233,6 +233,25 @@ class OpenPlan(Struct, kw_only=True, dict=True):
                 (_replacement(change, self.bases[place.file], place, text), mark is None or text is not None)
             )
         return parts
+
+    def places_of(self, edit_index: int) -> list[tuple[shapes.Place, str, str]]:
+        """Return the places of an edit, each with the text that it removes and the text that it adds.
+
+        Raises `StorageRefused` as `split`.
+        """
+        own = [
+            place
+            for one in self.classes
+            for place, owners in zip(one.places, one.owners, strict=True)
+            if edit_index in owners
+        ]
+        self.split([DecidedPlace(file=place.file, number=place.number) for place in own])
+        assert self.bases is not None, "`split` needs them"
+        edits = [(place, self.plan.files[place.file].edits.edits[place.number]) for place in sorted(own)]
+        return [
+            (place, self.bases[place.file].text[edit.span.start : edit.span.end], edit.new_text)
+            for place, edit in edits
+        ]
 
     def texts(self, index: int) -> tuple[list[str], list[str]] | None:
         """Return the lines of the file at `index` before and after the plan, or None if unknown."""
@@ -824,8 +843,8 @@ def open_merge(engine: Engine, plan_id: str) -> OpenMerge:
     return OpenMerge(opened.plan, files, opened.version)
 
 
-def plan_merge(engine: Engine, plan_id: str, choices: "Mapping[str, Sequence[Choice]]", version: str) -> str:
-    """Save the plan that merges `plan_id` into its files, with `choices` for the conflicts of each path.
+def plan_merge(engine: Engine, plan_id: str, choices: Mapping[str, Sequence[str]], version: str) -> str:
+    """Save the plan that merges `plan_id` into its files, with `choices` of a text for each conflict by path.
 
     Return the ID of the new plan. Raise `StorageRefused`: INVALID_ARGUMENT if `version` is outdated;
     MERGE_CONFLICT if a conflict has no choice; as for planning.

@@ -757,11 +757,11 @@ def places(found: Merge, style: MarkerStyle) -> tuple[ConflictPlace, ...]:
     )
 
 
-def resolved(found: Merge, style: MarkerStyle, choices: Sequence[Choice]) -> str:
-    """Return the text of `found` with `choices` applied, one per place."""
-    waiting = iter(choices)
+def resolved(found: Merge, style: MarkerStyle, texts: Sequence[str]) -> str:
+    """Return the text of `found` with one of `texts` at each place."""
+    waiting = iter(texts)
     return "".join(
-        each.chosen(next(waiting)) if isinstance(each, ConflictPlace) else each
+        next(waiting) if isinstance(each, ConflictPlace) else each
         for each in _lines_and_conflicts(found.text, style)
     )
 

@@ -11,7 +11,7 @@ from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.markdown.addresses import candidate
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
-from mdplan.merge.documents import Choice, ConflictPlace, marker_style, merge_texts, places, resolved
+from mdplan.merge.documents import ConflictPlace, marker_style, merge_texts, places, resolved
 from mdplan.merge.lines import Conflict
 from mdplan.plan import NO_INTENT, EditResult, Effect, FileChange, Intent, Plan
 from mdplan.planning.plan_document import new_plan
@@ -56,11 +56,11 @@ class Sides(Struct, kw_only=True):
         )
 
 
-# What a person chose for each place at which both changed a file, by the path of the file.
-Choices = Mapping[str, Sequence[Choice]]
+# The text that a person chose for each place at which both changed a file, by the path of the file.
+Choices = Mapping[str, Sequence[str]]
 
 
-def merged_edits(sides: Sides, choices: Sequence[Choice] = ()) -> EditList | Problems:
+def merged_edits(sides: Sides, choices: Sequence[str] = ()) -> EditList | Problems:
     """Merge the change into the file as it is now, with `choices` for its conflicts.
 
     Errors: MERGE_CONFLICT for each place that both changed, unless there is a choice for all of them;

@@ -187,7 +187,7 @@ class EditLines(Struct):
 
 def marks_of(opened: OpenPlan, notes: PlanNotes) -> dict[int, Mark]:
     """Return what cards show of the choices and comments in `notes`."""
-    if not (notes.choices or notes.said):
+    if not (notes.choices or notes.said or notes.texts):
         return {}
     chosen = opened.chosen(notes.choices or {})
     kinds = (
@@ -196,7 +196,11 @@ def marks_of(opened: OpenPlan, notes: PlanNotes) -> dict[int, Mark]:
         (EditChoice.PART, chosen.in_part),
         (EditChoice.NONE, chosen.undecided),
     )
-    return {index: Mark(choice, notes.said.get(index, "")) for choice, edits in kinds for index in edits}
+    return {
+        index: Mark(choice, notes.said.get(index, ""), index in notes.texts)
+        for choice, edits in kinds
+        for index in edits
+    }
 
 
 class FileViews:

@@ -1,7 +1,10 @@
 """The values that templates show: the list of plans, a plan, its files, search results."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Generic, TypeVar
+
+from markupsafe import escape
 
 from mdplan.decisions import Verdict
 from mdplan.diagnostics import Problems
@@ -23,11 +26,12 @@ from mdplan.review import plan_review
 from mdplan.review.choices import PLAN, Choices, choice_of, place_name
 from mdplan.review.shapes import ChangeClass, Place
 from mdplan.storage.filesystem import StorageRefused
+from mdplan.text.lines import to_lf
 from mdplan.text.source import DocumentFormat
 from mdplan.values import Struct, replace
 from mdplan.web import diff
 from mdplan.web.labels import counted, shown
-from mdplan.web.sessions import EditChoice, FlashMessage, PlanNotes, ReviewSession, verdicts_key
+from mdplan.web.sessions import EditChoice, FlashMessage, PlanNotes, ReviewSession
 
 PLANS_OF_A_PAGE: Final = 20
 _MOST_IDLE_EDITS: Final = 100
@@ -133,7 +137,7 @@ class PlanPage(Struct, kw_only=True):
     @property
     def verdicts(self) -> str:
         """A key for the choices shown here, submitted with the form."""
-        return verdicts_key(self.notes.choices or {})
+        return self.notes.key
 
 
 class RenderedSide(Struct, kw_only=True):
@@ -362,12 +366,14 @@ def height_of(file: plan_review.ReviewedFile) -> int:
 # --- Conflicts of a stale plan: base, file and plan side by side
 
 _FIELD = "choice-{}-{}"
+# The choice of a text that the reader wrote.
+_OWN: Final = "own"
 
 
 class ShownConflict(Struct):
-    """A conflict with its form `field`, section, and the lines of each column.
+    """A conflict with its form `field`, section, and the lines of each column as HTML with changed words.
 
-    `base` is None if the old lines are not known for this place.
+    `base` is None if the old lines are not known for this place. `text` is what the reader can change.
     """
 
     field: str
@@ -376,6 +382,7 @@ class ShownConflict(Struct):
     base: str | None
     now: str
     plan: str
+    text: str
 
 
 class MergePage(Struct):
@@ -399,13 +406,20 @@ def merge_page(opened: OpenMerge, title: str) -> MergePage:
 
 def _shown(file: int, index: int, place: ConflictPlace) -> ShownConflict:
     known = place.known
+    now, plan = (str(escape(shown(text))) for text in (place.ours, place.theirs))
+    base = str(escape(shown(known.base))) if known and known.base is not None else None
+    if base is None:
+        now, plan = diff.marked_html(now, plan)
+    else:
+        now, plan = (diff.marked_html(base, side)[1] for side in (now, plan))
     return ShownConflict(
         field=_FIELD.format(file, index),
         where=" / ".join(map(shown, known.path)) if known else "",
         reason=known.reason if known else "",
-        base=known.base if known else None,
-        now=place.ours,
-        plan=place.theirs,
+        base=base,
+        now=now,
+        plan=plan,
+        text=to_lf(place.theirs),
     )
 
 
@@ -436,11 +450,26 @@ def merge_chosen(engine: Engine, session: ReviewSession, plan_id: str, form: Map
     return merged
 
 
-def _choices(merge: OpenMerge, form: Mapping[str, str]) -> Iterator[tuple[str, list[Choice]]]:
-    known = set(Choice)
+def _choices(merge: OpenMerge, form: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the path of each file with the texts that `form` chooses; one that is not chosen is missing."""
     for number, file in enumerate(merge.files):
-        given = [form.get(_FIELD.format(number, index), "") for index in range(len(file.places))]
-        yield file.path, [Choice(each) for each in given if each in known]
+        texts: list[str] = []
+        for index, place in enumerate(file.places):
+            field = _FIELD.format(number, index)
+            chosen = form.get(field, "")
+            if chosen == _OWN:
+                texts.append(own_text(form.get(f"{field}-text", ""), place.ours or place.theirs))
+            elif chosen in set(Choice):
+                texts.append(place.chosen(Choice(chosen)))
+        yield file.path, texts
+
+
+def own_text(written: str, like: str) -> str:
+    """Return the text that a person wrote in a form, with the line ends of the text `like`."""
+    text = to_lf(written)
+    if text and like.endswith("\n") and not text.endswith("\n"):
+        text += "\n"
+    return text.replace("\n", "\r\n") if "\r\n" in like else text
 
 
 def notes_of(opened: OpenPlan, session: ReviewSession) -> PlanNotes:
@@ -466,7 +495,7 @@ def notes_of(opened: OpenPlan, session: ReviewSession) -> PlanNotes:
             if members.get(each.key) == each.members
         }
     said = {**(decision.remarks.edit_comments if decision is not None else {}), **notes.said}
-    return PlanNotes(choices, said, notes.viewed, notes.comments, notes.version)
+    return dataclasses.replace(notes, choices=choices, said=said)
 
 
 def progress_of(opened: OpenPlan, notes: PlanNotes) -> ReviewProgress:

@@ -1,7 +1,7 @@
 """Responses of the review page: pages and forms of a plan, and its HTML in a chat."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -18,11 +18,13 @@ from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_remarks
 from mdplan.markdown.html import safe_html
 from mdplan.reports.plan import ReviewReport
-from mdplan.review.choices import approved_choices, parts_of
+from mdplan.review.choices import ChosenEdits, approved_choices, parts_of, place_name
 from mdplan.review.plan_review import FoundLine, ReviewedFile
+from mdplan.review.shapes import Place
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.lines import to_lf
 from mdplan.values import Struct, replace
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, marks_of, side_by_side, warning_groups
 from mdplan.web.labels import counted, short, shown
@@ -37,6 +39,7 @@ from mdplan.web.pages import (
     merge_page,
     notes_of,
     opened_merge,
+    own_text,
     plan_page,
     plan_summary,
     plan_title,
@@ -44,10 +47,11 @@ from mdplan.web.pages import (
     search_page,
     section_page,
 )
-from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
+from mdplan.web.sessions import EditChoice, FlashMessage, Mark, OwnTexts, PlanNotes, ReviewSession
 from mdplan.words import ShellWords
 
 _MOST_SEARCHED: Final = 200
+_MOST_TEXTS: Final = 50
 
 
 class RequestContext(Struct):
@@ -137,6 +141,21 @@ class ReviewActions(Struct):
         notes.said = {**notes_of(opened, session).said, index: _comment(mark.comment)}
         notes.version += 1
 
+    def rewrite(
+        self, session: ReviewSession, opened: OpenPlan, index: int, written: Mapping[str, str]
+    ) -> None:
+        """Record the texts `written` for places of the edit `index`. Raise `StorageRefused`, as `split`."""
+        own = dict[Place, str]()
+        for place, _, text in opened.places_of(index):
+            new = own_text(written.get(place_name(place), ""), text)
+            if place_name(place) in written and to_lf(new) != to_lf(text):
+                own[place] = new
+        notes = session.notes_on(opened.plan.plan_id)
+        notes.texts = {**{edit: texts for edit, texts in notes.texts.items() if edit != index}}
+        if own:
+            notes.texts[index] = own
+        notes.version += 1
+
     def view(self, session: ReviewSession, opened: OpenPlan, file: int, *, is_viewed: bool) -> None:
         """Record that the reader viewed a file, or must view it again."""
         notes = session.notes_on(opened.plan.plan_id)
@@ -183,7 +202,7 @@ class ReviewActions(Struct):
         """
         plan_id, notes = opened.plan.plan_id, notes_of(opened, session)
         choices = notes.choices or {}
-        if form.verb in _APPROVALS and form.verdicts != verdicts_key(choices):
+        if form.verb in _APPROVALS and form.verdicts != notes.key:
             session.notices[plan_id] = FlashMessage(
                 "Your decision was not saved: your choices have changed since the page was loaded."
             )
@@ -205,10 +224,7 @@ class ReviewActions(Struct):
                 saw=form.version,
                 channel=decisions.Channel.PAGE,
                 overrides=form.overrides,
-                places=tuple(
-                    decisions.DecidedPlace(file=place.file, number=place.number)
-                    for place in chosen.rejected_places
-                ),
+                places=tuple(_decided_places(chosen, notes.texts)),
                 classes=tuple(
                     decisions.DecidedClass(key=one.key, members=one.members, accepted=choices[name])
                     for name, one in members.items()
@@ -220,7 +236,7 @@ class ReviewActions(Struct):
             session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
             return plan_id
         notes = session.notes_on(plan_id)
-        notes.choices, notes.said, notes.comments = None, {}, {}
+        notes.choices, notes.said, notes.comments, notes.texts = None, {}, {}, {}
         notes.version += 1
         if form.verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
             self.apply(session, plan_id, decided.approved_plan_id)
@@ -289,6 +305,7 @@ class PlanResponses(Struct):
             "/search": self._search,
             "/classes": self._classes,
             "/edit/{edit:int}/section/{file:int}": self._section,
+            "/edit/{edit:int}/text": self._text,
         }
 
     @property
@@ -296,6 +313,7 @@ class PlanResponses(Struct):
         """Forms by path below the plan's."""
         return {
             "/edit/{edit:int}": self._mark,
+            "/edit/{edit:int}/text": self._rewrite,
             "/choose": self._choose,
             "/file/{file:int}/viewed": self._viewed,
             "/comment": self._comment,
@@ -383,6 +401,36 @@ class PlanResponses(Struct):
             "url": context.plan_path(opened.plan.plan_id),
         }
         return html("section.html", values)
+
+    def _text(self, context: RequestContext, opened: OpenPlan) -> Response:
+        """Return the form for another text of an edit."""
+        index = int(context.path["edit"])
+        try:
+            places = opened.places_of(index)
+        except StorageRefused as refused:
+            return problems_page(context.base, refused.problems)
+        if not places:
+            return problems_page(context.base, no_such_edit())
+        written = notes_of(opened, context.session).texts.get(index, {})
+        values = {
+            **_diff_values(context, opened),
+            "index": index,
+            "number": opened.review.numbers.number(index),
+            "places": [
+                (place_name(place), opened.review.files[place.file].path, old, to_lf(written.get(place, new)))
+                for place, old, new in places[:_MOST_TEXTS]
+            ],
+            "more": len(places[_MOST_TEXTS:]),
+        }
+        return html("text.html", values)
+
+    def _rewrite(self, context: RequestContext, opened: OpenPlan) -> Response:
+        index = int(context.path["edit"])
+        try:
+            self.actions.rewrite(context.session, opened, index, context.form)
+        except StorageRefused as refused:
+            return problems_page(context.base, refused.problems)
+        return redirect(_back(context, opened, f"edit-{index}"))
 
     def _merge(self, context: RequestContext, opened: OpenPlan) -> Response:
         plan_id = opened.plan.plan_id
@@ -543,7 +591,7 @@ def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
         "viewed": sorted(notes.viewed),
         "settled": progress.settled,
         "marks": {index: mark.choice for index, mark in marks_of(opened, notes).items()},
-        "verdicts": verdicts_key(notes.choices or {}),
+        "verdicts": notes.key,
         "canApprove": progress.can_approve,
         "words": {
             "viewed": progress.viewed_words,
@@ -725,6 +773,17 @@ _CHOSEN: Final = {EditChoice.ACCEPT: True, EditChoice.REJECT: False}
 
 def _choice(mark: str) -> EditChoice:
     return EditChoice(mark) if mark in list(EditChoice) else EditChoice.NONE
+
+
+def _decided_places(chosen: ChosenEdits, texts: OwnTexts) -> Iterator[decisions.DecidedPlace]:
+    """Yield the places that are left out of accepted edits, and those with another text."""
+    for place in chosen.rejected_places:
+        yield decisions.DecidedPlace(file=place.file, number=place.number)
+    for index, own in texts.items():
+        kept = chosen.in_part.get(index, dict.fromkeys(own, index in chosen.accepted))
+        for place, text in own.items():
+            if kept[place]:
+                yield decisions.DecidedPlace(file=place.file, number=place.number, text=text)
 
 
 def _is_class(part: str) -> bool:

@@ -25,6 +25,7 @@ from urllib.parse import urlencode
 
 from mdplan.decisions import LineComment
 from mdplan.diagnostics import Problems
+from mdplan.review.shapes import Place
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.store import Store
 from mdplan.values import Struct, field
@@ -50,26 +51,38 @@ class Mark(Struct):
 
     choice: EditChoice = EditChoice.NONE
     comment: str = ""
+    is_rewritten: bool = False
 
 
-def verdicts_key(choices: Mapping[str, bool]) -> str:
-    """Return a key for `choices`, to compare a form with its page."""
-    return hashlib.sha256(repr(sorted(choices.items())).encode("ascii")).hexdigest()[:16]
+# The texts that a reader wrote in place of those of a plan, by edit and place.
+OwnTexts = Mapping[int, Mapping[Place, str]]
+
+
+def verdicts_key(choices: Mapping[str, bool], texts: OwnTexts = {}) -> str:  # noqa: B006 (nobody changes it)
+    """Return a key for `choices` and `texts`, to compare a form with its page."""
+    chosen = sorted(choices.items()), sorted((index, sorted(own.items())) for index, own in texts.items())
+    return hashlib.sha256(repr(chosen).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclasses.dataclass(slots=True)
 class PlanNotes:
     """A browser's notes on a plan: `choices` by part, comments on edits in `said`, `viewed` files.
 
-    `comments` are on lines, by number. Without `choices`, nothing was chosen yet. `version` increases with
-    every change, so that other windows notice.
+    `texts` replace those of the plan where these are accepted. `comments` are on lines, by number. Without
+    `choices`, nothing was chosen yet. `version` increases with every change, so that other windows notice.
     """
 
     choices: dict[str, bool] | None = None
     said: dict[int, str] = dataclasses.field(default_factory=dict)
     viewed: set[int] = dataclasses.field(default_factory=set)
     comments: dict[int, LineComment] = dataclasses.field(default_factory=dict)
+    texts: dict[int, Mapping[Place, str]] = dataclasses.field(default_factory=dict)
     version: int = 0
+
+    @property
+    def key(self) -> str:
+        """A key for the choices and texts."""
+        return verdicts_key(self.choices or {}, self.texts)
 
     def add_comment(self, comment: LineComment) -> int:
         """Add a comment and return its number."""

@@ -472,3 +472,20 @@ def test_review_page_uses_the_words_of_pull_requests(demo: "Page") -> None:
     assert demo.locator("#decision > summary").inner_text().strip() == "Finish your review"
     for name in ("Unified", "Split", "Whitespace", "Viewed", "32 files changed"):
         assert demo.get_by_text(name).first.is_visible(), name
+
+
+def test_changed_text_replaces_that_of_the_plan_and_reaches_the_author(demo: "Page", place: Place) -> None:
+    plan_id = demo.locator("body").get_attribute("data-plan") or ""
+    demo.goto(place.server.url(f"plan/{plan_id}/file/2"))
+    demo.get_by_role("link", name="Change text").nth(1).click()
+    box = demo.get_by_label("New text")
+    assert "It is page" in box.input_value()
+    box.fill("It is a page.\n")
+    demo.get_by_role("button", name="Save").click()
+    demo.get_by_role("link", name="Your text").wait_for()
+    demo.keyboard.press("d")
+    demo.get_by_role("button", name="Approve", exact=True).click()
+    demo.get_by_role("button", name="Approve anyway").click()
+    demo.get_by_role("heading", name="Approved by").wait_for()
+    assert "1 place of accepted edits left out or changed" in demo.inner_text("main")
+    assert "Changed to: It is a page." in demo.inner_text("main")

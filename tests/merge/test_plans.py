@@ -13,7 +13,7 @@ from mdplan import Document
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import open_merge, plan_merge
-from mdplan.merge.documents import Choice, marker_style, merge_documents, merge_texts, places, resolved
+from mdplan.merge.documents import marker_style, merge_documents, merge_texts, places, resolved
 from mdplan.plan import Plan
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability, StorageRefused
@@ -233,10 +233,15 @@ def test_chosen_text_becomes_a_new_plan(page_engine: Engine, choice: str, text: 
     path = calls.plan_path(plan_id)
     assert f"{path}/merge" in calls.get(path).text
     shown = calls.get(f"{path}/merge").text
-    columns = re.findall(r"<pre[^>]*>([^<]*)</pre>", shown)
-    assert columns == ["Text of today.\n", "Text of a person.\n", "Text of the &lt;b&gt;plan.\n"]
+    columns = re.findall(r"<pre[^>]*>(.*?)</pre>", shown, re.DOTALL)
+    assert columns[0] == "Text of today.\n"
+    assert "<ins>" in columns[1]
+    unmarked = [re.sub("</?ins>", "", column) for column in columns[1:]]
+    assert unmarked == ["Text of a person.\n", "Text of the &lt;b&gt;plan.\n"]
     assert "Guide / Open" in shown
-    answer = calls.submit(f"{path}/merge", "/merge", **{"choice-0-0": choice})
+    answer = calls.submit(
+        f"{path}/merge", "/merge", **{"choice-0-0": choice, "choice-0-0-text": "Text of\r\nboth."}
+    )
     assert answer.status == 303
     merged = answer.headers["location"].rpartition("/")[2]
     assert merged != plan_id
@@ -271,7 +276,7 @@ def test_choices_for_another_state_of_the_file_are_refused(page_engine: Engine) 
     opened = open_merge(page_engine, plan_id)
     _file(page_engine).write_text(NOW.replace("a person", "somebody else"))
     with pytest.raises(StorageRefused, match="changed again"):
-        plan_merge(page_engine, plan_id, {"guide.md": [Choice.THEIRS]}, opened.version)
+        plan_merge(page_engine, plan_id, {"guide.md": ["theirs"]}, opened.version)
 
 
 def test_markers_are_longer_than_any_line_that_looks_like_one() -> None:
@@ -280,4 +285,4 @@ def test_markers_are_longer_than_any_line_that_looks_like_one() -> None:
     found = merge_texts(DocumentFormat.TEXT, [base, ours, theirs], style)
     assert found is not None
     assert [(each.ours, each.theirs) for each in places(found, style)] == [("b\n", "c\n")]
-    assert resolved(found, style, [Choice.THEIRS]) == theirs
+    assert resolved(found, style, ["c\n"]) == theirs

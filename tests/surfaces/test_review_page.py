@@ -179,6 +179,24 @@ def test_class_is_rejected_and_one_place_of_it_accepted(
     assert (root / "guide.md").read_text() == "old one\n\nnew two\n\nthis\n"
 
 
+def test_text_of_the_reader_goes_into_the_approved_plan(calls: ReviewCalls, root: Path, plan_id: str) -> None:
+    path = calls.visit().plan_path(plan_id)
+    query = "?view=unified&blanks=0"
+    calls.submit(f"{path}/edit/1/text", f"/edit/1/text{query}", **{"place 0 1": "number\r\n\r\n2"})
+    assert "Your text" in calls.get(path).text
+    assert ">\nnumber\n\n2</textarea>" in calls.get(f"{path}/edit/1/text").text
+    assert calls.get(f"{path}/edit/9/text").status == 409
+
+    calls.submit(path, f"/edit/0{query}", mark="reject")
+    calls.submit(path, "/decide", verb="apply", unviewed="0")
+
+    assert (root / "guide.md").read_text() == GUIDE.replace("second", "number\n\n2").replace("third", "3rd")
+    decision = DecisionStore(str(root)).of(plan_id)
+    assert decision is not None
+    feedback = [each.text for each in decision.remarks.line_comments]
+    assert feedback == ["Changed to: number\n\n2"]
+
+
 def test_unapproved_plan_is_not_applied(calls: ReviewCalls, root: Path, plan_id: str) -> None:
     page = calls.plan_path(plan_id)
     forms = calls.visit().get(page).page.forms

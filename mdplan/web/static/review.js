@@ -19,4 +19,9 @@ if (plan) {
 }
 startKeys();
 startNews();
+// Who writes a text for a conflict has chosen it.
+document.addEventListener("input", ({ target }) => {
+  const own = target.closest?.("fieldset")?.querySelector("[value=own]");
+  if (own && target.matches(".own-text")) own.checked = true;
+});
 document.querySelector("[data-focus]")?.focus();
