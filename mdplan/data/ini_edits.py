@@ -138,6 +138,13 @@ def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Foun
             f"the key could mean {spelled}", "send an array of section and key"
         )
     name, key = there[0] if there else _missing(ini, readings)
+    if is_new and not there and name is None and address.section is None and key is not None:
+        own = [each for each in ini.section_names if each is not None and ini.keys_named(each, key)]
+        if own:
+            meant = " or ".join(f"`{shown([each, key])}`" for each in own)
+            raise Code.KEY_NOT_FOUND.refused(
+                f"no `{key}` is before the first section", f"name the section: {meant}"
+            )
     missing = (key,) if key is not None and is_new and not there else ()
     if missing and name is not None and not ini.sections_named(name) and occurrence in {None, 1}:
         return Found((), (name, *missing))

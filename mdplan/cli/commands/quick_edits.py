@@ -292,7 +292,9 @@ def _assigned(pair: str) -> tuple[str, Any, str]:
     """Return key, value and its text from ``KEY=VALUE``; brackets of the key may contain an equals sign."""
     key = _KEY.match(pair)
     if key is None or pair[key.end() : key.end() + 1] != "=" or not key[0].strip():
-        raise Misuse(f"expected KEY=VALUE, not `{pair}`", "write a bracket in a name as `\\\\[`")
+        is_apart = pair.startswith("=") or pair.endswith("=")
+        hint = "write no spaces around `=`" if is_apart else "write a bracket in a name as `\\\\["
+        raise Misuse(f"expected KEY=VALUE, not `{pair}`", hint)
     text = pair[key.end() + 1 :]
     _, value = assignment(is_typed=True).convert(f"key={text}", None, None)
     return KEY.convert(key[0].strip(), None, None), value, text
@@ -311,8 +313,9 @@ def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
     edits = []
     for pair in pairs:
         path, value = assignment(is_typed=False).convert(pair, None, None)
-        section, _, key = path.rpartition(".")
-        edits.append({"op": "set_value", "section": section, "key": key, "value": value})
+        section, dot, key = path.rpartition(".")
+        named = {"section": section} if dot else {}
+        edits.append({"op": "set_value", **named, "key": key, "value": value})
     return edits
 
 
