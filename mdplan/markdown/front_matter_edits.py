@@ -194,25 +194,35 @@ def position_of(outline: Outline, offset: int | None) -> Position | None:
     return outline.source.lines.position(start + offset)
 
 
-_TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "number", float: "number", str: "string"}
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "list",
+    dict: "map",
+}
 
 
 def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnostic]:
-    """Yield FRONT_MATTER_TYPE for each scalar in `values` whose type changes."""
+    """Yield FRONT_MATTER_TYPE for each value in `values` whose type changes."""
     for change in changes:
         if not isinstance(change, KeyChange):
             continue
         old = _TYPES.get(type(value_at(values, change.key)))
         new = _TYPES.get(type(as_read(change.value)))
-        if old is not None and new is not None and old != new:
-            yield Code.FRONT_MATTER_TYPE.warning(
-                f"`{visible('.'.join(map(str, change.key)))}` was a {old} and is a {new} now",
-                f'to keep text, put the value in quotes: `"{plain_text(change.value)}"`'
-                if old == "string"
-                else say("name the key in {dates} to write the number without quotes")
-                if isinstance(change.value, str) and spelled(change.value) != change.value
-                else "send the value as the type that it should have: false and 3 without quotes",
-            )
+        if old is None or new in (None, "list", "map", old):
+            continue
+        if old in {"list", "map"}:
+            hint = f"to keep the {old}, send all of it with its brackets"
+        elif old == "string":
+            hint = f'to keep text, put the value in quotes: `"{plain_text(change.value)}"`'
+        elif isinstance(change.value, str) and spelled(change.value) != change.value:
+            hint = say("name the key in {dates} to write the number without quotes")
+        else:
+            hint = "send the value as the type that it should have: false and 3 without quotes"
+        name = visible(".".join(map(str, change.key)))
+        yield Code.FRONT_MATTER_TYPE.warning(f"`{name}` was a {old} and is a {new} now", hint)
 
 
 # --- Key changes as text edits of a data file or front matter
