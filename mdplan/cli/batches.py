@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable
@@ -25,6 +26,8 @@ from mdplan.words import Command, say
 
 _YAML: Final = (".yaml", ".yml")
 _PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
+# The first line of a file in a patch.
+_PATCH: Final = lazy_pattern(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
 _EXAMPLE: Final = say("{mdplan help batch} shows one")
 _START_OF_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
 _EMPTY: Final = say("send a batch ({}), or name a saved plan ({mdplan review --list})", _EXAMPLE)
@@ -46,7 +49,7 @@ def read_input(name: str) -> object:
 
     File names are relative to the current folder. Files with the suffix .yaml or .yml are YAML; other text
     is JSON if it starts like JSON, otherwise YAML. Texts of edits that are in files (`markdownFile`) are
-    read too. Raises `BadInput`.
+    read too. A patch is a batch of its own. Raises `BadInput`.
     """
     if name.lstrip()[:1] in ("{", "["):
         return _decoded(name, "the argument", name, os.curdir)
@@ -76,6 +79,8 @@ def stdin_is_unused() -> bool:
 def _decoded(text: str, where: str, name: str, folder: str) -> object:
     if name.lower().endswith(_PAGES):
         raise _no_batch(name, where)
+    if _PATCH.search(text):
+        return {"diff": text}
     is_json = text.lstrip()[:1] in ("{", "[") and not name.lower().endswith(_YAML)
     decoded = _from_json(text, where) if is_json else _from_yaml(text, where, name)
     return _with_text_files(decoded, folder)
