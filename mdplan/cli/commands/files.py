@@ -1,6 +1,7 @@
 """`mdplan mv`, `rename` and `rm`: files and sections get another name or place, or go."""
 
 import os
+from glob import glob
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,7 +106,9 @@ def remove(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  
     undo` restores everything.
     """
     *names, last = words
-    section = None if session.is_glob(last) or os.path.lexists(Path(session.folder(), last)) else last
+    # A heading may have the characters of a glob, as in `Why me?`.
+    named = glob(last, root_dir=session.folder(), recursive=True)  # noqa: PTH207 (also of absolute paths)
+    section = None if named or os.path.lexists(Path(session.folder(), last)) else last
     if section is None or not names:
         edit, names, section = {"op": "delete_file"}, list(words), None
     else:
