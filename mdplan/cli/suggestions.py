@@ -78,6 +78,8 @@ def option_hint(option: str, context: click.Context, typed: Iterable[str]) -> st
     if long_one:
         return f"did you mean `{long_one}`, with two hyphens?"
     name = option.lstrip("-")
+    if command == "undo" and name.isdecimal():
+        return say("write {}", Command("undo", name))
     if own := words["of-command"].get(command, {}).get(name):
         return str(own)
     name = words["short-flags"].get(name, name)
@@ -86,7 +88,8 @@ def option_hint(option: str, context: click.Context, typed: Iterable[str]) -> st
         return str(words["about-options"][name])
     if meant is None and len(name) > 1:
         safe = [each for each in known if each.startswith("--") and each not in _DANGEROUS]
-        meant = next(iter(get_close_matches(f"--{name}", safe, n=1)), None)
+        begun = [each for each in safe if each.startswith(f"--{name}-")]
+        meant = next(iter(begun or get_close_matches(f"--{name}", safe, n=1)), None)
     return f"did you mean `{meant}`?" if meant else ""
 
 

@@ -219,17 +219,30 @@ def undo(  # noqa: PLR0913 (one parameter for each option)
     to redo.
 
     TX is an ID from `mdplan history` or its first digits. Name it to undo a commit of another user or of a
-    client of `mdplan serve`. NUMBER undoes that many of your last transactions, one after another.
+    client of `mdplan serve`. NUMBER undoes that many of your last transactions, one after another; only 1
+    takes a FILE.
     """
     engine = session.open_engine(require_approval=require_approval)
-    if transaction is not None and _STEPS.fullmatch(transaction):
-        return _undo_steps(session, engine, int(transaction), on_stale, yes=yes, dry_run=dry_run)
-    if transaction is not None and Path(session.folder(), transaction).exists():
-        problem = f"undo takes the ID of a transaction, and `{transaction}` is a file"
+    is_number = transaction is not None and _STEPS.fullmatch(transaction) is not None
+    last = _last_pasts(engine, int(transaction)) if transaction is not None and is_number else []
+    if is_number and len(last) != 1:
+        if files:
+            raise Misuse(
+                "files of several transactions are not undone at once",
+                say("undo those of one: {mdplan undo TX FILE}"),
+            )
+        return _undo_steps(session, engine, last, on_stale, yes=yes, dry_run=dry_run)
+    if transaction is not None and not is_number and Path(session.folder(), transaction).exists():
         raise Misuse(
-            problem, say("{} lists the IDs of those that changed it", Command("history", transaction))
+            f"undo takes the ID of a transaction, and `{transaction}` is a file",
+            say(
+                "in your last transaction: {}; {} lists all that changed it",
+                Command("undo", "1", transaction),
+                Command("history", transaction),
+            ),
         )
-    past = granted(engine.undoing.find(None if transaction in _LAST else transaction, engine.caller.actor()))
+    one = None if transaction in _LAST else transaction
+    past = last[0] if last else granted(engine.undoing.find(one, engine.caller.actor()))
     named = [session.named(file) for file in files]
     planned = engine.undoing.plan(past, on_stale, named)
     shown_plan = replace(engine.stored.report(planned.plan), stored=None)
@@ -264,10 +277,8 @@ def _unless_agreed(session: Session, size: str, question: str, *, yes: bool, dry
     return Exit.WOULD_CHANGE
 
 
-def _undo_steps(
-    session: Session, engine: "Engine", steps: int, on_stale: "OnStale", *, yes: bool, dry_run: bool
-) -> Exit:
-    """Undo the last `steps` transactions of the caller that are in force, one after the other."""
+def _last_pasts(engine: "Engine", steps: int) -> list[PastTransaction]:
+    """Return the last `steps` transactions of the caller that are in force. Raise NOT_UNDOABLE."""
     pasts = (
         past
         for past, undone_by in engine.past.with_undos()
@@ -278,15 +289,26 @@ def _undo_steps(
     )
     chosen = list(islice((past for past in pasts if past.actor == engine.caller.actor()), steps))
     if len(chosen) < steps:
-        return session.refuse(
-            Code.NOT_UNDOABLE.problem(
-                f"you have {counted(len(chosen), 'transaction')} to undo", "`mdplan history` lists them"
-            )
+        raise Code.NOT_UNDOABLE.refused(
+            f"you have {counted(len(chosen), 'transaction')} to undo", "`mdplan history` lists them"
         )
+    return chosen
+
+
+def _undo_steps(
+    session: Session,
+    engine: "Engine",
+    chosen: list[PastTransaction],
+    on_stale: "OnStale",
+    *,
+    yes: bool,
+    dry_run: bool,
+) -> Exit:
+    """Undo the transactions `chosen`, one after the other."""
     for past in chosen:
         entry = engine.transaction(past.id).transactions[0]
         session.console.problem(transaction_text(entry, session.console.err))
-    code = _unless_agreed(session, counted(steps, "transaction"), "Undo?", yes=yes, dry_run=dry_run)
+    code = _unless_agreed(session, counted(len(chosen), "transaction"), "Undo?", yes=yes, dry_run=dry_run)
     if code is not None:
         return code
     report = ApplyReport(ok=True)
