@@ -285,7 +285,7 @@ class Code(StrEnum):
     TARGET_BUSY = "TARGET_BUSY", Exit.ENVIRONMENT
     #: An edit drops or changes what `keep` of the edit, the batch, the manifest or the server promises to
     #: keep; `lost` says what. Write it again, or allow it with `drop`. See [what an edit
-    #: drops](../../explanation/losses.md#a-contract).
+    #: drops](../../explanation/losses.md#refuse-losses).
     CONTENT_LOST = "CONTENT_LOST"
     # Warnings.
     #: A link that resolved before the edits is broken after them, or a link in new text is broken. With
