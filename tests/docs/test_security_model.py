@@ -19,7 +19,6 @@ _NAMED = re.compile(r"`((?:tests/[\w/]+\.py)?)::((?:test_|Test)\w+)`")
 # A part of a test file about one fault: a separate comment, or the beginning of the docstring.
 _MARK = re.compile(r'^(?:# (S\d+)|"""(S\d+):)', re.MULTILINE)
 _PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-_LIST = (REPOSITORY / "packaging" / "github-action" / "requirements.txt").read_text(encoding="utf-8")
 
 
 @cache
@@ -93,11 +92,11 @@ def test_row_of_each_actor_names_a_test() -> None:
 
 
 def test_table_of_dependencies_is_that_of_the_package() -> None:
-    listed = {row[0].strip("`"): row[1].strip("`") for row in cells("### Of the package")}
+    listed = {row[0].strip("`"): row[1].strip("`") for row in cells("## Dependencies")}
     declared = dict(re.findall(r"^([\w.-]+)(.*)$", "\n".join(_PROJECT["dependencies"]), re.MULTILINE))
 
     assert listed == declared
-    assert all(len(row[2]) > 10 for row in cells("### Of the package"))
+    assert all(len(row[2]) > 10 for row in cells("## Dependencies"))
 
 
 def test_page_names_the_parts_of_the_parsers_plugins_that_are_imported() -> None:
@@ -121,13 +120,6 @@ def test_page_explains_the_import_of_the_diff_reader() -> None:
 
     assert users == {"unified_diff"}
     assert "| reads diffs |" in PAGE
-
-
-def test_action_table_equals_the_dependency_list() -> None:
-    listed = {row[0].strip("`"): row[1] for row in cells("### Of the action")}
-
-    assert listed == dict(re.findall(r"^([\w.-]+)==([\w.]+)", _LIST, re.MULTILINE))
-    assert all(len(row[2]) > 5 for row in cells("### Of the action"))
 
 
 def test_server_of_another_user_is_started_with_options_that_exist() -> None:
