@@ -15,12 +15,10 @@ from contextlib import contextmanager
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
+from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 from urllib.parse import quote
 
-import msgspec
-
-from mdplan.data.tree import DataError, Plain, plain_float, spelled
+from mdplan.data.tree import DataError, Kind, Node, Opaque, Plain, Unnamed, plain_text, spelled
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
 from mdplan.limits import RESULT_CHARACTERS, RESULT_LINES
@@ -31,13 +29,8 @@ from mdplan.requests.spellings import op_of, operation_named
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Position, lines_of, to_lf
 from mdplan.text.visible import longer_than_runs, nearest_names, visible
-from mdplan.values import Struct, field, replace
+from mdplan.values import Struct, replace
 from mdplan.words import Option, say
-
-if TYPE_CHECKING:
-    from yaml import MarkedYAMLError
-    from yaml.nodes import MappingNode, Node, ScalarNode
-
 
 LOOP: Final = "forEach"
 EDIT_LOOP: Final = frozenset({LOOP, "as", "edits", "comment"})
@@ -89,17 +82,6 @@ def placed(path: Path) -> Iterator[None]:
         raise ManifestProblem(problem.problem, problem.path or path) from None
 
 
-class VariableName(Struct):
-    """The dotted name of a placeholder."""
-
-    text: str
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Its elements."""
-        return tuple(self.text.split("."))
-
-
 class Values(Struct):
     """Decoded JSON values by the first element of their name.
 
@@ -113,15 +95,15 @@ class Values(Struct):
         """Return these values shadowed by `more`."""
         return replace(self, known={**self.known, **more})
 
-    def find(self, name: VariableName) -> Any:  # noqa: ANN401 (any JSON)
+    def find(self, name: str) -> Any:  # noqa: ANN401 (any JSON)
         """Return the value of `name`, with its own placeholders filled in. Raise `ManifestProblem`."""
         value = self.written(name)
         return filled(value, self) if isinstance(value, Template) else value
 
-    def written(self, name: VariableName) -> Any:  # noqa: ANN401 (any JSON)
+    def written(self, name: str) -> Any:  # noqa: ANN401 (any JSON)
         """Return the value of `name` verbatim. Raise `ManifestProblem`."""
         value: Any = self.known
-        for depth, part in enumerate(name.parts):
+        for depth, part in enumerate(name.split(".")):
             is_index = isinstance(value, list) and part.isdecimal() and int(part) < len(value)
             if isinstance(value, Mapping) and part in value:
                 value = value[part]
@@ -194,7 +176,7 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str:
     texts = list[str]()
     room = RESULT_CHARACTERS
     for text in (*around, *(filled_in(loop["text"], inner, (*path, "text")) for inner in entries)):
-        written = text_of(text) if isinstance(text, bool | int | float) else text
+        written = plain_text(text) if isinstance(text, bool | int | float) else text
         if not isinstance(written, str):
             message = "a loop makes a text of a value that is not text"
             raise ManifestProblem.of(message, "write more than the placeholder", path)
@@ -209,7 +191,7 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str:
 def loop_entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values]:
     """Return the values for each iteration of `loop`."""
     with placed((*path, LOOP)):
-        entries = values.find(VariableName(str(loop[LOOP])))
+        entries = values.find(str(loop[LOOP]))
         if not isinstance(entries, list):
             raise ManifestProblem.of(f"`{loop[LOOP]}` is not a list", "a loop takes the entries of a list")
     turns = values.turns * len(entries)
@@ -297,32 +279,20 @@ def templates_in(value: object) -> Iterator[Template]:
     return (part for part in parts_of(value) if isinstance(part, Template))
 
 
-class Filter(Struct):
-    """A filter of a placeholder: its `name`, and the text after the colon."""
+class Placeholder(Struct):
+    """A name and the filters for its value, each with the text after its colon."""
 
     name: str
-    argument: str
-
-    def __call__(self, value: Any, values: Values) -> Any:  # noqa: ANN401 (any JSON)
-        """Apply the filter, for the page of `values`. Raise `ManifestProblem`."""
-        given = str(values.known.get("folder") or "") if self.name == LINK else self.argument
-        return FILTERS[self.name](value, given)
-
-
-class Placeholder(Struct):
-    """A name and the filters for its value."""
-
-    name: VariableName
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        written = (f"{each.name}: {each.argument}".removesuffix(": ") for each in self.filters)
-        return f"{{{{{' | '.join((self.name.text, *written))}}}}}"
+        written = (f"{name}: {argument}".removesuffix(": ") for name, argument in self.filters)
+        return f"{{{{{' | '.join((self.name, *written))}}}}}"
 
     @property
     def has_default(self) -> bool:
         """True if a filter provides a default."""
-        return any(each.name == DEFAULT for each in self.filters)
+        return any(name == DEFAULT for name, _ in self.filters)
 
     def value(self, values: Values) -> Any:  # noqa: ANN401 (any JSON)
         """Return its value. Raise `ManifestProblem`."""
@@ -332,8 +302,12 @@ class Placeholder(Struct):
             if not self.has_default:
                 raise
             value = None
-        for apply in self.filters:
-            value = apply(value, values)
+        for name, argument in self.filters:
+            if name not in _OF_ANY_VALUE:
+                value = _text(value, name)
+            # A link depends on the page that is edited.
+            given = str(values.known.get("folder") or "") if name == LINK else argument
+            value = FILTERS[name](value, given)
         return value
 
 
@@ -354,7 +328,7 @@ def pieces(text: str) -> list[str | Placeholder]:
                 "write `{{name}}`, or `{{{{` for two braces",
             )
         filters = tuple(map(read_filter, placeholder[2].split("|")[1:]))
-        parts.append(Placeholder(VariableName(placeholder[1]), filters))
+        parts.append(Placeholder(placeholder[1], filters))
         at = placeholder.end()
     parts.append(text[at:])
     return [part for part in parts if part]
@@ -393,26 +367,21 @@ def filled_text(
     return value
 
 
-def text_of(value: float) -> str:
-    """Return a JSON number or boolean as text."""
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
 def _as_text(placeholder: Placeholder, values: Values) -> str:
     value = placeholder.value(values)
     if value is not None and not isinstance(value, list | Mapping):
         return _text(value, "")
     kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
     raise ManifestProblem.of(
-        f"`{_short(placeholder.name.text)}` is {kind}, which is no part of a text",
+        f"`{_short(placeholder.name)}` is {kind}, which is no part of a text",
         "name a part of it; a loop (`forEach`) takes the entries of a list",
     )
 
 
-def _unknown(name: VariableName, depth: int, value: object) -> ManifestProblem:
+def _unknown(name: str, depth: int, value: object) -> ManifestProblem:
     """Return why `value` has no element `name` at `depth`."""
-    part = name.parts[depth]
-    where = f"`{_short('.'.join(name.parts[:depth]))}` has no" if depth else "there is no"
+    *above, part = name.split(".")[: depth + 1]
+    where = f"`{_short('.'.join(above))}` has no" if above else "there is no"
     if isinstance(value, list):
         return ManifestProblem.of(
             f"{where} entry `{_short(part)}`", f"it has {len(value)} entries, counted from 0"
@@ -425,7 +394,7 @@ def _unknown(name: VariableName, depth: int, value: object) -> ManifestProblem:
     known: Sequence[str] = near or sorted(value)[:10]
     listed = ", ".join(f"`{_short(each)}`" for each in known)
     hint = (f"did you mean {listed}?" if near else f"it has {listed}") if known else "it is empty"
-    if name.parts[:depth] == ("env",):
+    if above == ["env"]:
         hint = say("allow it with {}", Option(f"--env {_short(part)}"))
     return ManifestProblem.of(f"{where} value `{_short(part)}`", hint)
 
@@ -438,11 +407,10 @@ def _short(text: str) -> str:
 
 DEFAULT: Final = "default"
 LINK: Final = "link"
-_ISO_DATE: Final = "%Y-%m-%d"
 _LINE_END: Final = "\r\n"
 
 
-def read_filter(text: str) -> Filter:
+def read_filter(text: str) -> tuple[str, str]:
     """Parse the filter ``name`` or ``name: argument``. Raise `ManifestProblem` for an unknown name."""
     name, _, argument = text.partition(":")
     name, argument = name.strip(), argument.strip()
@@ -454,7 +422,7 @@ def read_filter(text: str) -> Filter:
         )
     if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
         argument = argument[1:-1]
-    return Filter(name, argument)
+    return name, argument
 
 
 def _default(value: Any, argument: str) -> Any:  # noqa: ANN401 (any JSON)
@@ -462,22 +430,18 @@ def _default(value: Any, argument: str) -> Any:  # noqa: ANN401 (any JSON)
     return argument if value is None or value == "" else value
 
 
-def _cell(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
+def _cell(text: str, _argument: str) -> str:
     """Return a value as table cell: pipes escaped, ``<br>`` for newlines."""
-    del argument
-    text = _text(value, "cell")
     return cell_source("<br>".join(lines_of(to_lf(text))) if has_line_end(text) else text)
 
 
-def _slug(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
+def _slug(text: str, _argument: str) -> str:
     """Return GitHub's anchor for a heading with this title."""
-    del argument
-    return heading_slug(_text(value, "slug"))
+    return heading_slug(text)
 
 
-def _code(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
+def _code(text: str, argument: str) -> str:
     """Return a text as code block in the language `argument`, with a safe fence."""
-    text = _text(value, "code")
     fence = "`" * max(3, longer_than_runs(text))
     return f"{fence}{argument}\n{text.rstrip(_LINE_END)}\n{fence}"
 
@@ -485,30 +449,24 @@ def _code(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
 def _date(value: Any, argument: str) -> str:  # noqa: ANN401 (any JSON)
     """Format an ISO 8601 date or time by the `strftime` format `argument`."""
     try:
-        return dt.datetime.fromisoformat(str(value)).strftime(argument or _ISO_DATE)
+        return dt.datetime.fromisoformat(str(value)).strftime(argument or "%Y-%m-%d")
     except ValueError:
         raise ManifestProblem.of(
             f"`{str(value)[:60]}` is not a date", "the filter `date` takes dates such as 2026-11-23"
         ) from None
 
 
-def _link(value: Any, folder: str) -> str:  # noqa: ANN401 (any JSON)
+def _link(text: str, folder: str) -> str:
     """Return the path of a page as the destination of a link on the page that is edited, in `folder`."""
-    return quote(posixpath.relpath(_text(value, LINK), folder or "."))
+    return quote(posixpath.relpath(text, folder or "."))
 
 
 def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any JSON)
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case bool() | int() | float():
-            return text_of(value)
-        case _:
-            raise ManifestProblem.of(
-                f"the filter `{name}` takes a text, and this is a list or a map", "name a part of it"
-            )
+    if value is None or isinstance(value, str | bool | int | float):
+        return "" if value is None else plain_text(value)
+    raise ManifestProblem.of(
+        f"the filter `{name}` takes a text, and this is a list or a map", "name a part of it"
+    )
 
 
 FILTERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
@@ -519,6 +477,7 @@ FILTERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     LINK: _link,
     "slug": _slug,
 }
+_OF_ANY_VALUE: Final = frozenset({DEFAULT, "date"})
 
 
 # --- Numbers and booleans in text fields
@@ -567,7 +526,7 @@ def _fitted(value: Any, written: object, wanted: tuple[Any, ...]) -> Any:  # noq
         case Plain():
             return value if _takes_text(wanted) else value.typed
         case bool() | int() | float():
-            return text_of(value) if is_data and _takes_text(wanted) else value
+            return plain_text(value) if is_data and _takes_text(wanted) else value
         case Mapping():
             below = written if isinstance(written, Mapping) else {}
             return {
@@ -646,14 +605,6 @@ _ENDS: Final = lazy_pattern(
 _HINT: Final = "put it between `snippet:start NAME` and `snippet:end`, each in a comment on a separate line"
 
 
-class _OpenSnippet(msgspec.Struct):
-    """A snippet that started on the 1-based `line`."""
-
-    name: str
-    line: int
-    lines: list[str] = field(default_factory=list)
-
-
 def split_name(name: str) -> tuple[str, str | None]:
     """Split ``FILE#SNIPPET`` into file and snippet, or None."""
     fragment = _FRAGMENT.fullmatch(name)
@@ -666,25 +617,23 @@ def read_snippets(text: str, file: str) -> dict[str, str]:
     Raise `ManifestProblem` for duplicate, unclosed or unopened snippets.
     """
     done: dict[str, str] = {}
-    pending: list[_OpenSnippet] = []
+    pending: dict[str, list[str]] = {}
     for number, line in enumerate(lines_of(to_lf(text)), 1):
         if started := _STARTS.fullmatch(line):
             name = next(filter(None, started.groups()))
-            if name in done or any(snippet.name == name for snippet in pending):
+            if name in done or name in pending:
                 raise _problem(f"the snippet `{name}` begins again in line {number}", file)
-            pending.append(_OpenSnippet(name, number))
+            pending[name] = []
         elif ended := _ENDS.fullmatch(line):
-            name = next(filter(None, ended.groups()), pending[-1].name if pending else "")
-            ending = next((snippet for snippet in pending if snippet.name == name), None)
-            if ending is None:
+            name = next(filter(None, ended.groups()), next(reversed(pending), ""))
+            if name not in pending:
                 raise _problem(f"the snippet that ends in line {number} has no start", file)
-            pending.remove(ending)
-            done[name] = textwrap.dedent("\n".join(ending.lines))
+            done[name] = textwrap.dedent("\n".join(pending.pop(name)))
         else:
-            for snippet in pending:
-                snippet.lines.append(line)
-    if pending:
-        raise _problem(f"the snippet `{pending[0].name}` of line {pending[0].line} has no end", file)
+            for inside in pending.values():
+                inside.append(line)
+    for name in pending:
+        raise _problem(f"the snippet `{name}` has no end", file)
     return done
 
 
@@ -732,20 +681,14 @@ def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagno
 
 # --- Parsing a manifest with positions
 #
-# JSON is parsed by `json`, and located as YAML. Of YAML, only JSON values are accepted: texts, numbers, true,
+# Of YAML, only JSON values are accepted: texts, numbers, true,
 # false, null, lists and maps. Dates are texts. `yes`, `1.10` and the like are texts that keep their spelling,
 # with the value that they would have in a page.
 
 _SCHEMA_HINT: Final = say("see {mdplan schema manifest} for what belongs there")
 MAX_CHARACTERS: Final = 16 * 1024 * 1024
 _MOST_DEPTH: Final = 100
-_MOST_DIGITS: Final = 300
-
-_CONSTANTS: Final[Mapping[str, bool | None]] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
+_CAPITALS: Final = frozenset({"True", "TRUE", "False", "FALSE"})
 
 
 class SourceMap(Struct):
@@ -761,15 +704,6 @@ class SourceMap(Struct):
         return self.places[path]
 
 
-class _Unreadable(Exception):  # noqa: N818 (it never leaves this module)
-    """Why and where a text cannot be parsed; `hint` corrects a known mistake."""
-
-    def __init__(self, reason: str, place: "Position | Node | None" = None, hint: str = "") -> None:
-        super().__init__(reason)
-        self.reason, self.hint = reason, hint
-        self.place = place if isinstance(place, Position | None) else _start(place)
-
-
 def read_source_map(
     text: str, name: str, what: str = "the manifest", hint: str = _SCHEMA_HINT
 ) -> SourceMap | Diagnostic:
@@ -777,121 +711,69 @@ def read_source_map(
 
     Errors: INVALID_ARGUMENT, with `what` naming the text and a `hint` on its format.
     """
-    try:
-        return _read(text, name)
-    except _Unreadable as found:
-        return Diagnostic.invalid(f"{what} {found.reason}", found.hint or hint, file=name, place=found.place)
+    from mdplan.data.brackets import read_json
+    from mdplan.data.yaml import read_yaml
 
+    def refused(reason: str, place: Position | None = None, advice: str = "") -> Diagnostic:
+        return Diagnostic.invalid(f"{what} {reason}", advice or hint, file=name, place=place)
 
-def _read(text: str, name: str) -> SourceMap:
     if len(text) > MAX_CHARACTERS:
-        raise _Unreadable(f"has more than {MAX_CHARACTERS} characters")
-    is_json = name.lower().endswith(".json")
+        return refused(f"has more than {MAX_CHARACTERS} characters")
+    lines, is_json = LineIndex(text), name.lower().endswith(".json")
     try:
-        data = json.loads(text, parse_float=plain_float) if is_json else None
+        if is_json:
+            # It is strict, and says what is wrong.
+            json.loads(text)
+        root = read_json(text) if is_json else read_yaml(text, lines)
+        return refused("is empty") if root is None else _source_map(root, text, lines)
     except json.JSONDecodeError as error:
-        raise _Unreadable(f"is not JSON: {error.msg}", Position(error.lineno, error.colno)) from None
-    except (RecursionError, ValueError):
-        raise _Unreadable("is not JSON: it is too deep, or a number in it too long") from None
-    located = _read_yaml(text.replace("\t", " ") if is_json else text)
-    # YAML differs in escapes, so use only its positions.
-    return SourceMap(data, located.places) if is_json else located
-
-
-def _read_yaml(text: str) -> SourceMap:
-    import yaml
-
-    from mdplan.data.yaml import compose
-
-    try:
-        node = compose(text)
-        if node is None:
-            raise _Unreadable("is empty")
-        reader = _NodeReader(node)
-        return SourceMap(reader.value(node, ()), reader.places)
-    except yaml.MarkedYAMLError as error:
-        raise _yaml_mistake(error) from None
+        return refused(f"is not JSON: {error.msg}", Position(error.lineno, error.colno))
     except DataError as error:
-        place = LineIndex(text).position(error.offset or 0)
-        raise _Unreadable(error.reason.removeprefix("it "), place, "split it into several files") from None
-    except (yaml.reader.ReaderError, RecursionError) as error:
-        raise _Unreadable(f"is not YAML: {getattr(error, 'reason', 'it is too deep')}") from None
+        known = _yaml_mistake(text) if error.__cause__ or "alias" in error.reason else None
+        found = known or (error.reason.removeprefix("it "), lines.position(error.offset or 0))
+        return refused(*found)
+    except (RecursionError, ValueError):
+        return refused("is not JSON: it is too deep, or a number in it too long")
 
 
-class _NodeReader:
-    """Convert nodes to values, recording `places`."""
+def _source_map(root: Node, text: str, lines: LineIndex) -> SourceMap:
+    places: dict[Path, Position] = {(): lines.position(root.start)}
 
-    def __init__(self, top: "Node") -> None:
-        self.places: dict[Path, Position] = {(): _start(top)}
-        self._seen: set[int] = set()
-
-    def value(self, node: "Node", path: Path) -> Any:  # noqa: ANN401 (any JSON)
-        """Return the value of `node` at `path`. Raise `_Unreadable`."""
-        from yaml.nodes import MappingNode, ScalarNode, SequenceNode
-
-        if id(node) in self._seen:
-            # A few nested aliases can represent any number of parts.
-            raise _Unreadable("uses an alias (`*name`); give the value a name under `vars` instead", node)
+    def value(node: Node, path: Path) -> Any:  # noqa: ANN401 (any JSON)
         if len(path) > _MOST_DEPTH:
-            raise _Unreadable("is too deep", node)
-        self._seen.add(id(node))
-        match node:
-            case ScalarNode():
-                return _scalar(node)
-            case SequenceNode():
-                for index, item in enumerate(node.value):
-                    self.places[*path, index] = _start(item)
-                return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
-            case MappingNode():
-                return self._map(node, path)
-            case _:
-                raise _Unreadable("contains something that is not JSON", node)
+            raise DataError("is too deep", node.start)
+        if node.kind is Kind.SCALAR:
+            return _scalar(node, text)
+        if node.value is not None:
+            raise DataError("has a tag, which nothing here understands", node.start)
+        if node.style == "documents":
+            raise DataError(f"is not YAML: {SEVERAL}", node.entries[1].start)
+        parts: list[tuple[str | int, Any]] = []
+        for entry in node.entries:
+            name = entry.name
+            if isinstance(name, Unnamed) and not name.text:
+                raise DataError("has a key that is not text", entry.start)
+            if isinstance(name, Unnamed):
+                raise DataError(f"has the key `{name.text[:60]}` twice", entry.start)
+            places[*path, name] = lines.position(entry.start if entry.key else entry.node.start)
+            parts.append((name, value(entry.node, (*path, name))))
+        return dict(parts) if node.kind is Kind.MAP else [part for _, part in parts]
 
-    def _map(self, node: "MappingNode", path: Path) -> dict[str, Any]:
-        from yaml.nodes import ScalarNode
-
-        fields: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, ScalarNode):
-                raise _Unreadable("has a key that is not text", key_node)
-            key = str(key_node.value)
-            if key in fields:
-                raise _Unreadable(f"has the key `{key[:60]}` twice", key_node)
-            self.places[*path, key] = _start(key_node)
-            fields[key] = self.value(value_node, (*path, key))
-        return fields
+    return SourceMap(value(root, ()), places)
 
 
-def _scalar(node: "ScalarNode") -> str | float | bool | None:
-    from yaml.constructor import SafeConstructor
-
-    text = str(node.value)
-    if node.tag not in _RESOLVED:
-        raise _Unreadable(f"has a tag (`{node.tag[:60]}`), which nothing here understands", node)
-    if node.style:
-        return text
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if node.tag not in _TYPED or len(text) > _MOST_DIGITS:
-        return text
-    try:
-        value: float | bool = SafeConstructor.yaml_constructors[node.tag](SafeConstructor(), node)
-    except ValueError:
-        return text
-    return Plain.of(text, value)
-
-
-_TYPED: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool"))
-
-
-_RESOLVED: Final = frozenset(
-    f"tag:yaml.org,2002:{kind}"
-    for kind in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")
-)
-
-
-def _start(node: "Node") -> Position:
-    return Position(node.start_mark.line + 1, node.start_mark.column + 1)
+def _scalar(node: Node, text: str) -> Any:  # noqa: ANN401 (any JSON)
+    written = text[node.start : node.end]
+    if isinstance(node.value, Opaque) and written[:1] == "*":
+        # A few nested aliases can represent any number of parts.
+        raise DataError("uses an alias (`*name`); give the value a name under `vars` instead", node.start)
+    if isinstance(node.value, Opaque) and written[:1] == "!":
+        raise DataError(f"has a tag (`{written[:60]}`), which nothing here understands", node.start)
+    if node.value is None or isinstance(node.value, str):
+        return node.value
+    if isinstance(node.value, int | float):
+        return Plain.of(written.lower() if written in _CAPITALS else written, node.value)
+    return written
 
 
 # --- Common YAML mistakes and corrections
@@ -899,82 +781,49 @@ def _start(node: "Node") -> Position:
 SEVERAL: Final = "a second document begins here"
 _QUOTE: Final = "put the text in quotes: '…'"
 
-
-class _KnownMistake(NamedTuple):
-    """A mistake recognised by PyYAML's message; `at_start` locates it at the start of the construct."""
-
-    pattern: re.Pattern[str]
-    reason: str
-    hint: str
-    at_start: bool = False
-
-
+# PyYAML's message, what is wrong (`^`: where the construct begins), and the correction.
 _KNOWN: Final = (
-    _KnownMistake(
-        lazy_pattern(r"'\\t' that cannot"),
-        "a tab indents this line",
-        "indent with spaces: YAML takes no tabs",
-    ),
-    _KnownMistake(
-        lazy_pattern(r"quoted scalar: found unexpected end"),
-        "the text that begins here has no closing quote",
-        "close it with the same quote",
-        at_start=True,
-    ),
-    _KnownMistake(
-        lazy_pattern(r"parsing a flow "),
-        "the bracket that begins here is not closed",
+    (r"'\\t' that cannot", "a tab indents this line", "indent with spaces: YAML takes no tabs"),
+    (r"quoted scalar: found unexpected end", "^the text that begins here has no closing quote", "close it"),
+    (
+        r"parsing a flow ",
+        "^the bracket that begins here is not closed",
         "close it, or put a comma between two entries",
-        at_start=True,
     ),
-    _KnownMistake(
-        lazy_pattern(r"found '(?:<block (?:mapping|sequence) start>|-)'"),
+    (
+        r"found '(?:<block (?:mapping|sequence) start>|-)'",
         "this line is indented differently from the ones before it",
         "indent the fields of one entry alike, with spaces",
     ),
-    _KnownMistake(lazy_pattern(r"another document"), SEVERAL, "remove this `---` and what follows it"),
-    _KnownMistake(
-        lazy_pattern(r"sequence entries are not allowed"),
-        "a list begins in the middle of a line",
-        "begin the list on the next line, indented",
-    ),
-    _KnownMistake(
-        lazy_pattern(r"mapping values are not allowed"),
+    (
+        r"mapping values are not allowed",
         "this `:` cannot be here",
         f"put a space after the `:` of each key; where the `:` belongs to a text, {_QUOTE}",
     ),
-    _KnownMistake(
-        lazy_pattern(r"could not find expected ':'"),
-        "this line has no `:` after its key",
+    (
+        r"could not find expected ':'",
+        "^this line has no `:` after its key",
         "write `key: value`; indent the further lines of a text more than its key",
-        at_start=True,
     ),
-    _KnownMistake(
-        lazy_pattern(r"that cannot start any token"), "no text can begin with this character", _QUOTE
-    ),
-    _KnownMistake(lazy_pattern(r"\balias\b"), "`*` begins an alias here, and nothing has that name", _QUOTE),
-    _KnownMistake(
-        lazy_pattern(r"unknown escape character"),
-        "this backslash begins no escape",
-        r"write \\ for a backslash, or put the text in single quotes",
-    ),
-    _KnownMistake(
-        lazy_pattern(r"found '<scalar>'"),
-        "the text goes on after its closing quote",
-        r"inside '…' write '' for a quote, and inside "
-        r'"…" write \"',
-    ),
+    (r"that cannot start any token", "no text can begin with this character", _QUOTE),
+    (r"\balias\b", "`*` begins an alias here, and nothing has that name", _QUOTE),
 )
 
 
-def _yaml_mistake(error: "MarkedYAMLError") -> _Unreadable:
-    """Return the known mistake behind `error`, or PyYAML's own message."""
-    mark = error.problem_mark or error.context_mark
-    message = f"{error.context or ''}: {error.problem or ''}"
-    reason, hint = error.problem or error.context or "it cannot be read", ""
-    known = next((mistake for mistake in _KNOWN if mistake.pattern.search(message)), None)
-    if known is not None:
-        reason, hint = known.reason, known.hint
-        mark = (known.at_start and error.context_mark) or mark
-    place = Position(mark.line + 1, mark.column + 1) if mark is not None else None
-    return _Unreadable(f"is not YAML: {reason}", place, hint)
+def _yaml_mistake(text: str) -> tuple[str, Position | None, str] | None:
+    """Return the first mistake in `text`, its place and correction, as PyYAML's Python parser finds it."""
+    import yaml
+
+    try:
+        yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        message = f"{error.context or ''}: {error.problem or ''}"
+        known = (each[1:] for each in _KNOWN if re.search(each[0], message))
+        reason, hint = next(known, (error.problem or error.context or "it cannot be read", ""))
+        mark = error.problem_mark or error.context_mark
+        mark = (reason[0] == "^" and error.context_mark) or mark
+        place = Position(mark.line + 1, mark.column + 1) if mark is not None else None
+        return f"is not YAML: {reason.removeprefix('^')}", place, hint
+    except (yaml.YAMLError, RecursionError):
+        pass
+    return None

@@ -352,7 +352,7 @@ class EditChecks(Struct):
                 "name a list, as in a placeholder: data.rows",
                 (*path, expansion.LOOP),
             )
-        elif problem := self._misuse(expansion.VariableName(loop[expansion.LOOP]), inside):
+        elif problem := self._misuse(loop[expansion.LOOP], inside):
             yield expansion.ManifestProblem(problem, (*path, expansion.LOOP))
         if not isinstance(loop.get("as", ""), str):
             yield expansion.ManifestProblem.of("as is not a name", "name the entry: as: row", (*path, "as"))
@@ -373,9 +373,9 @@ class EditChecks(Struct):
             if not placeholder.has_default and (problem := self._misuse(placeholder.name, inside)):
                 yield expansion.ManifestProblem(problem, path)
 
-    def _misuse(self, name: expansion.VariableName, inside: frozenset[str]) -> Diagnostic | None:
+    def _misuse(self, name: str, inside: frozenset[str]) -> Diagnostic | None:
         """Return why `name` has no value; loops and files are not known yet."""
-        if name.parts[0] in inside or name.parts[0] in self.of_files:
+        if name.partition(".")[0] in inside | self.of_files:
             return None
         try:
             value = self.values.having(**dict.fromkeys(inside | self.of_files)).written(name)
@@ -386,8 +386,8 @@ class EditChecks(Struct):
     def _misuse_in(self, template: expansion.Template) -> Diagnostic | None:
         """Return what is wrong with the placeholders of a variable, which cannot use other variables."""
         for placeholder in expansion.placeholders_in(template):
-            if placeholder.name.parts[0] == "vars":
-                reason = f"a variable uses `{placeholder.name.text}`, and variables cannot use each other"
+            if placeholder.name.partition(".")[0] == "vars":
+                reason = f"a variable uses `{placeholder.name}`, and variables cannot use each other"
                 return Diagnostic.invalid(
                     reason, "write both where they are used, or the text of one into the other"
                 )

@@ -59,36 +59,6 @@ def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.N
     return tree.Node(tree.Kind.LIST, 0, len(text), style="documents", entries=entries)
 
 
-def compose(text: str) -> yaml.Node | None:
-    """Parse `text` with PyYAML, including aliases; None if it only has comments.
-
-    Raise its errors, and `DataError` for too many values.
-    """
-    try:
-        return _Composer(text, _FAST_LOADER).get_single_node()
-    except (yaml.YAMLError, UnicodeEncodeError):
-        # The Python parser has better error messages.
-        return _Composer(text, yaml.SafeLoader).get_single_node()
-
-
-class _Composer(yaml.composer.Composer, yaml.resolver.Resolver):
-    """Build PyYAML nodes from the events of a `loader`, and count them."""
-
-    def __init__(self, text: str, loader: Any) -> None:  # noqa: ANN401 (one of two classes)
-        yaml.composer.Composer.__init__(self)
-        yaml.resolver.Resolver.__init__(self)
-        self._parser = loader(text)
-        for name in ("check_event", "peek_event", "get_event"):
-            setattr(self, name, getattr(self._parser, name))
-        self._count = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 (as above)
-        # Keys are nodes too.
-        self._count += 1
-        tree.check_count(self._count // 2, _start(self._parser.peek_event()))
-        return super().compose_node(parent, index)
-
-
 # The C parser is forty times as fast, emits events without recursion, and has other messages. It differs on
 # tabs, newlines other than LF, directives, tags, complex keys, brackets, and comments right after a block
 # indicator.
