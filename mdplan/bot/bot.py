@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -20,10 +20,8 @@ from mdplan.bot.job import (
     Job,
     PackedJob,
     PackedPlan,
-    SkippedNearMiss,
     Spool,
     Tree,
-    near_miss_warnings,
 )
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.bot.selector import SelectedEdits, find_candidates
@@ -53,21 +51,7 @@ class RunFindings(msgspec.Struct, kw_only=True):
     satisfied: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
-    misses: list[SkippedNearMiss] = field(default_factory=list)
-
-
-class BotResult(Struct, kw_only=True):
-    """The result of a manifest: its `plan`, or None if refused or without changes.
-
-    `problems` are all problems, `findings` the counts; `diff` yields the exact diff. If `is_partial`, the
-    files with problems stay unchanged, and the plan has the others.
-    """
-
-    plan: Plan | None
-    problems: Problems
-    findings: RunFindings
-    diff: Callable[[], Iterator[bytes]]
-    is_partial: bool = False
+    misses: dict[object, Diagnostic] = field(default_factory=dict)
 
 
 # --- Reports
@@ -134,13 +118,15 @@ class BotReport(ApplyReport, kw_only=True):
 
 
 class Proposal(Struct, kw_only=True):
-    """The effect of a manifest: the report, and the plan, if any.
+    """The effect of a manifest: the report, and the `plan`, or None if refused or without changes.
 
-    `diff` yields the exact diff.
+    `problems` are all problems, `findings` the counts; `diff` yields the exact diff.
     """
 
     report: BotReport
     plan: Plan | None
+    problems: Problems
+    findings: RunFindings
     diff: Callable[[], Iterator[bytes]]
 
     def document(self) -> Iterator[bytes]:
@@ -182,13 +168,11 @@ def propose(
 
     Raise `StorageRefused` as `Bot.plan`.
     """
-    with ExitStack() as resources:
-        result = Bot.of(engine, loaded, options, FolderTree.of(engine.workspace)).plan(resources)
-        report = bot_report(result, {})
-        if result.plan is not None and keeps:
-            report = replace(report, stored=engine.library.save(result.plan))
-        report = with_interrupted(report, engine.workspace)
-        yield Proposal(report=report, plan=result.plan, diff=result.diff)
+    with planned(engine, loaded, options, FolderTree.of(engine.workspace)) as proposal:
+        report = proposal.report
+        if proposal.plan is not None and keeps:
+            report = replace(report, stored=engine.library.save(proposal.plan))
+        yield replace(proposal, report=with_interrupted(report, engine.workspace))
 
 
 def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:
@@ -199,120 +183,123 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) 
     """
     # A half-finished commit must not be the base of a plan.
     recovered = engine.recovery.recover_pending()
-    with ExitStack() as resources:
-        result = Bot.of(engine, loaded, options, FolderTree.of(engine.workspace)).plan(resources)
-        return with_recovered(_committed(engine, result, options), recovered)
+    with planned(engine, loaded, options, FolderTree.of(engine.workspace)) as proposal:
+        return with_recovered(_committed(engine, proposal, options), recovered)
 
 
-def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotReport:
-    if result.plan is None:
-        return bot_report(result, {})
-    options.on_event("committing", {"files": len(result.plan.files), "planId": result.plan.plan_id})
-    committed = engine.commit(result.plan)
-    report = bot_report(result, asdict(committed))
+def _committed(engine: Engine, proposal: Proposal, options: RunOptions) -> BotReport:
+    if proposal.plan is None:
+        return proposal.report
+    options.on_event("committing", {"files": len(proposal.plan.files), "planId": proposal.plan.plan_id})
+    committed = engine.commit(proposal.plan)
+    report = bot_report(proposal.plan, proposal.problems, proposal.findings, asdict(committed))
     if not committed.ok:
-        return replace(report, ok=False, partial=None)
+        return replace(report, ok=False)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
     options.on_event("committed", {"transaction": transaction})
-    return report
+    return replace(report, partial=proposal.report.partial)
 
 
-class Bot(Struct):
-    """Plan a manifest for the files of `job`."""
+@contextmanager
+def planned(engine: Engine, loaded: LoadedManifest, options: RunOptions, tree: Tree) -> Iterator[Proposal]:
+    """Yield the plan of `loaded` for the files of `tree`, with the settings of `engine`.
 
-    job: Job
-    options: RunOptions
+    Raise `StorageRefused` if an executor or folder cannot be opened.
+    """
+    job = Job(tree=tree, settings=engine.settings, loaded=loaded)
+    with closing(Spool()) as spool:
+        yield Bot(job, options, spool).plan()
 
-    @classmethod
-    def of(cls, engine: Engine, loaded: LoadedManifest, options: RunOptions, tree: Tree) -> "Bot":
-        """Return the bot for `loaded` on the files of `tree`, with the settings of `engine`."""
-        return cls(Job(tree=tree, settings=engine.settings, loaded=loaded), options)
 
-    def plan(self, resources: ExitStack) -> BotResult:
-        """Plan all files; the result is valid as long as `resources`.
+class Bot:
+    """Plan a manifest for the files of `job`, keeping plans of files in `spool`."""
 
-        Raise `StorageRefused` if an executor or folder cannot be opened.
-        """
-        spool = Spool()
-        resources.callback(spool.close)
-        findings = RunFindings()
-        with self.job.tree.open() as workspace:
-            candidates = find_candidates(self.job.loaded, workspace, self.job.tree)
-            if not isinstance(candidates, list):
-                return _refused(candidates, findings)
-            if self.options.only is not None:
-                candidates = [each for each in candidates if each.path in self.options.only]
-            findings.named = len(candidates)
-            if self.options.only is None:
-                findings.warnings += _unused(self.job.loaded, candidates)
-            self.options.on_event("listed", {"files": len(candidates)})
-            informed = replace(self, job=self.job.informed(candidates))
-            return informed.plan_candidates(candidates, findings, spool)
+    def __init__(self, job: Job, options: RunOptions, spool: Spool) -> None:
+        self._job = job
+        self._options = options
+        self._spool = spool
+        self._findings = RunFindings()
 
-    def plan_candidates(
-        self, candidates: list[CandidateFile], findings: RunFindings, spool: Spool
-    ) -> BotResult:
-        """Plan `candidates`, filling `findings` and `spool`."""
-        packed = PackedJob.of(self.job)
-        cache, kept = VerdictCache.of(self.job), dict[str, FileOutcome]()
+    def plan(self) -> Proposal:
+        """Plan all files. Raise `StorageRefused` if an executor or folder cannot be opened."""
+        job, only = self._job, self._options.only
+        with job.tree.open() as workspace:
+            candidates = find_candidates(job.loaded, workspace, job.tree)
+        if not isinstance(candidates, list):
+            return self._refused(candidates)
+        if only is None:
+            self._findings.warnings += _unused(job.loaded, candidates)
+        else:
+            candidates = [each for each in candidates if each.path in only]
+        self._findings.named = len(candidates)
+        self._options.on_event("listed", {"files": len(candidates)})
+        self._job = job.informed(candidates)
+        return self._plan_candidates(candidates)
+
+    def _plan_candidates(self, candidates: list[CandidateFile]) -> Proposal:
+        packed, cache = PackedJob.of(self._job), VerdictCache.of(self._job)
         unread: list[CandidateFile] = []
-        for each in cache.known(candidates, self.job.tree.stamps([each.path for each in candidates])):
+        for each in cache.known(candidates, self._job.tree.stamps([each.path for each in candidates])):
             if isinstance(each, FileOutcome):
-                self._take(each, findings, spool)
+                self._take(each)
             else:
                 unread.append(each)
         chunks = -(-len(unread) // _CHUNK)
+        kept: dict[str, FileOutcome] = {}
         try:
-            with open_executor(self.options.executor, self.options.jobs, chunks) as executor:
+            with open_executor(self._options.executor, self._options.jobs, chunks) as executor:
                 for outcome in self._outcomes(executor, packed, unread):
                     if is_kept(outcome):
                         kept[outcome.path] = outcome
-                    self._take(outcome, findings, spool)
-                together = self._find_coupled(executor, packed, candidates, findings)
+                    self._take(outcome)
+                together = self._find_coupled(executor, packed, candidates)
         except BrokenExecutor:
-            return _refused((_BROKEN,), findings)
+            return self._refused((_BROKEN,))
         cache.remember(unread, kept)
-        findings.warnings += near_miss_warnings(findings.misses, self.job.loaded)
-        return self._merge(packed, candidates, together, findings, spool)
+        self._findings.warnings += self._findings.misses.values()
+        return self._merge(planner_of(packed) if together else None, candidates, together)
 
     def _outcomes(
         self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile]
     ) -> Iterator[FileOutcome]:
         done = 0
-        for outcomes in in_order(executor, plan_chunk, _chunks(candidates), packed, jobs=self.options.jobs):
+        for outcomes in in_order(executor, plan_chunk, _chunks(candidates), packed, jobs=self._options.jobs):
             done += len(outcomes)
             yield from outcomes
-            self.options.on_event("planned", {"done": done, "files": len(candidates)})
+            self._options.on_event("planned", {"done": done, "files": len(candidates)})
 
-    def _take(self, outcome: FileOutcome, findings: RunFindings, spool: Spool) -> None:
+    def _take(self, outcome: FileOutcome) -> None:
+        findings = self._findings
         findings.verdicts[outcome.verdict] += 1
-        findings.misses += outcome.misses
+        for miss in outcome.misses:
+            # One for each edit of the manifest.
+            findings.misses.setdefault(miss.place, miss)
         if outcome.verdict is FileStatus.SATISFIED:
             findings.satisfied.append(outcome.path)
         elif outcome.verdict is FileStatus.REFUSED:
-            self._refuse(outcome.path, outcome.problems, findings)
+            self._refuse(outcome.path, outcome.problems)
         elif outcome.plan is not None:
-            findings.alone[outcome.path] = outcome.plan.spooled(spool)
+            findings.alone[outcome.path] = outcome.plan.spooled(self._spool)
 
-    def _refuse(self, path: str, problems: Problems, findings: RunFindings) -> None:
-        findings.problems += problems
+    def _refuse(self, path: str, problems: Problems) -> None:
+        self._findings.problems += problems
         for problem in problems:
-            self.options.on_event(
-                "refused", {"file": path, "code": problem.code.value, "message": problem.message}
-            )
+            facts = {"file": path, "code": problem.code.value, "message": problem.message}
+            self._options.on_event("refused", facts)
 
     def _find_coupled(
-        self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile], findings: RunFindings
+        self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile]
     ) -> list[CandidateFile]:
         """Return the files to plan together, in order."""
+        findings = self._findings
         places = changed_places(findings.alone.values())
         selected = {*findings.alone, *findings.satisfied}
         links: dict[str, frozenset[str]] = {}
         if places:
             paths = [path for path in self._linking(selected) if path.lower().endswith(MARKDOWN_SUFFIXES)]
             # Each part is sent with all places, so use few parts.
-            parts = _chunks(paths, max(_CHUNK, -(-len(paths) // (self.options.jobs * _PARTS_EACH))))
-            for part in in_order(executor, links_of_chunk, parts, packed, places, jobs=self.options.jobs):
+            parts = _chunks(paths, max(_CHUNK, -(-len(paths) // (self._options.jobs * _PARTS_EACH))))
+            for part in in_order(executor, links_of_chunk, parts, packed, places, jobs=self._options.jobs):
                 links.update(part)
         elif not any(each.needs_others for each in findings.alone.values()):
             return []
@@ -321,9 +308,9 @@ class Bot(Struct):
 
     def _linking(self, selected: set[str]) -> list[str]:
         """Return the files whose links to examine: the manifest's, or all."""
-        if self.job.loaded.manifest.update_references != "workspace":
+        if self._job.loaded.manifest.update_references != "workspace":
             return sorted(selected)
-        with self.job.tree.open() as workspace:
+        with self._job.tree.open() as workspace:
             paths: set[str] = set(selected)
             for root in workspace.roots:
                 names = workspace.iter_files(f"{root.name}:." if root.name else ".", respect_gitignore=True)
@@ -331,14 +318,10 @@ class Bot(Struct):
             return sorted(paths)
 
     def _merge(
-        self,
-        packed: PackedJob,
-        candidates: list[CandidateFile],
-        together: list[CandidateFile],
-        findings: RunFindings,
-        spool: Spool,
-    ) -> BotResult:
-        """Merge the plans of single files and of files planned together."""
+        self, planner: FilePlanner | None, candidates: list[CandidateFile], together: list[CandidateFile]
+    ) -> Proposal:
+        """Merge the plans of single files and of files planned `together` by `planner`."""
+        findings = self._findings
         all_open: set[str] = set()
         for member in together:
             alone = findings.alone.pop(member.path, None)
@@ -347,54 +330,55 @@ class Bot(Struct):
                 all_open.add(member.path)
         made = [findings.alone[each.path] for each in candidates if each.path in findings.alone]
         findings.alone.clear()
-        joint = self._plan_group(packed, together, all_open, findings) if together else None
+        joint = self._plan_group(planner, together, all_open) if planner is not None else None
         if joint is not None:
-            made.append(joint.spooled(spool))
+            made.append(joint.spooled(self._spool))
         findings.ops.update(*(each.ops for each in made))
         problems = tuple(findings.problems)
-        if problems and self.options.all_or_nothing:
-            return _refused(problems, findings)
-        if too_many := _too_many(self.job, made):
-            return _refused((too_many,), findings)
-        plans = SpooledPlans(made, spool)
-        plan = merge_plans(plans, plans.warnings, self._options(), self.job.loaded.intent) if made else None
+        if problems and self._options.all_or_nothing:
+            return self._refused(problems)
+        if too_many := _too_many(self._job, made):
+            return self._refused((too_many,))
+        plans, loaded = SpooledPlans(made, self._spool), self._job.loaded
+        options = {
+            name: value for name, value in loaded.manifest.options.items() if value and value != "none"
+        }
+        plan = merge_plans(plans, plans.warnings, options, loaded.intent) if made else None
         if plan is not None and not isinstance(plan, Plan):
-            return _refused((*problems, *plan), findings)
-        return BotResult(
-            plan=plan, problems=problems, findings=findings, diff=plans.diffs, is_partial=bool(problems)
-        )
+            return self._refused((*problems, *plan))
+        report = replace(bot_report(plan, problems, findings), partial=bool(problems) or None)
+        return Proposal(report=report, plan=plan, problems=problems, findings=findings, diff=plans.diffs)
 
     def _plan_group(
-        self, packed: PackedJob, together: list[CandidateFile], all_open: set[str], findings: RunFindings
+        self, planner: FilePlanner, together: list[CandidateFile], all_open: set[str]
     ) -> PackedPlan | None:
-        stops = self.options.all_or_nothing
-        plan, refused = plan_group(planner_of(packed), together, all_open, all_or_nothing=stops)
+        stops, verdicts = self._options.all_or_nothing, self._findings.verdicts
+        plan, refused = plan_group(planner, together, all_open, all_or_nothing=stops)
         for path, problems in refused.items():
-            self._refuse(path, problems, findings)
-        findings.verdicts[FileStatus.REFUSED] += len(refused)
+            self._refuse(path, problems)
+        verdicts[FileStatus.REFUSED] += len(refused)
         if not stops or plan is not None or not refused:
             changed = sum(each.path in plan.written for each in together) if plan is not None else 0
-            findings.verdicts[FileStatus.CHANGES] += changed
-            findings.verdicts[FileStatus.SATISFIED] += len(together) - changed - len(refused)
+            verdicts[FileStatus.CHANGES] += changed
+            verdicts[FileStatus.SATISFIED] += len(together) - changed - len(refused)
         return plan
 
-    def _options(self) -> dict[str, bool | str]:
-        options = self.job.loaded.manifest.options
-        return {name: value for name, value in options.items() if value and value != "none"}
-
-
-def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
-    """Return the report on `result`, with the fields of its commit."""
-    findings = result.findings
-    known = committed
-    if not known:
-        known = (
-            {"no_op": True, "edits_applied": 0} if result.plan is None else report_fields(result.plan, None)
+    def _refused(self, problems: Problems) -> Proposal:
+        report = bot_report(None, problems, self._findings)
+        return Proposal(
+            report=report, plan=None, problems=problems, findings=self._findings, diff=lambda: iter(())
         )
-    problems: Problems = (*known.pop("diagnostics", ()), *result.problems)
+
+
+def bot_report(
+    plan: Plan | None, problems: Problems, findings: RunFindings, committed: dict[str, Any] | None = None
+) -> BotReport:
+    """Return the report on `plan`, with the fields of its commit, if there is one."""
+    known = committed or ({"no_op": True, "edits_applied": 0} if plan is None else report_fields(plan, None))
+    problems = (*known.pop("diagnostics", ()), *problems)
     warnings = (*findings.warnings, *known.pop("warnings", ()))
     error = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
-    if error is not None and result.plan is None:
+    if error is not None and plan is None:
         known = {}
     known |= {"ok": error is None, "error": error, "diagnostics": problems, "warnings": warnings}
     # The plan has these, and they would dominate the report.
@@ -407,7 +391,6 @@ def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
         files_changed=findings.verdicts[FileStatus.CHANGES],
         files_refused=findings.verdicts[FileStatus.REFUSED],
         replacements=known.get("matches_replaced") if findings.ops == {"replace_match"} else None,
-        partial=result.is_partial or None,
     )
 
 
@@ -449,10 +432,6 @@ def _chunks(items: Iterable[Item], size: int = _CHUNK) -> Iterator[tuple[Item, .
     rest = iter(items)
     while chunk := tuple(islice(rest, size)):
         yield chunk
-
-
-def _refused(problems: Problems, findings: RunFindings) -> BotResult:
-    return BotResult(plan=None, problems=problems, findings=findings, diff=lambda: iter(()))
 
 
 _BROKEN: Final = Code.IO_ERROR.problem(

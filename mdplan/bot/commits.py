@@ -11,12 +11,12 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
 
-from mdplan.bot.bot import Bot, BotReport, BotResult, EqualEdits, Proposal, RunOptions, bot_report
+from mdplan.bot.bot import BotReport, EqualEdits, Proposal, RunOptions, planned
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic
@@ -36,7 +36,6 @@ from mdplan.git.tree import (
 )
 from mdplan.plan import NO_INTENT, Intent, Plan
 from mdplan.planning.replay import bases_of
-from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.requests.verbs import OnStale
 from mdplan.review.lines import FileSides
@@ -89,10 +88,8 @@ def propose_on_commit(
     """
     place = repository.RepositoryLocation.of(engine.workspace)
     base = repository.find_base(place, ref)
-    with ExitStack() as resources:
-        result = Bot.of(engine, loaded, options, tree_of(engine, place, base)).plan(resources)
-        report = replace(bot_report(result, {}), base_commit=base.commit)
-        yield Proposal(report=report, plan=result.plan, diff=result.diff)
+    with planned(engine, loaded, options, tree_of(engine, place, base)) as proposal:
+        yield replace(proposal, report=replace(proposal.report, base_commit=base.commit))
 
 
 def apply_to_branch(
@@ -136,11 +133,12 @@ class _Attempt(Struct):
         foreign = self._foreign(branch, at, base, people[1])
         if foreign is not None and self.wanted.on_stale != "merge":
             raise foreign
-        with ExitStack() as resources:
-            tree = tree_of(self.engine, self.place, base)
-            result = Bot.of(self.engine, self.loaded, self.options, tree).plan(resources)
+        with planned(
+            self.engine, self.loaded, self.options, tree_of(self.engine, self.place, base)
+        ) as result:
+            report = replace(result.report, base_commit=base.commit)
             if result.plan is None and (foreign is None or result.problems):
-                return replace(bot_report(result, {}), base_commit=base.commit)
+                return report
             if result.plan is not None:
                 facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
                 self.options.on_event("committing", facts)
@@ -152,15 +150,15 @@ class _Attempt(Struct):
                 and at != base.commit
                 and self._is_there(result.plan, base, at, people[1])
             ):
-                return replace(_committed_report(result, base, branch, at, at), classes=classes)
+                return replace(_committed_report(report, branch, at, at), classes=classes)
             commit = self._committed(result.plan, base, branch, at, people, merges=foreign is not None)
             if commit is None:
                 return None
             if commit == base.commit:
                 # The base has all that people committed to the branch.
-                return replace(bot_report(result, {}), base_commit=base.commit)
+                return report
             self.options.on_event("committed", {"commit": commit, "branch": branch})
-            return replace(_committed_report(result, base, branch, commit, at), classes=classes)
+            return replace(_committed_report(report, branch, commit, at), classes=classes)
 
     def _classes(self, plan: Plan | None, base: repository.BaseCommit) -> tuple[EqualEdits, ...] | None:
         """Return the classes of equal edits of `plan`, without files that take too long to parse."""
@@ -270,18 +268,9 @@ def tree_of(engine: Engine, place: repository.RepositoryLocation, base: reposito
     return CommitTree(place, base.commit, scope.allow, scope.deny)
 
 
-def _committed_report(
-    result: BotResult, base: repository.BaseCommit, branch: str, commit: str, at: str | None
-) -> BotReport:
-    report = bot_report(result, {} if result.plan is None else report_fields(result.plan, None))
+def _committed_report(report: BotReport, branch: str, commit: str, at: str | None) -> BotReport:
     return replace(
-        report,
-        applied=True,
-        base_commit=base.commit,
-        commit=commit,
-        branch=branch,
-        branch_moved=commit != at,
-        undoable=False,
+        report, applied=True, commit=commit, branch=branch, branch_moved=commit != at, undoable=False
     )
 
 

@@ -1,8 +1,8 @@
 """Plan single files of a manifest, in any process."""
 
-import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from threading import local
 from typing import Any
 
@@ -15,7 +15,6 @@ from mdplan.bot.job import (
     Job,
     PackedJob,
     PackedPlan,
-    SkippedNearMiss,
     Spool,
     near_miss,
     unpacked,
@@ -31,7 +30,6 @@ from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import LinkChanges, linked_places, text_of_bytes
 from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
-from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.values import Struct, replace
 
@@ -54,6 +52,7 @@ class FilePlanner:
             OutlineCache(_KEPT_BYTES, _KEPT_OUTLINES),
             links.rules() if links is not None else None,
         )
+        self._loaded = job.loaded
         self.selecting = Selector(job.loaded, self.documents, job.history, job.repairs)
         self._linked: dict[str, LinkIndex] = {}
         # The limit on files is checked when all are planned.
@@ -65,29 +64,12 @@ class FilePlanner:
     def plan(self, candidate: CandidateFile) -> FileOutcome:
         """Return the outcome for `candidate`, assuming that other files do not change."""
         with reading_once():
-            digest = self._digest(candidate.path)
-            if candidate.known is not None and candidate.known[0] == digest:
-                return FileOutcome(path=candidate.path, verdict=candidate.known[1], digest=digest)
-            return replace(self._examined(candidate), digest=digest)
-
-    def _examined(self, candidate: CandidateFile) -> FileOutcome:
-        selected = self.selecting.select(candidate)
-        if selected is None:
-            return FileOutcome(path=candidate.path, verdict=FileStatus.SKIPPED)
-        if isinstance(selected, SelectedEdits):
-            return self._outcome(candidate.path, selected)
-        return FileOutcome(path=candidate.path, verdict=FileStatus.REFUSED, problems=selected)
-
-    def _digest(self, path: str) -> bytes:
-        """Return the SHA-256 of a file's bytes, or empty if unreadable."""
-        read = self._read(path)
-        return b"" if isinstance(read, Diagnostic) else hashlib.sha256(read.data).digest()
-
-    def _read(self, path: str) -> FileBytes | Diagnostic:
-        name = self.workspace.locate(path)
-        if isinstance(name, Diagnostic):
-            return name
-        return self.workspace.read(name, self.documents.max_file_bytes)
+            selected = self.selecting.select(candidate)
+            if selected is None:
+                return FileOutcome(path=candidate.path, verdict=FileStatus.SKIPPED)
+            if isinstance(selected, SelectedEdits):
+                return self._outcome(candidate.path, selected)
+            return FileOutcome(path=candidate.path, verdict=FileStatus.REFUSED, problems=selected)
 
     def open_edits(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
         """Return the edits that `candidate` still needs, or None."""
@@ -104,10 +86,13 @@ class FilePlanner:
 
     def links(self, path: str, places: ChangedPlaces) -> frozenset[str]:
         """Return the names in `places` that the file `path` may link to, without parsing it."""
-        read = self._read(path)
-        if isinstance(read, Diagnostic):
-            return frozenset()
-        return linked_places(text_of_bytes(read.data), places)
+        name = self.workspace.locate(path)
+        read = (
+            name if isinstance(name, Diagnostic) else self.workspace.read(name, self.documents.max_file_bytes)
+        )
+        return (
+            frozenset() if isinstance(read, Diagnostic) else linked_places(text_of_bytes(read.data), places)
+        )
 
     def _outcome(self, path: str, selected: SelectedEdits) -> FileOutcome:
         alone = self._planned(selected)
@@ -154,14 +139,11 @@ class FilePlanner:
         left = selected.only([index for index in range(len(selected.paths)) if index not in settled])
         file = selected.batch.files[0]
         misses = (
-            near_miss(file.edits[index], problem, selected.paths[index], file.file)
+            near_miss(file.edits[index], problem.at(file=file.file), selected.paths[index], self._loaded)
             for index, problem in settled.items()
         )
-        return _PlannedAlone(
-            () if left is None else self._plan_alone(left.batch),
-            left,
-            tuple(miss for miss in misses if miss is not None),
-        )
+        planned = () if left is None else self._plan_alone(left.batch)
+        return _PlannedAlone(planned, left, tuple(chain.from_iterable(misses)))
 
     def _plan_alone(self, batch: Batch) -> PlannedBatch | Problems:
         return self._planner.plan(batch.model_copy(update={"update_references": self._scope}))
@@ -205,7 +187,7 @@ class _PlannedAlone(Struct):
 
     planned: PlannedBatch | Problems
     left: SelectedEdits | None
-    misses: tuple[SkippedNearMiss, ...] = ()
+    misses: Problems = ()
 
 
 _of_thread = local()

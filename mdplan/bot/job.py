@@ -259,14 +259,10 @@ def unpacked(piece: bytes) -> tuple[Any, ...]:
 
 
 class CandidateFile(Struct):
-    """A file, by its path as callers write it, and the indexes of the rules that match it.
-
-    `known` is the verdict for this SHA-256, if cached.
-    """
+    """A file, by its path as callers write it, and the indexes of the rules that match it."""
 
     path: str
     rules: tuple[int, ...]
-    known: "tuple[bytes, FileStatus] | None" = None
 
 
 class FileStatus(StrEnum):
@@ -278,29 +274,17 @@ class FileStatus(StrEnum):
     REFUSED = "refused"
 
 
-class SkippedNearMiss(Struct, kw_only=True):
-    """A section on `line` of `file` whose name nearly matches the edit at `asked` of a manifest."""
-
-    asked: Path
-    file: str
-    line: int
-    wanted: tuple[str, ...]
-    found: tuple[str, ...]
-
-
 class FileOutcome(Struct, kw_only=True):
     """The outcome of the file `path`.
 
     `plan` has the changes, to be spooled by the parent. `misses` are near misses of sections to delete.
-    `digest` is the SHA-256 of the file.
     """
 
     path: str
     verdict: FileStatus
     problems: Problems = ()
     plan: PackedPlan | None = None
-    misses: tuple[SkippedNearMiss, ...] = ()
-    digest: bytes = b""
+    misses: Problems = ()
 
 
 Chunk = Sequence[CandidateFile]
@@ -316,36 +300,24 @@ _DIGITS: Final = lazy_pattern(r"[0-9]+")
 _SHOWN: Final = 80
 
 
-def near_miss(operation: Operation, problem: Diagnostic, asked: Path, file: str) -> SkippedNearMiss | None:
-    """Return the near miss in `problem`, which says that the section of `operation` is missing."""
+def near_miss(operation: Operation, problem: Diagnostic, asked: Path, loaded: LoadedManifest) -> Problems:
+    """Return a warning if `problem`, that the section of `operation` is missing, names a similar section."""
     # For other edits a missing section is an error.
     if Code.SECTION_NOT_FOUND not in operation.satisfied_by or problem.code is not Code.SECTION_NOT_FOUND:
-        return None
+        return ()
     heading = getattr(operation, "heading", None)
     wanted = getattr(operation, "heading_path", None) or ((heading,) if heading else ())
-    for candidate in problem.candidates:
-        similar = candidate.heading_path[-len(wanted) :]
-        if wanted and _is_like(wanted, similar):
-            return SkippedNearMiss(
-                asked=asked, file=file, line=candidate.start_line, wanted=wanted, found=similar
+    for each in problem.candidates:
+        found = each.heading_path[-len(wanted) :]
+        if wanted and _is_like(wanted, found):
+            message = f"no section {_shown(wanted)} to delete, but `{problem.file}` has {_shown(found)}"
+            warning = Code.SECTION_NOT_FOUND.warning(
+                f"{message} at line {each.start_line}",
+                f"if that is meant, write {_shown(found)}; otherwise there is nothing to do",
+                place=loaded.located.place(asked),
             )
-    return None
-
-
-def near_miss_warnings(misses: Iterable[SkippedNearMiss], loaded: LoadedManifest) -> list[Diagnostic]:
-    """Return a warning per edit with `misses`: the first one, and their number."""
-    of_edits: dict[Path, list[SkippedNearMiss]] = {}
-    for miss in misses:
-        of_edits.setdefault(miss.asked, []).append(miss)
-    return [
-        Code.SECTION_NOT_FOUND.warning(
-            f"no section {_shown(first.wanted)} to delete, but `{first.file}` has {_shown(first.found)}"
-            f" at line {first.line}{_and_more(len(others))}",
-            f"if that is meant, write {_shown(first.found)}; otherwise there is nothing to do",
-            place=loaded.located.place(asked),
-        ).at(file=loaded.name)
-        for asked, (first, *others) in of_edits.items()
-    ]
+            return (warning.at(file=loaded.name),)
+    return ()
 
 
 def _is_like(wanted: Sequence[str], found: Sequence[str]) -> bool:
@@ -355,10 +327,6 @@ def _is_like(wanted: Sequence[str], found: Sequence[str]) -> bool:
     if len(wanted) != len(found) or _DIGITS.findall(one) != _DIGITS.findall(other):
         return False
     return SequenceMatcher(None, one, other).ratio() >= _LEAST
-
-
-def _and_more(number: int) -> str:
-    return f", and so have {number} more files" if number > 1 else ", and so has another file" * number
 
 
 def _shown(path: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Cached verdicts on unchanged files, so that the next run reads only changed files.
 
-A verdict is valid for a file's bytes, the whole manifest, and the version of mdplan. The cache is in the
+A verdict is valid for a file's stamp, the whole manifest, and the version of mdplan. The cache is in the
 user's state directory, out of reach of repositories.
 """
 
@@ -17,9 +17,9 @@ from typing import Final
 from mdplan import __version__
 from mdplan.bot.job import PAGES, CandidateFile, FileOutcome, FileStatus, Job
 from mdplan.storage.user_state import RootFolder
-from mdplan.values import Struct, replace
+from mdplan.values import Struct
 
-_FILE: Final = "verdicts.sqlite3"
+_FILE: Final = "bot.sqlite3"
 _WAIT_SECONDS: Final = 2.0
 _KEPT_JOBS: Final = 8
 _UNCHANGED: Final = frozenset({FileStatus.SKIPPED, FileStatus.SATISFIED})
@@ -27,7 +27,7 @@ _UNCHANGED: Final = frozenset({FileStatus.SKIPPED, FileStatus.SATISFIED})
 _TABLES: Final = """
 create table if not exists jobs (job text primary key, used real) without rowid;
 create table if not exists verdicts (
-    job text, path text, rules text, stamp text, digest blob, verdict text, primary key (job, path)
+    job text, path text, rules text, stamp text, verdict text, primary key (job, path)
 ) without rowid;
 """
 
@@ -39,7 +39,6 @@ _FORGET_JOBS: Final = (
 class _Row(Struct):
     rules: str
     stamp: str
-    digest: bytes
     verdict: FileStatus
 
 
@@ -77,26 +76,21 @@ class VerdictCache:
     def known(
         self, candidates: Sequence[CandidateFile], stamps: Mapping[str, str]
     ) -> Iterator[FileOutcome | CandidateFile]:
-        """Yield the cached outcome of each candidate with an unchanged stamp, or else the candidate.
-
-        A candidate with another stamp carries the digest for which the cached verdict is valid.
-        """
+        """Yield the cached outcome of each candidate with an unchanged stamp, or else the candidate."""
         self.stamps = stamps
         for candidate in candidates:
             row = self.rows.get(candidate.path)
-            if row is None or row.rules != _rules(candidate):
-                yield candidate
-            elif row.stamp and row.stamp == stamps.get(candidate.path):
+            if row is not None and (row.rules, row.stamp) == (_rules(candidate), stamps.get(candidate.path)):
                 yield FileOutcome(path=candidate.path, verdict=row.verdict)
             else:
-                yield replace(candidate, known=(row.digest, row.verdict))
+                yield candidate
 
     def remember(self, candidates: Iterable[CandidateFile], outcomes: Mapping[str, FileOutcome]) -> None:
         """Store the `outcomes` of unchanged `candidates`, and delete the others."""
         rows = [
-            (self.key, each.path, _rules(each), self.stamps.get(each.path, ""), found.digest, found.verdict)
+            (self.key, each.path, _rules(each), stamp, found.verdict)
             for each in candidates
-            if (found := outcomes.get(each.path)) is not None
+            if (found := outcomes.get(each.path)) is not None and (stamp := self.stamps.get(each.path))
         ]
         gone = [(self.key, each.path) for each in candidates if each.path not in outcomes]
         gone = [each for each in gone if each[1] in self.rows]
@@ -107,16 +101,16 @@ class VerdictCache:
             with database:
                 database.execute("insert or replace into jobs values (?, ?)", (self.key, time.time()))
                 database.executemany("delete from verdicts where job = ? and path = ?", gone)
-                database.executemany("insert or replace into verdicts values (?, ?, ?, ?, ?, ?)", rows)
+                database.executemany("insert or replace into verdicts values (?, ?, ?, ?, ?)", rows)
                 database.execute(_FORGET_JOBS, (_KEPT_JOBS,))
                 database.execute("delete from verdicts where job not in (select job from jobs)")
 
     def _load(self) -> None:
         try:
             with self._database() as database:
-                query = "select path, rules, stamp, digest, verdict from verdicts where job = ?"
-                for path, rules, stamp, digest, verdict in database.execute(query, (self.key,)):
-                    self.rows[path] = _Row(rules, stamp, digest, FileStatus(verdict))
+                query = "select path, rules, stamp, verdict from verdicts where job = ?"
+                for path, rules, stamp, verdict in database.execute(query, (self.key,)):
+                    self.rows[path] = _Row(rules, stamp, FileStatus(verdict))
         except (OSError, ValueError, sqlite3.OperationalError):
             return  # Another run has it, or it has no tables yet.
         except sqlite3.DatabaseError:
@@ -135,7 +129,7 @@ class VerdictCache:
 
 def is_kept(outcome: FileOutcome) -> bool:
     """Return True if `outcome` depends only on the file's bytes and has no problems."""
-    return outcome.verdict in _UNCHANGED and bool(outcome.digest) and not outcome.misses
+    return outcome.verdict in _UNCHANGED and not outcome.misses
 
 
 def _rules(candidate: CandidateFile) -> str:

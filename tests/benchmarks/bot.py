@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 from measure import Measure, Part, against, wall
 from scratch import scratch_folder
 
-from mdplan.bot.bot import Bot, RunOptions
-from mdplan.bot.job import FolderTree, Job
+from mdplan.bot.bot import RunOptions, planned
+from mdplan.bot.job import FolderTree
 from mdplan.bot.manifest import LoadedManifest, ManifestInputs, load_manifest
 from mdplan.engine.engine import Engine
 from tests.bot.big_tree import make_tree
@@ -38,11 +37,11 @@ def workers(folder: Path) -> Measure:
     engine = Engine.open([folder])
     loaded = load_manifest(str(folder / "bot.yml"), ManifestInputs())
     assert isinstance(loaded, LoadedManifest), loaded
-    job = Job(tree=FolderTree.of(engine.workspace), settings=engine.settings, loaded=loaded)
+    tree = FolderTree.of(engine.workspace)
 
     def plan(jobs: int) -> None:
-        with ExitStack() as held:
-            assert Bot(job, RunOptions(jobs=jobs)).plan(held).plan is not None
+        with planned(engine, loaded, RunOptions(jobs=jobs), tree) as proposal:
+            assert proposal.plan is not None
 
     found = against("one", {"one": wall(lambda: plan(1)), "two": wall(lambda: plan(2))}, ROUNDS)
     return Measure(what="two processes against one", ratio=found["two"], bar=MOST_OF_TWO)

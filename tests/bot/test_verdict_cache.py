@@ -42,12 +42,12 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that runs read, with a question mark where only the hash may be compared."""
+    """The files that runs read."""
     found: list[str] = []
     plan = mdplan.bot.bot.plan_chunk
 
     def recorded(packed: PackedJob, chunk: Chunk) -> list[FileOutcome]:
-        found.extend(each.path + ("?" if each.known else "") for each in chunk)
+        found.extend(each.path for each in chunk)
         return plan(packed, chunk)
 
     monkeypatch.setattr(mdplan.bot.bot, "plan_chunk", recorded)
@@ -74,7 +74,7 @@ def test_second_run_reads_only_changed_files(root: Path, manifest: Path, read: l
     assert (changed(root, manifest), read) == ([], [])
     (root / "docs/3.md").write_text("nightly\n")
     (root / "docs/new.md").write_text("nightly\n")
-    assert (changed(root, manifest), read) == (["docs/3.md", "docs/new.md"], ["docs/3.md?", "docs/new.md"])
+    assert (changed(root, manifest), read) == (["docs/3.md", "docs/new.md"], ["docs/3.md", "docs/new.md"])
 
 
 @pytest.mark.usefixtures("later")
@@ -87,11 +87,11 @@ def test_same_size_and_time_do_not_hide_a_change(root: Path, manifest: Path) -> 
     assert changed(root, manifest) == ["docs/3.md"]
 
 
-def test_recently_written_file_is_compared_by_its_hash(root: Path, manifest: Path, read: list[str]) -> None:
+def test_recently_written_file_is_read_again(root: Path, manifest: Path, read: list[str]) -> None:
     changed(root, manifest)
     read.clear()
     assert changed(root, manifest) == []
-    assert read == [f"{name}?" for name in PAGES]
+    assert read == list(PAGES)
 
 
 @pytest.mark.usefixtures("later")
@@ -108,7 +108,7 @@ def test_damaged_cache_file_is_rebuilt(
     root: Path, manifest: Path, read: list[str], state_dir: Path, damage: bytes
 ) -> None:
     changed(root, manifest)
-    (path,) = state_dir.rglob("verdicts.sqlite3")
+    (path,) = state_dir.rglob("bot.sqlite3")
     path.write_bytes(damage)
     assert changed(root, manifest) == []
     read.clear()
@@ -120,7 +120,7 @@ def test_cache_in_a_folder_writable_by_others_is_ignored(
     root: Path, manifest: Path, read: list[str], state_dir: Path
 ) -> None:
     changed(root, manifest)
-    (path,) = state_dir.rglob("verdicts.sqlite3")
+    (path,) = state_dir.rglob("bot.sqlite3")
     path.parent.chmod(0o777)
     read.clear()
     assert (changed(root, manifest), len(read)) == ([], len(PAGES))
@@ -139,7 +139,7 @@ def test_cached_verdicts_of_a_commit_are_keyed_by_blob(
     report, _ = made.planned(manifest, "main")
 
     assert [file.file for file in report.files] == ["docs/3.md"]
-    assert read == ["docs/3.md?"]
+    assert read == ["docs/3.md"]
 
 
 @pytest.mark.parametrize("seed", range(3 if FULL else 1))
