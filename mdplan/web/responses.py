@@ -19,7 +19,7 @@ from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, Review
 from mdplan.markdown.html import safe_html
 from mdplan.reports.plan import ReviewReport
 from mdplan.review.choices import ChosenEdits, approved_choices, parts_of, place_name
-from mdplan.review.plan_review import FoundLine, ReviewedFile
+from mdplan.review.plan_review import FoundLine
 from mdplan.review.shapes import Place
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore
@@ -79,6 +79,10 @@ class RequestContext(Struct):
         """Return the path of the page of a plan."""
         return plan_path(self.base, plan_id)
 
+    def notes(self, opened: OpenPlan) -> PlanNotes:
+        """Return this browser's notes on a plan."""
+        return self.session.notes_on(opened.plan.plan_id)
+
     def number(self, name: str) -> int:
         """Return a number of the query, or 1."""
         return number_in(self.query.get(name, "")) or 1
@@ -102,173 +106,11 @@ def number_in(text: str) -> int | None:
 PlanResponse = Callable[[RequestContext, OpenPlan], Response]
 
 
-class DecisionForm(Struct, kw_only=True):
-    """A form that decides on a plan; `verdicts` and `version` are from its page.
-
-    `overrides`: the reader confirmed overriding a rejection. `unviewed`: files that the reader confirmed
-    approving unviewed.
-    """
-
-    verb: str
-    comment: str
-    verdicts: str
-    version: str
-    overrides: bool
-    unviewed: frozenset[int] = frozenset()
-
-
-class ReviewActions(Struct):
-    """Actions of a reader through `reviewing`; `user` returns the reader's name."""
+class PlanResponses(Struct):
+    """Pages and forms of plans, and news of them; `user` returns the reader's name."""
 
     reviewing: ReviewService
     user: Callable[[], str]
-
-    def choose(self, session: ReviewSession, opened: OpenPlan, part: str, choice: EditChoice) -> None:
-        """Record the reader's choice for a part of a plan; nothing is decided yet."""
-        notes, shown = session.notes_on(opened.plan.plan_id), notes_of(opened, session)
-        notes.choices, notes.said = dict(shown.choices or {}), shown.said
-        notes.choices.pop(part, None)
-        if choice in _CHOSEN:
-            notes.choices[part] = _CHOSEN[choice]
-        notes.version += 1
-
-    def mark(self, session: ReviewSession, opened: OpenPlan, index: int, mark: Mark) -> None:
-        """Record the reader's choice for the edit `index`, and a comment."""
-        # A card shows what was chosen for its class, too; leaving its comment chooses nothing.
-        if mark.choice is not marks_of(opened, notes_of(opened, session)).get(index, Mark()).choice:
-            self.choose(session, opened, f"edit {index}", mark.choice)
-        notes = session.notes_on(opened.plan.plan_id)
-        notes.said = {**notes_of(opened, session).said, index: _comment(mark.comment)}
-        notes.version += 1
-
-    def rewrite(
-        self, session: ReviewSession, opened: OpenPlan, index: int, written: Mapping[str, str]
-    ) -> None:
-        """Record the texts `written` for places of the edit `index`. Raise `StorageRefused`, as `split`."""
-        own = dict[Place, str]()
-        for place, _, text in opened.places_of(index):
-            new = own_text(written.get(place_name(place), ""), text)
-            if place_name(place) in written and to_lf(new) != to_lf(text):
-                own[place] = new
-        notes = session.notes_on(opened.plan.plan_id)
-        notes.texts = {**{edit: texts for edit, texts in notes.texts.items() if edit != index}}
-        if own:
-            notes.texts[index] = own
-        notes.version += 1
-
-    def view(self, session: ReviewSession, opened: OpenPlan, file: int, *, is_viewed: bool) -> None:
-        """Record that the reader viewed a file, or must view it again."""
-        notes = session.notes_on(opened.plan.plan_id)
-        (notes.viewed.add if is_viewed else notes.viewed.discard)(file)
-        notes.version += 1
-
-    def comment(
-        self, session: ReviewSession, opened: OpenPlan, comment: decisions.LineComment
-    ) -> int | Problems:
-        """Record a comment, to be sent with the decision; return its number.
-
-        Errors: INVALID_ARGUMENT.
-        """
-        notes = session.notes_on(opened.plan.plan_id)
-        comment = replace(comment, text=_comment(comment.text))
-        remarks = decisions.Remarks(line_comments=(*notes.comments.values(), comment))
-        try:
-            placed = placed_remarks(opened, remarks)
-        except StorageRefused as refused:
-            return refused.problems
-        notes.version += 1
-        return notes.add_comment(placed.line_comments[-1])
-
-    def remove_comment(self, session: ReviewSession, opened: OpenPlan, number: int) -> None:
-        """Delete an unsent comment."""
-        notes = session.notes_on(opened.plan.plan_id)
-        notes.comments.pop(number, None)
-        notes.version += 1
-
-    def unviewed(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> list[ReviewedFile]:
-        """Return unviewed files that `form` approves without confirmation."""
-        if form.verb not in _APPROVALS:
-            return []
-        progress = progress_of(opened, notes_of(opened, session))
-        unviewed = [index for index in progress.unviewed if index not in frozenset(progress.settled)]
-        asked = form.unviewed.issuperset(unviewed)
-        return [] if asked else [opened.review.files[index] for index in unviewed]
-
-    def decide(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
-        """Decide on a plan with the session's choices; return the ID of the plan to show next.
-
-        An approval takes what was accepted, or all but what was rejected. Nothing is decided if the choices
-        differ from the page, or someone else has decided.
-        """
-        plan_id, notes = opened.plan.plan_id, notes_of(opened, session)
-        choices = notes.choices or {}
-        if form.verb in _APPROVALS and form.verdicts != notes.key:
-            session.notices[plan_id] = FlashMessage(
-                "Your decision was not saved: your choices have changed since the page was loaded."
-            )
-            return plan_id
-        remarks = decisions.Remarks(
-            comment=_comment(form.comment),
-            edit_comments={index: text for index, text in notes.said.items() if text},
-            line_comments=tuple(notes.comments.values()),
-        )
-        chosen = opened.chosen(approved_choices(choices))
-        members = {f"class {one.key}": one for one in opened.classes} if any(map(_is_class, choices)) else {}
-        decided = self.reviewing.decide(
-            plan_id,
-            self.user(),
-            _VERDICTS.get(form.verb, decisions.Verdict.APPROVED),
-            remarks,
-            rejected=chosen.left_out,
-            terms=DecisionTerms(
-                saw=form.version,
-                channel=decisions.Channel.PAGE,
-                overrides=form.overrides,
-                places=tuple(_decided_places(chosen, notes.texts)),
-                classes=tuple(
-                    decisions.DecidedClass(key=one.key, members=one.members, accepted=choices[name])
-                    for name, one in members.items()
-                    if name in choices
-                ),
-            ),
-        )
-        if not isinstance(decided, decisions.Decision):
-            session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
-            return plan_id
-        notes = session.notes_on(plan_id)
-        notes.choices, notes.said, notes.comments, notes.texts = None, {}, {}, {}
-        notes.version += 1
-        if form.verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
-            self.apply(session, plan_id, decided.approved_plan_id)
-        else:
-            session.notices[plan_id] = FlashMessage(_outcome(decided, len(opened.review.edits)))
-        return plan_id
-
-    def apply(self, session: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
-        """Commit the approved part of the plan `plan_id`."""
-        report = self.reviewing.engine.apply(PlanRef(plan_id=approved_plan_id))
-        if not report.ok:
-            session.notices[plan_id] = FlashMessage(
-                "The plan was not applied; no file was changed.", report.diagnostics
-            )
-        elif report.already_applied:
-            session.notices[plan_id] = FlashMessage("The plan was already applied.")
-        else:
-            n_files = sum(file.changed for file in report.files)
-            session.notices[plan_id] = FlashMessage(f"Applied: {counted(n_files, 'file')} written.")
-
-    def replan(self, session: ReviewSession, plan_id: str) -> str:
-        """Plan the edits again on the current files; return the ID of the plan to show next."""
-        report = self.reviewing.engine.replan(plan_id)
-        if not report.ok or report.plan_id is None:
-            session.notices[plan_id] = FlashMessage(
-                "The edits do not fit the current files. Ask for a new plan.", report.diagnostics
-            )
-            return plan_id
-        session.notices[report.plan_id] = FlashMessage(
-            "Planned again on the current files: the same edits, in a new plan."
-        )
-        return report.plan_id
 
     def news(self, session: ReviewSession) -> str:
         """Return a text that changes with plans, decisions, and notes in other windows.
@@ -283,12 +125,6 @@ class ReviewActions(Struct):
         notes = sorted((plan_id, notes.version) for plan_id, notes in session.notes.items())
         text = "\n".join((*stored, *decided, committed, str(notes)))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-class PlanResponses(Struct):
-    """Responses about one plan; changes go through `actions`."""
-
-    actions: ReviewActions
 
     @property
     def pages(self) -> Mapping[str, PlanResponse]:
@@ -327,8 +163,8 @@ class PlanResponses(Struct):
     def respond(self, context: RequestContext, response_of: PlanResponse) -> Response:
         """Open the plan in `context` and return `response_of` it; 404 for a missing file."""
         # Events while the page is rendered are news to it.
-        context = replace(context, news=self.actions.news(context.session))
-        opened = self.actions.reviewing.open(context.path["plan_id"])
+        context = replace(context, news=self.news(context.session))
+        opened = self.reviewing.open(context.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return problems_page(context.base, opened)
         if int(context.path.get("file", 0)) >= max(1, len(opened.review.files)):
@@ -384,7 +220,7 @@ class PlanResponses(Struct):
             context,
             opened,
             plan=page,
-            earlier=self.actions.reviewing.earlier(opened) if opened.revises is not None else None,
+            earlier=self.reviewing.earlier(opened) if opened.revises is not None else None,
             notice=context.session.notices.pop(opened.plan.plan_id, None),
             # A view link shows one plan, and no news of others.
             news=context.news if context.session.may_decide else "",
@@ -425,16 +261,26 @@ class PlanResponses(Struct):
         return html("text.html", values)
 
     def _rewrite(self, context: RequestContext, opened: OpenPlan) -> Response:
-        index = int(context.path["edit"])
+        """Record the texts that the reader wrote for places of an edit."""
+        index, own = int(context.path["edit"]), dict[Place, str]()
         try:
-            self.actions.rewrite(context.session, opened, index, context.form)
+            places = opened.places_of(index)
         except StorageRefused as refused:
             return problems_page(context.base, refused.problems)
+        for place, _, text in places:
+            new = own_text(context.form.get(place_name(place), ""), text)
+            if place_name(place) in context.form and to_lf(new) != to_lf(text):
+                own[place] = new
+        notes = context.notes(opened)
+        notes.texts = {edit: texts for edit, texts in notes.texts.items() if edit != index}
+        if own:
+            notes.texts[index] = own
+        notes.version += 1
         return redirect(_back(context, opened, f"edit-{index}"))
 
     def _merge(self, context: RequestContext, opened: OpenPlan) -> Response:
         plan_id = opened.plan.plan_id
-        merge = opened_merge(self.actions.reviewing.engine, context.session, plan_id)
+        merge = opened_merge(self.reviewing.engine, context.session, plan_id)
         if merge is None:
             return redirect(context.plan_path(plan_id))
         values = {
@@ -448,7 +294,7 @@ class PlanResponses(Struct):
         return html("merge.html", values)
 
     def _patch(self, context: RequestContext, opened: OpenPlan) -> Response:
-        diff = self.actions.reviewing.engine.diff_bytes(opened.plan.plan_id)
+        diff = self.reviewing.engine.diff_bytes(opened.plan.plan_id)
         if not isinstance(diff, bytes):
             return problems_page(context.base, diff)
         answer = Response(diff, media_type="application/octet-stream")
@@ -456,12 +302,16 @@ class PlanResponses(Struct):
         return with_headers(answer)
 
     def _mark(self, context: RequestContext, opened: OpenPlan) -> Response:
-        index = int(context.path["edit"])
+        """Record the reader's choice for an edit, and a comment."""
+        index, said = int(context.path["edit"]), _comment(context.form.get("comment", ""))
         if index not in {edit.index for edit in opened.review.edits}:
             return problems_page(context.base, no_such_edit())
-        mark = context.form.get("mark", "")
-        choice = _choice(mark)
-        self.actions.mark(context.session, opened, index, Mark(choice, context.form.get("comment", "")))
+        choice = _choice(context.form.get("mark", ""))
+        shown = notes_of(opened, context.session)
+        # A card shows what was chosen for its class, too; leaving its comment chooses nothing.
+        if choice is not marks_of(opened, shown).get(index, Mark()).choice:
+            _choose(context, opened, f"edit {index}", choice)
+        context.notes(opened).said = {**shown.said, index: said}
         anchor = number_in(context.form.get("at_file", ""))
         name = f"edit-{index}" + (f"-file-{anchor}" if anchor is not None else "")
         return self._noted(context, opened, name)
@@ -476,17 +326,20 @@ class PlanResponses(Struct):
         files = {edit.index: edit.files for edit in opened.review.edits}
         if part not in parts_of(opened.classes, files):
             return problems_page(context.base, no_such_edit())
-        self.actions.choose(context.session, opened, part, _choice(context.form.get("mark", "")))
+        _choose(context, opened, part, _choice(context.form.get("mark", "")))
+        context.notes(opened).version += 1
         if not context.wants_json:
             return redirect(f"{context.plan_path(opened.plan.plan_id)}/classes")
         return with_headers(JSONResponse(_progress(context, opened)))
 
     def _viewed(self, context: RequestContext, opened: OpenPlan) -> Response:
         index = int(context.path["file"])
-        self.actions.view(context.session, opened, index, is_viewed=context.form.get("viewed") == "1")
+        viewed = context.notes(opened).viewed
+        (viewed.add if context.form.get("viewed") == "1" else viewed.discard)(index)
         return self._noted(context, opened, f"file-{index}")
 
     def _comment(self, context: RequestContext, opened: OpenPlan) -> Response:
+        """Record a comment on lines, to be sent with the decision."""
         numbers = [number_in(context.form.get(name, "")) for name in ("file", "start", "end")]
         file, start, end = (number if number is not None else 0 for number in numbers)
         if file >= len(opened.review.files):
@@ -496,67 +349,142 @@ class PlanResponses(Struct):
             side=decisions.Side.BEFORE if context.form.get("side") == "old" else decisions.Side.AFTER,
             start=min(start, end or start),
             end=max(start, end),
-            text=context.form.get("comment", ""),
+            text=_comment(context.form.get("comment", "")),
         )
-        number = self.actions.comment(context.session, opened, comment)
-        if not isinstance(number, int):
-            return problems_page(context.base, number)
+        notes = context.notes(opened)
+        remarks = decisions.Remarks(line_comments=(*notes.comments.values(), comment))
+        try:
+            placed = placed_remarks(opened, remarks)
+        except StorageRefused as refused:
+            return problems_page(context.base, refused.problems)
+        number = max(notes.comments, default=0) + 1
+        notes.comments[number] = placed.line_comments[-1]
         return self._noted(context, opened, f"comment-{number}", file)
 
     def _remove_comment(self, context: RequestContext, opened: OpenPlan) -> Response:
-        number = int(context.path["comment"])
-        comments = context.session.notes_on(opened.plan.plan_id).comments
-        path = comments[number].file if number in comments else ""
+        removed = context.notes(opened).comments.pop(int(context.path["comment"]), None)
+        path = removed.file if removed is not None else ""
         file = next((file.index for file in opened.review.files if file.path == path), 0)
-        self.actions.remove_comment(context.session, opened, number)
         return self._noted(context, opened, f"file-{file}")
 
     def _noted(
         self, context: RequestContext, opened: OpenPlan, anchor: str, commented: int | None = None
     ) -> Response:
-        """Respond to a note: the changes for a script, otherwise a redirect to `anchor`."""
+        """Respond to a new note: the changes for a script, otherwise a redirect to `anchor`."""
+        context.notes(opened).version += 1
         if not context.wants_json:
             return redirect(_back(context, opened, anchor))
         answer = _progress(context, opened)
         if commented is not None:
             number = int(anchor.removeprefix("comment-"))
-            comment = ShownComment(context.session.notes_on(opened.plan.plan_id).comments[number], number)
+            comment = ShownComment(context.notes(opened).comments[number], number)
             answer["html"] = rendered("comment.html", {**_diff_values(context, opened), "each": comment})
         return with_headers(JSONResponse(answer))
 
     def _decide(self, context: RequestContext, opened: OpenPlan) -> Response:
-        verb = context.form.get("verb", "")
-        if verb not in {APPROVE, APPROVE_AND_APPLY, REQUEST_CHANGES, REJECT}:
+        """Decide on a plan with the session's choices.
+
+        An approval takes what was accepted, or all but what was rejected. Nothing is decided if the choices
+        differ from the page, or someone else has decided.
+        """
+        form, session, plan_id = context.form, context.session, opened.plan.plan_id
+        verb, notes, back = form.get("verb", ""), notes_of(opened, session), context.plan_path(plan_id)
+        choices = notes.choices or {}
+        if verb not in {*_APPROVALS, *_VERDICTS}:
             return refused(400, "A decision is to approve, to apply, to request changes, or to reject.")
-        asked_about = (number_in(each) for each in context.form.get("unviewed", "").split(","))
-        form = DecisionForm(
-            verb=verb,
-            comment=context.form.get("comment", ""),
-            verdicts=context.form.get("verdicts", ""),
-            version=context.form.get("version", ""),
-            overrides=context.form.get("override") == "1",
-            unviewed=frozenset(each for each in asked_about if each is not None),
+        if verb in _APPROVALS:
+            progress = progress_of(opened, notes)
+            unviewed = set(progress.unviewed).difference(progress.settled)
+            if not unviewed.issubset(map(number_in, form.get("unviewed", "").split(","))):
+                # Nothing was decided yet, so a reload asks again.
+                files = [opened.review.files[index] for index in sorted(unviewed)]
+                return _diff_html("unviewed.html", context, opened, form=form, files=files, progress=progress)
+            if form.get("verdicts", "") != notes.key:
+                session.notices[plan_id] = FlashMessage(
+                    "Your decision was not saved: your choices have changed since the page was loaded."
+                )
+                return redirect(back)
+        remarks = decisions.Remarks(
+            comment=_comment(form.get("comment", "")),
+            edit_comments={index: text for index, text in notes.said.items() if text},
+            line_comments=tuple(notes.comments.values()),
         )
-        unviewed = self.actions.unviewed(context.session, opened, form)
-        if unviewed:
-            # Nothing was decided yet, so a reload asks again.
-            progress = progress_of(opened, notes_of(opened, context.session))
-            return _diff_html("unviewed.html", context, opened, form=form, files=unviewed, progress=progress)
-        return redirect(context.plan_path(self.actions.decide(context.session, opened, form)))
+        chosen = opened.chosen(approved_choices(choices))
+        members = {f"class {one.key}": one for one in opened.classes} if any(map(_is_class, choices)) else {}
+        decided = self.reviewing.decide(
+            plan_id,
+            self.user(),
+            _VERDICTS.get(verb, decisions.Verdict.APPROVED),
+            remarks,
+            rejected=chosen.left_out,
+            terms=DecisionTerms(
+                saw=form.get("version", ""),
+                channel=decisions.Channel.PAGE,
+                overrides=form.get("override") == "1",
+                places=tuple(_decided_places(chosen, notes.texts)),
+                classes=tuple(
+                    decisions.DecidedClass(key=one.key, members=one.members, accepted=choices[name])
+                    for name, one in members.items()
+                    if name in choices
+                ),
+            ),
+        )
+        if not isinstance(decided, decisions.Decision):
+            session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
+            return redirect(back)
+        notes = context.notes(opened)
+        notes.choices, notes.said, notes.comments, notes.texts = None, {}, {}, {}
+        notes.version += 1
+        if verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
+            session.notices[plan_id] = self._applied(decided.approved_plan_id)
+        else:
+            session.notices[plan_id] = FlashMessage(_outcome(decided, len(opened.review.edits)))
+        return redirect(back)
 
     def _apply(self, context: RequestContext, opened: OpenPlan) -> Response:
-        decision = opened.decision
+        decision, plan_id = opened.decision, opened.plan.plan_id
         approved = decision.approved_plan_id if decision is not None else None
-        self.actions.apply(context.session, opened.plan.plan_id, approved or opened.plan.plan_id)
-        return redirect(context.plan_path(opened.plan.plan_id))
+        context.session.notices[plan_id] = self._applied(approved or plan_id)
+        return redirect(context.plan_path(plan_id))
+
+    def _applied(self, plan_id: str) -> FlashMessage:
+        """Commit the plan."""
+        report = self.reviewing.engine.apply(PlanRef(plan_id=plan_id))
+        if not report.ok:
+            return FlashMessage("The plan was not applied; no file was changed.", report.diagnostics)
+        if report.already_applied:
+            return FlashMessage("The plan was already applied.")
+        return FlashMessage(
+            f"Applied: {counted(sum(file.changed for file in report.files), 'file')} written."
+        )
 
     def _replan(self, context: RequestContext, opened: OpenPlan) -> Response:
-        return redirect(context.plan_path(self.actions.replan(context.session, opened.plan.plan_id)))
+        """Plan the edits again on the current files."""
+        plan_id, notices = opened.plan.plan_id, context.session.notices
+        report = self.reviewing.engine.replan(plan_id)
+        if not report.ok or report.plan_id is None:
+            notices[plan_id] = FlashMessage(
+                "The edits do not fit the current files. Ask for a new plan.", report.diagnostics
+            )
+            return redirect(context.plan_path(plan_id))
+        notices[report.plan_id] = FlashMessage(
+            "Planned again on the current files: the same edits, in a new plan."
+        )
+        return redirect(context.plan_path(report.plan_id))
 
     def _merge_chosen(self, context: RequestContext, opened: OpenPlan) -> Response:
         plan_id = opened.plan.plan_id
-        merged = merge_chosen(self.actions.reviewing.engine, context.session, plan_id, context.form)
+        merged = merge_chosen(self.reviewing.engine, context.session, plan_id, context.form)
         return redirect(context.plan_path(merged) if merged else context.plan_path(plan_id) + "/merge")
+
+
+def _choose(context: RequestContext, opened: OpenPlan, part: str, choice: EditChoice) -> None:
+    """Note the reader's choice for a part of a plan; nothing is decided yet."""
+    notes, shown = context.notes(opened), notes_of(opened, context.session)
+    notes.choices, notes.said = dict(shown.choices or {}), shown.said
+    notes.choices.pop(part, None)
+    if choice in _CHOSEN:
+        notes.choices[part] = _CHOSEN[choice]
 
 
 def _file_views(context: RequestContext, opened: OpenPlan) -> FileViews:
@@ -578,7 +506,7 @@ def _diff_values(context: RequestContext, opened: OpenPlan) -> dict[str, object]
         "form_token": session.form_token,
         "may_decide": session.may_decide,
         "may_mark": session.may_decide and opened.can_approve and not opened.review.is_whole,
-        "viewed": session.notes_on(opened.plan.plan_id).viewed,
+        "viewed": context.notes(opened).viewed,
         "is_stale": opened.state is ReviewState.STALE,
     }
 

@@ -34,11 +34,10 @@ ResponseOf = Callable[[responses.RequestContext], Response]
 
 
 class ReviewRoutes:
-    """Routes of the review page, with `actions` and `sessions`."""
+    """Routes of the review page, of `plans` and their `sessions`."""
 
-    def __init__(self, actions: responses.ReviewActions, sessions: ReviewSessions) -> None:
-        self._actions = actions
-        self._plans = responses.PlanResponses(actions)
+    def __init__(self, plans: responses.PlanResponses, sessions: ReviewSessions) -> None:
+        self._plans = plans
         self._sessions = sessions
 
     def all(self) -> tuple[BaseRoute, ...]:
@@ -85,12 +84,12 @@ class ReviewRoutes:
 
     def _list(self, context: responses.RequestContext) -> Response:
         # Events while the page is rendered are news to it.
-        news = self._actions.news(context.session)
-        page = listed_plans(self._actions.reviewing, context.number("page"))
+        news = self._plans.news(context.session)
+        page = listed_plans(self._plans.reviewing, context.number("page"))
         return responses.html("list.html", {"base": context.base, "page": page, "news": news})
 
     def _news(self, context: responses.RequestContext) -> Response:
-        return responses.with_headers(JSONResponse({"news": self._actions.news(context.session)}))
+        return responses.with_headers(JSONResponse({"news": self._plans.news(context.session)}))
 
     def _on_plan(self, response_of: responses.PlanResponse) -> ResponseOf:
         return partial(self._plans.respond, response_of=response_of)
@@ -219,7 +218,7 @@ def review_part(
                 withdraw(root)
 
     return HttpPart(
-        routes=ReviewRoutes(responses.ReviewActions(reviewing, user), sessions).all(),
+        routes=ReviewRoutes(responses.PlanResponses(reviewing, user), sessions).all(),
         admissions=(has_session,),
         # Module scripts send the origin of their page, like forms.
         pages=(deciding.base, viewing.base),

@@ -84,12 +84,6 @@ class PlanNotes:
         """A key for the choices and texts."""
         return verdicts_key(self.choices or {}, self.texts)
 
-    def add_comment(self, comment: LineComment) -> int:
-        """Add a comment and return its number."""
-        number = max(self.comments, default=0) + 1
-        self.comments[number] = comment
-        return number
-
 
 class FlashMessage(Struct):
     """The outcome of the last action, shown once on the next page."""
