@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from mdplan.bot.bot import BotReport, EqualEdits, Proposal, RunOptions, planned
 from mdplan.bot.manifest import LoadedManifest
@@ -592,60 +592,31 @@ def conflicts_of(made: MergedTree, hint: str) -> list[Diagnostic]:
 _GIVEN: Final = lazy_pattern(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
 _TRAILER_LINE: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
 
-# Characters that git strips from names, besides whitespace and controls.
-_CRUD: Final = ".,:;<>\"\\'" + "".join(map(chr, range(33)))
-_INSIDE: Final = {ord(character): None for character in "<>\n\0"}
-
 
 def signatures(place: repository.RepositoryLocation, author: str | None) -> tuple[bytes, bytes]:
-    """Return author and committer, as `signature`.
+    """Return author (``Name <address>``, or else who git says) and committer. Never guessed.
 
     Raise `StorageRefused` (INVALID_ARGUMENT), also for an invalid time in git's variables.
     """
-    config = place.config()
-    people = (signature("author", config, author), signature("committer", config))
-    granted(tuple(dict.fromkeys(person for person in people if isinstance(person, Diagnostic))))
-    for role in ("AUTHOR", "COMMITTER"):
-        someone = {f"GIT_{role}_NAME": "x", f"GIT_{role}_EMAIL": "x"}
-        is_given = bool(os.environ.get(f"GIT_{role}_DATE"))
-        if is_given and place.git("var", f"GIT_{role}_IDENT", variables=someone).returncode:
-            hint = "write it as 2026-01-31T12:00:00+01:00, or as seconds since the epoch"
-            raise repository.repository_error(Code.INVALID_ARGUMENT, f"`GIT_{role}_DATE` is not a time", hint)
-    return cast("tuple[bytes, bytes]", people)
+    written = _GIVEN.fullmatch(author.strip()) if author is not None else None
+    if author is not None and written is None:
+        message = f"`{visible(author)}` is not an author"
+        raise repository.repository_error(Code.INVALID_ARGUMENT, message, "write it as `Name <address>`")
+    given = {"GIT_AUTHOR_NAME": written[1], "GIT_AUTHOR_EMAIL": written[2]} if written is not None else {}
+    return _person(place, "AUTHOR", given), _person(place, "COMMITTER", {})
 
 
-def signature(
-    role: Literal["author", "committer"],
-    config: Mapping[str, str],
-    given: str | None = None,
-    environment: Mapping[str, str] = os.environ,
-) -> bytes | Diagnostic:
-    """Return the person for the `role`.
-
-    Precedence: `given` (``Name <address>``), the `environment` (GIT_AUTHOR_NAME etc.), `config`
-    (`author.name`, then `user.name`). Never guessed. Errors: INVALID_ARGUMENT.
-    """
-    variables = f"GIT_{role.upper()}_"
-    if given is not None:
-        written = _GIVEN.fullmatch(given.strip())
-        if written is None:
-            return Diagnostic.invalid(f"`{visible(given)}` is not an author", "write it as `Name <address>`")
-        name, address = _clean(written[1]), _clean(written[2])
-    else:
-        name = _clean(
-            environment.get(f"{variables}NAME") or config.get(f"{role}.name") or config.get("user.name", "")
-        )
-        address = _clean(
-            environment.get(f"{variables}EMAIL")
-            or config.get(f"{role}.email")
-            or config.get("user.email")
-            or environment.get("EMAIL", "")
-        )
-    if not name or not address:
-        missing = "email" if name else "name"
-        hint = f"set {variables}{missing.upper()}, or `git config user.{missing}`"
-        return Diagnostic.invalid(f"the {role} has no {missing}", hint)
-    return f"{name} <{address}>".encode("utf-8", "surrogateescape")
+def _person(place: repository.RepositoryLocation, role: str, given: Mapping[str, str]) -> bytes:
+    """Return the person that git names for the `role`, by variables and configuration."""
+    address = f"GIT_{role}_EMAIL"
+    if "EMAIL" in os.environ and address not in os.environ and "user.email" not in place.config():
+        given = {address: os.environ["EMAIL"], **given}
+    settings = {"user.useConfigOnly": "true"}
+    done = place.git("var", f"GIT_{role}_IDENT", settings=settings, variables=given)
+    if done.returncode:
+        hint = f"set GIT_{role}_NAME and {address}, or user.name and user.email with `git config`"
+        raise repository.git_failed(done, hint, Code.INVALID_ARGUMENT)
+    return done.stdout.rpartition(b"> ")[0] + b">"
 
 
 def commit_message(
@@ -674,8 +645,3 @@ def plan_of(message: bytes) -> str | None:
     last = message.decode("utf-8", "surrogateescape").rstrip("\n").rpartition("\n")[2]
     name, colon, plan_id = last.partition(": ")
     return plan_id if colon and name == repository.PLAN_TRAILER else None
-
-
-def _clean(text: str) -> str:
-    """Return `text` without characters that git strips from names and addresses."""
-    return text.strip(_CRUD).translate(_INSIDE)

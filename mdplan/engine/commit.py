@@ -310,9 +310,7 @@ def files_to_stage(
         if change.is_no_op:
             continue
         staged += _backup(names[0], bases, index, backups)
-        # Bases are held where all results are.
-        base = None if replayed.texts is None else bases[index].data
-        staged += _changed(change, names, _result(change, replayed, index), base, restores=restores)
+        staged += _changed(change, names, _result(change, replayed, index), restores=restores)
     return _with_one_file_per_name(staged)
 
 
@@ -322,9 +320,7 @@ def _with_one_file_per_name(staged: Sequence[StagedFile]) -> list[StagedFile]:
     for file in staged:
         other = by_name.get(file.name, file)
         comes, goes = (other, file) if file.result is None else (file, other)
-        by_name[file.name] = (
-            file if other is file else replace(comes, base_sha256=goes.base_sha256, base=goes.base)
-        )
+        by_name[file.name] = file if other is file else replace(comes, base_sha256=goes.base_sha256)
     return [file for file in by_name.values() if file.base_sha256 != file.result_sha256]
 
 
@@ -368,7 +364,6 @@ def _changed(
     change: FileChange,
     names: tuple[FileName, FileName | None],
     result: LaterContent | None,
-    base: bytes | None,
     *,
     restores: bool,
 ) -> Iterator[StagedFile]:
@@ -379,9 +374,7 @@ def _changed(
     name, new_name = names
     if new_name is None:
         is_new = change.base_sha256 is None
-        yield StagedFile(
-            name, change.base_sha256, result, change.result_sha256, restores=restores and is_new, base=base
-        )
+        yield StagedFile(name, change.base_sha256, result, change.result_sha256, restores=restores and is_new)
     else:
         yield StagedFile(new_name, None, result, change.result_sha256, like=name)
-        yield StagedFile(name, change.base_sha256, None, None, base=base)
+        yield StagedFile(name, change.base_sha256, None, None)

@@ -374,10 +374,11 @@ class Recovery:
 
     def _shown(self, recovered: recovery.RecoveryResult) -> recovery.RecoveryResult:
         """Return `recovered` without the names of files that `--allow` or `--deny` excludes."""
-        return replace(
-            recovered,
-            files=tuple(file for file in recovered.files if not self._workspace.hides(file)),
-            problems=without_hidden(self._workspace, recovered.problems),
+        return recovery.RecoveryResult(
+            recovered.rolled_back,
+            recovered.finished,
+            [file for file in recovered.files if not self._workspace.hides(file)],
+            list(without_hidden(self._workspace, tuple(recovered.problems))),
         )
 
 

@@ -28,9 +28,6 @@ BRANCHES: Final = "refs/heads/"
 PLAN_TRAILER: Final = "Mdplan-Plan"
 TITLE_TRAILER: Final = "Mdplan-Title"
 CLIENT_TRAILER: Final = "Mdplan-Client"
-# Prefixes that git tries for a short ref name.
-_PREFIXES: Final = (BRANCHES, "refs/tags/", "refs/remotes/")
-_ID: Final = lazy_pattern(r"[0-9a-f]{4,40}")
 # Files with the branch to which an unfinished rebase or bisection returns.
 _RETURNS: Final = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 _SHOWN_DIGITS: Final = 12
@@ -259,30 +256,16 @@ class BaseCommit(Struct):
 
 
 def find_base(place: RepositoryLocation, given: str) -> BaseCommit:
-    """Resolve `given`: a branch, tag, remote branch, other ref, or commit (4 or more digits).
+    """Resolve `given` as `find_commit`, and tell which branch it names.
 
-    Raise `StorageRefused`: INVALID_ARGUMENT for an unknown or ambiguous name, or if it is not a commit.
+    Raise `StorageRefused` (INVALID_ARGUMENT) for a name of several things, too.
     """
-    name = _real_name(place, given) if given == "HEAD" else given
-    if name == "HEAD":
-        return BaseCommit(_commit(place, name, given), None)
-    names = [name] if name.startswith("refs/") else [prefix + name for prefix in _PREFIXES]
-    refs = _refs(place, *names)
-    if len(refs) > 1:
-        several = " and ".join(f"`{visible(each)}`" for each in refs)
-        message = f"`{visible(given)}` names more than one thing: {several}"
-        raise repository_error(Code.INVALID_ARGUMENT, message, "write the full name")
-    for full, (real, value) in refs.items():
-        branch = real if is_branch(full) and is_branch(real) else None
-        return BaseCommit(_commit(place, value, given), branch)
-    commits = _commits(place, given.lower()) if _ID.fullmatch(given.lower()) else []
-    if len(commits) > 1:
-        message = f"`{given}` begins the ID of more than one commit"
-        raise repository_error(Code.INVALID_ARGUMENT, message, "write more digits of it")
-    if not commits:
-        message = f"`{visible(given)}` names no branch, tag or commit of the repository"
-        raise repository_error(Code.INVALID_ARGUMENT, message, _NAMES)
-    return BaseCommit(commits[0], None)
+    named = place.git("rev-parse", "--verify", "--symbolic-full-name", "--end-of-options", given)
+    if b"ambiguous" in named.stderr:
+        message = f"`{visible(given)}` names more than one thing"
+        raise repository_error(Code.INVALID_ARGUMENT, message, "write the full name, or more digits")
+    full = decoded(named.stdout).strip()
+    return BaseCommit(find_commit(place, given), full if is_branch(full) else None)
 
 
 def find_commit(place: RepositoryLocation, reference: str) -> str:
@@ -324,7 +307,7 @@ def target_branch(place: RepositoryLocation, given: str | None, base: BaseCommit
 
 def branch_tip(place: RepositoryLocation, branch: str) -> str | None:
     """Return the commit of the branch with this full name, or None."""
-    return next((value for _, value in _refs(place, branch).values()), None)
+    return place.git("show-ref", "--verify", "--hash", "--", branch).stdout.decode().strip() or None
 
 
 def is_branch(name: str) -> bool:
@@ -441,37 +424,10 @@ def _must_not_be_content(path: str) -> None:
         raise repository_error(Code.INVALID_ARGUMENT, message, say("name the outer repository with {--root}"))
 
 
-def _refs(place: RepositoryLocation, *names: str) -> dict[str, tuple[str, str]]:
-    """Return the existing refs among the full `names`, each with its resolved ref and value."""
-    shown = "--format=%(refname)%00%(symref)%00%(objectname)"
-    listed = (line.split("\0") for line in place.text("for-each-ref", shown, *names).splitlines())
-    return {name: (real or name, value) for name, real, value in listed if name in names}
-
-
 def _real_name(place: RepositoryLocation, name: str) -> str:
     """Resolve the symbolic ref `name`, which need not exist."""
     done = place.git("symbolic-ref", "--quiet", name)
     return name if done.returncode else decoded(done.stdout).rstrip("\n")
-
-
-def _commit(place: RepositoryLocation, value: str, given: str) -> str:
-    """Return the commit that `value`, which `given` names, is or is a tag of."""
-    done = place.git("rev-parse", "--verify", "--quiet", f"{value}^{{commit}}")
-    if done.returncode == 0:
-        return done.stdout.decode().strip()
-    if place.git("rev-parse", "--verify", "--quiet", f"{value}^{{}}").returncode:
-        message = f"`{visible(given)}` names an object that the repository lacks"
-        raise repository_error(Code.IO_ERROR, message, "`git fsck` says what is missing; fetch it")
-    raise repository_error(
-        Code.INVALID_ARGUMENT, f"`{visible(given)}` names no commit", "name a branch, tag or commit"
-    )
-
-
-def _commits(place: RepositoryLocation, digits: str) -> list[str]:
-    """Return the commits whose IDs begin with `digits`."""
-    listed = place.git("rev-parse", f"--disambiguate={digits}").stdout
-    told = place.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=listed).stdout
-    return [name for name, kind in map(str.split, told.decode().splitlines()) if kind == "commit"]
 
 
 def _first_line(path: Path) -> str:

@@ -7,6 +7,7 @@ what must be on disk before what. A failure before the commit point is undone, h
 import errno
 import hashlib
 import os
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,19 +15,12 @@ from typing import Final, Literal, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage import filesystem, neighbours, recovery
-from mdplan.storage.files import (
-    UNFINISHED_MODE,
-    FileName,
-    KnownContent,
-    is_digest,
-    read_regular_file,
-    write_refusal,
-)
+from mdplan.storage.files import UNFINISHED_MODE, FileName, is_digest, read_regular_file, write_refusal
 from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.lock import RootLock
 from mdplan.storage.neighbours import StagedPlace
 from mdplan.storage.recovery import RootState
-from mdplan.storage.store import TRANSACTION, FileEntry, NewTransaction, Record, State, Traits
+from mdplan.storage.store import TRANSACTION, FileEntry, Record, State, Traits, add_record, keep_base
 from mdplan.values import Struct, replace
 from mdplan.words import say
 
@@ -56,9 +50,7 @@ class CommitResult(Struct, kw_only=True):
 class Staged:
     """A transaction written next to its targets; consumed by `publish` or `discard`."""
 
-    def __init__(self, lock: RootLock, durability: filesystem.Durability) -> None:
-        self.durability = durability
-        syncs = durability is filesystem.Durability.FULL
+    def __init__(self, lock: RootLock, *, syncs: bool) -> None:
         self.state = RootState(lock.root, lock.store, Folders(lock.root), syncs)
         self.lock = lock
         self.record: Record | None = None
@@ -103,7 +95,7 @@ class StagedFile(Struct):
 
     Without a base it is created and must not exist; without a result it is deleted. A file copies owner, mode
     and attributes from `like`, a file with a base in the same commit, else from its base or, if it `restores`
-    a deleted file, from the store. `base` holds the base's bytes, if loaded.
+    a deleted file, from the store.
     """
 
     name: FileName
@@ -112,7 +104,6 @@ class StagedFile(Struct):
     result_sha256: str | None
     like: FileName | None = None
     restores: bool = False
-    base: bytes | None = None
 
     def __post_init__(self) -> None:
         assert (self.result is None) is (self.result_sha256 is None), "a result and its digest go together"
@@ -123,13 +114,6 @@ class StagedFile(Struct):
         """Size of the result in bytes, or 0."""
         result = self.result
         return result.size if isinstance(result, LaterContent) else len(result or b"")
-
-    @property
-    def known_base(self) -> KnownContent | None:
-        """The content and digest of the base, if loaded."""
-        if self.base is None or self.base_sha256 is None:
-            return None
-        return KnownContent(self.base, self.base_sha256)
 
     def content(self) -> bytes:
         """Return the bytes of the result. Raise `StorageRefused` if they can no longer be created."""
@@ -159,19 +143,19 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     PERMISSION_DENIED, IO_ERROR.
     """
     assert TRANSACTION.fullmatch(transaction), "the ID of a transaction is 8 to 32 hex digits"
-    staged = Staged(lock, durability)
+    staged = Staged(lock, syncs=durability is filesystem.Durability.FULL)
     state = staged.state
     try:
         _refuse_blocked(state, files, len(note))
-        with state.store.begin(syncs=state.syncs) as transaction_in_store:
-            bases, made_folders = check_bases(state.folders, files, max_bytes, transaction_in_store)
+        with state.store.write(syncs=state.syncs) as database:
+            bases, made_folders = check_bases(state.folders, files, max_bytes, database)
             record = Record(
                 transaction=transaction,
                 entries=tuple(base.entry for base in bases),
                 made_folders=made_folders,
                 removed_folders=tuple(removed_folders),
             )
-            transaction_in_store.record(record, note, now)
+            add_record(database, record, note, now)
             # It may be committed although the store reports a failure.
             staged.record = record
         neighbours.write_note(lock.root, record)
@@ -181,7 +165,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
         for folder in made_folders:
             state.folders.make(folder)
         staged.targets = _targets(staged, record, bases)
-        write_results(lock.root.filesystem, staged.targets, durability)
+        write_results(state, staged.targets)
     except filesystem.StorageRefused as refused:
         raise filesystem.StorageRefused(refused.problems + staged.discard()) from refused
     except BaseException:
@@ -213,7 +197,7 @@ def publish(staged: Staged) -> CommitResult:
     try:
         check_again(staged.targets)
         staged.visible = True
-        cas = swap_all(state, staged.targets, staged.durability)
+        cas = swap_all(state, staged.targets)
         staged.durable &= state.sync(record)
         synced = recovery.folders_of(record)
         uncleaned = state.store.uncleaned()
@@ -289,7 +273,7 @@ def _targets(staged: Staged, record: Record, bases: Sequence[CheckedFile]) -> tu
         return tuple(
             StagedTarget(
                 file=base.file,
-                place=replace(place, base=base.file.known_base),
+                place=place,
                 status=base.status,
                 template=_template(staged.state, base, own),
                 exchanges=place.exchanges,
@@ -361,7 +345,7 @@ _WEAK: Final = Diagnostic.warning(
 
 
 def check_bases(
-    folders: Folders, files: Sequence[StagedFile], max_bytes: int, kept: NewTransaction
+    folders: Folders, files: Sequence[StagedFile], max_bytes: int, database: sqlite3.Connection
 ) -> tuple[list[CheckedFile], tuple[str, ...]]:
     """Read every base once, store its content, and check that it matches and may be replaced.
 
@@ -369,7 +353,7 @@ def check_bases(
     problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names of one file), or as `Root.read`
     and `Root.write_refusal`.
     """
-    results = [_check(folders, file, max_bytes, kept) for file in files]
+    results = [_check(folders, file, max_bytes, database) for file in files]
     names = Counter(
         identity for result in results if isinstance(result, CheckedFile) for identity in _identities(result)
     )
@@ -398,7 +382,7 @@ def check_again(targets: Sequence[StagedTarget]) -> None:
 
 
 def _check(
-    folders: Folders, file: StagedFile, max_bytes: int, kept: NewTransaction
+    folders: Folders, file: StagedFile, max_bytes: int, database: sqlite3.Connection
 ) -> CheckedFile | Diagnostic:
     path = file.name.path
     folder = folders.open(folder_of(path))
@@ -406,7 +390,7 @@ def _check(
         return _check_created(folders, file, path, folder)
     if isinstance(folder, Diagnostic):
         return replace(folder, file=folders.root.show(path))
-    return _check_based(folders, file, path, folder, max_bytes, kept)
+    return _check_based(folders, file, path, folder, max_bytes, database)
 
 
 def _check_created(
@@ -429,7 +413,7 @@ def _check_created(
 
 
 def _check_based(
-    folders: Folders, file: StagedFile, path: str, folder: int, max_bytes: int, kept: NewTransaction
+    folders: Folders, file: StagedFile, path: str, folder: int, max_bytes: int, database: sqlite3.Connection
 ) -> CheckedFile | Diagnostic:
     """Check that a file matches its plan and may be replaced; store its content."""
     root, leaf = folders.root, path.rpartition("/")[2]
@@ -437,16 +421,14 @@ def _check_based(
     content = read_regular_file(root.filesystem, folder, leaf, shown, max_bytes)
     if isinstance(content, Diagnostic):
         return root.explained(content, folder, path)
-    stale = None
-    if file.base is None or content.data != file.base:
-        stale = _stale_problem(shown, hashlib.sha256(content.data).hexdigest(), file.base_sha256)
+    stale = _stale_problem(shown, hashlib.sha256(content.data).hexdigest(), file.base_sha256)
     problem = stale or write_refusal(root.filesystem, folder, leaf, shown, content.status)
     if problem is None and file.base_sha256 is not None:
         traits = None
         if file.result is None:
             with filesystem.storage_errors(shown, "reading the attributes of"):
                 traits = _read_traits(root.filesystem, folder, leaf, content.status)
-        kept.keep(file.base_sha256, content.data, traits)
+        keep_base(database, file.base_sha256, content.data, traits)
     return CheckedFile(file, _entry(file, path, len(content.data)), content.status, problem=problem)
 
 
@@ -527,30 +509,27 @@ _OPEN_AT_ONCE: Final = 32
 _ORDINARY_MODE: Final = 0o666
 
 
-def write_results(
-    disk: filesystem.FileSystem, targets: Sequence[StagedTarget], durability: filesystem.Durability
-) -> None:
+def write_results(state: RootState, targets: Sequence[StagedTarget]) -> None:
     """Write and sync every result under its temporary name, and sync its base.
 
     Raise `StorageRefused`: NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
     for target in targets:
         is_read = target.file.result is not None and target.file.like is None
-        if not is_read and target.status is not None and durability is filesystem.Durability.FULL:
-            _sync_base(disk, target)
+        if not is_read and target.status is not None and state.syncs:
+            _sync_base(state.root.filesystem, target)
     written = [target for target in targets if target.file.result is not None]
     for start in range(0, len(written), _OPEN_AT_ONCE):
-        _write_some(disk, written[start : start + _OPEN_AT_ONCE], durability)
+        _write_some(state, written[start : start + _OPEN_AT_ONCE])
 
 
-def _write_some(
-    disk: filesystem.FileSystem, targets: Sequence[StagedTarget], durability: filesystem.Durability
-) -> None:
+def _write_some(state: RootState, targets: Sequence[StagedTarget]) -> None:
+    disk = state.root.filesystem
     opened: list[tuple[StagedTarget, int]] = []
     try:
         for target in targets:
             with filesystem.storage_errors(target.place.shown, "reading the attributes of"):
-                traits = _traits_of(disk, target, durability)
+                traits = _traits_of(state, target)
             with filesystem.storage_errors(target.place.shown, "writing beside"):
                 mode = _ORDINARY_MODE if target.template is None else UNFINISHED_MODE
                 descriptor = disk.create(target.place.folder, target.place.temporary, mode)
@@ -558,9 +537,9 @@ def _write_some(
                 disk.write(descriptor, target.file.content())
                 if traits is not None:
                     _make_like(disk, descriptor, target, traits)
-                if durability is filesystem.Durability.FULL and len(targets) > 1:
+                if state.syncs and len(targets) > 1:
                     disk.start_writing(descriptor)
-        if durability is filesystem.Durability.FULL:
+        if state.syncs:
             for target, descriptor in opened:
                 with filesystem.storage_errors(target.place.shown, "syncing the temporary file of"):
                     disk.sync(descriptor)
@@ -582,14 +561,13 @@ def _sync_base(disk: filesystem.FileSystem, target: StagedTarget) -> None:
             disk.release(descriptor)
 
 
-def _traits_of(
-    disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability
-) -> Traits | None:
+def _traits_of(state: RootState, target: StagedTarget) -> Traits | None:
     """Return owner, mode and attributes for the target; sync its base, which an undo needs."""
     template = target.template
     if not isinstance(template, TemplateFile):
         return template
-    syncs = durability is filesystem.Durability.FULL and target.file.like is None
+    syncs = state.syncs and target.file.like is None
+    disk = state.root.filesystem
     return _read_traits(disk, template.folder, template.name, template.status, syncs=syncs)
 
 
@@ -615,9 +593,7 @@ def _make_like(disk: filesystem.FileSystem, descriptor: int, target: StagedTarge
 # --- Putting results in place, and examining what they displaced
 
 
-def swap_all(
-    state: RootState, targets: Sequence[StagedTarget], durability: filesystem.Durability
-) -> SwapStrength:
+def swap_all(state: RootState, targets: Sequence[StagedTarget]) -> SwapStrength:
     """Put all results in place: created and changed files first, deletions last.
 
     Thus a renamed file is never missing. Raise `StorageRefused` at the first problem; `restore` finds what
@@ -627,7 +603,7 @@ def swap_all(
     changed = (target for target in targets if target.status is not None and target.file.result is not None)
     linked = [target for target in changed if not (target.exchanges or disk.moves_aside)]
     for target in linked:
-        _keep_aside(disk, target, durability)
+        _keep_aside(state, target)
     # Otherwise a power loss could keep the rename and lose the second name.
     if linked and state.syncs:
         state.folders.sync({folder_of(target.place.entry.path) for target in linked})
@@ -682,23 +658,23 @@ def _delete(disk: filesystem.FileSystem, target: StagedTarget) -> None:
         raise _late_write(target)
 
 
-def _keep_aside(disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability) -> None:
+def _keep_aside(state: RootState, target: StagedTarget) -> None:
     """Give the base a second name, or copy it if the file system has no links."""
-    place = target.place
+    place, disk = target.place, state.root.filesystem
     with filesystem.storage_errors(place.shown, "keeping the old content of"):
         try:
             disk.link(place.folder, place.leaf, place.aside)
         except OSError as error:
             if error.errno not in filesystem.NO_LINK:
                 raise
-            _copy_aside(disk, target, durability)
+            _copy_aside(state, target)
         if place.content(place.aside) != target.file.base_sha256:
             raise _late_write(target)
 
 
-def _copy_aside(disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability) -> None:
+def _copy_aside(state: RootState, target: StagedTarget) -> None:
     """Copy the base; file systems without links have no owners or attributes to copy."""
-    place = target.place
+    place, disk = target.place, state.root.filesystem
     source = disk.open_file(place.folder, place.leaf)
     try:
         data = disk.read(source, place.entry.base_bytes + 1)
@@ -708,7 +684,7 @@ def _copy_aside(disk: filesystem.FileSystem, target: StagedTarget, durability: f
     try:
         disk.write(descriptor, data)
         disk.set_mode(descriptor, target.status.st_mode if target.status else 0o600)
-        if durability is filesystem.Durability.FULL:
+        if state.syncs:
             disk.sync(descriptor)
     finally:
         disk.close(descriptor)

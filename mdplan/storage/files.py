@@ -85,20 +85,11 @@ def read_regular_file(
     return _size_problem(len(data), shown, max_bytes) or FileBytes(data, status)
 
 
-class KnownContent(Struct):
-    """Loaded bytes and their SHA-256: comparing a file with them is cheaper than hashing it."""
-
-    data: bytes
-    sha256: str
-
-
-def content_of(
-    filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
-) -> str | None:
+def content_of(filesystem: FileSystem, folder: int, leaf: str, at_most: int) -> str | None:
     """Return the SHA-256 of the regular file `leaf` in `folder`; None if nothing exists.
 
     For anything else, or beyond `at_most` bytes, return a text that is not a digest; equal texts mean no
-    visible difference. UNFINISHED is one of them. `known` is the expected content. Raise `OSError`.
+    visible difference. UNFINISHED is one of them. Raise `OSError`.
     """
     try:
         status = filesystem.status_of(folder, leaf)
@@ -114,7 +105,7 @@ def content_of(
     try:
         status = filesystem.status(descriptor)
         is_file = stat.S_ISREG(status.st_mode)
-        digest = _digest(filesystem, descriptor, status.st_size, at_most, known) if is_file else None
+        digest = _digest(filesystem, descriptor, status.st_size, at_most) if is_file else None
     finally:
         filesystem.release(descriptor)
     return digest or _unlike_a_file(filesystem, folder, leaf, status)
@@ -189,33 +180,21 @@ def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most:
     return data if len(data) < size else data + filesystem.read(descriptor, at_most - size)
 
 
-def _digest(
-    filesystem: FileSystem, descriptor: int, expected: int, at_most: int, known: KnownContent | None
-) -> str | None:
+def _digest(filesystem: FileSystem, descriptor: int, expected: int, at_most: int) -> str | None:
     """Return the SHA-256 of an open file, expecting `expected` bytes; None beyond `at_most`."""
     # Imported lazily: reading never needs it.
     import hashlib
 
     digest, size = hashlib.sha256(), 0
-    # The known content, as long as it equals the bytes read so far.
-    unchanged = known.data if known is not None and len(known.data) == expected else None
     while size <= at_most:
         # One extra byte shows if the file has grown; a larger buffer costs more.
         rest = expected - size + 1 if size <= expected else _HASHED_AT_ONCE
         asked_for = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
         part = filesystem.read(descriptor, asked_for)
-        if unchanged is not None and not unchanged.startswith(part, size):
-            digest.update(unchanged[:size])
-            unchanged = None
-        if unchanged is None:
-            digest.update(part)
+        digest.update(part)
         size += len(part)
-        if len(part) == asked_for:
-            continue
-        if unchanged is not None and known is not None and size == expected:
-            return known.sha256
-        digest.update(unchanged[:size] if unchanged is not None else b"")
-        return digest.hexdigest()
+        if len(part) < asked_for:
+            return digest.hexdigest()
     return None
 
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.files import content_of
 from mdplan.storage.filesystem import FileSystem, of_error, storage_errors
-from mdplan.storage.names import component_problem
 from mdplan.storage.root import Root
 
 
@@ -24,13 +23,15 @@ class Folders:
     def open(self, path: str) -> int | Diagnostic:
         """Open the folder `path`, without following links; it stays open. Errors: as `Root.open_folder`."""
         if path not in self._opened:
-            opened = self._below_an_open_one(path)
-            if opened is None:
+            above = folder_of(path)
+            opened: int | Diagnostic | None = None
+            if above in self._opened:
+                opened = self.root.open_folder(path, (above, self._opened[above]))
+            if not isinstance(opened, int):
                 # Walk from the root, which also detects obstacles.
-                walked = self.root.open_folder(path)
-                if isinstance(walked, Diagnostic):
-                    return walked
-                opened = walked
+                opened = self.root.open_folder(path)
+            if isinstance(opened, Diagnostic):
+                return opened
             self._opened[path] = opened
         return self._opened[path]
 
@@ -99,18 +100,6 @@ class Folders:
             if path:
                 self.root.filesystem.release(folder)
         self._opened = {"": self.root.descriptor}
-
-    def _below_an_open_one(self, path: str) -> int | None:
-        """Open `path` in its open parent; None if the parent is not open, or on failure."""
-        above, _, name = path.rpartition("/")
-        if above not in self._opened or component_problem(name) is not None:
-            return None
-        with suppress(OSError):
-            opened = self.root.filesystem.open_directory(self._opened[above], name)
-            if not self.root.is_private(opened):
-                return opened
-            self.root.filesystem.release(opened)
-        return None
 
 
 def folder_of(path: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.files import MAX_IMAGE_BYTES, KnownContent, content_of, read_regular_file
+from mdplan.storage.files import MAX_IMAGE_BYTES, content_of, read_regular_file
 from mdplan.storage.filesystem import storage_errors
 from mdplan.storage.folders import Folders, can_exchange, folder_of
 from mdplan.storage.names import NOTE, canonical_path, is_temporary_name
@@ -45,7 +45,6 @@ class StagedPlace(Struct, kw_only=True):
     `leaf` is its name, `shown` its path in messages. `temporary` holds the result until it is in place, and
     after an exchange the old content; without exchange, and for a deleted file, `aside` holds the old
     content. `trial` names two scratch files to test exchanges. `known` and `noted` are the transaction's.
-    `base` is the base's content, if loaded.
     """
 
     entry: FileEntry
@@ -58,7 +57,6 @@ class StagedPlace(Struct, kw_only=True):
     trial: tuple[str, str]
     known: bool
     noted: bool
-    base: KnownContent | None = None
 
     @property
     def exchanges(self) -> bool:
@@ -73,11 +71,11 @@ class StagedPlace(Struct, kw_only=True):
 
     def content(self, name: str) -> str | None:
         """Return the content under `name`. Raise `OSError`."""
-        return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most, self.base)
+        return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most)
 
     def whole_content(self, name: str) -> str | None:
         """Return the content under `name`, hashing it whatever its size. Raise `OSError`."""
-        return content_of(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
+        return content_of(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES)
 
     def found(self) -> FoundContents:
         """Return the content under all three names. Raise `OSError`."""

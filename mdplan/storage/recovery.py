@@ -22,20 +22,20 @@ from mdplan.storage.lock import RootLock, is_locked
 from mdplan.storage.neighbours import FoundContents, StagedPlace
 from mdplan.storage.root import Root
 from mdplan.storage.store import FileEntry, Record, State, Store
-from mdplan.values import Struct, field, replace
+from mdplan.values import field, replace
 from mdplan.words import say
 
 
-class RecoveryResult(Struct):
+class RecoveryResult(msgspec.Struct):
     """The result of a recovery: IDs of transactions rolled back or finished.
 
     `files` are the restored paths. Errors in `problems` need a person; other problems are information.
     """
 
-    rolled_back: tuple[str, ...]
-    finished: tuple[str, ...]
-    files: tuple[str, ...]
-    problems: Problems
+    rolled_back: list[str] = field(default_factory=list)
+    finished: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
 
 
 class RootState(NamedTuple):
@@ -132,13 +132,6 @@ def _conflicts(folders: Folders, record: Record, paths: Collection[str] | None) 
 Keep = Literal["current", "base"]
 
 
-class _Findings(msgspec.Struct):
-    rolled_back: list[str] = field(default_factory=list)
-    finished: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    problems: list[Diagnostic] = field(default_factory=list)
-
-
 def recover(
     lock: RootLock, *, settles: bool = False, adopts: bool = False, keep: Keep | None = None
 ) -> RecoveryResult:
@@ -154,7 +147,7 @@ def recover(
     """
     # The cause may have been a power loss, so sync whatever the commit's durability.
     state = RootState(lock.root, lock.store, Folders(lock.root), syncs=True)
-    findings = _Findings()
+    findings = RecoveryResult()
     try:
         for interrupted, record in state.store.interrupted():
             _settle_own(state, interrupted, record, findings, keep)
@@ -172,13 +165,11 @@ def recover(
             raise StorageRefused(foreign)
     finally:
         state.folders.close()
-    return RecoveryResult(
-        tuple(findings.rolled_back), tuple(findings.finished), tuple(findings.files), tuple(findings.problems)
-    )
+    return findings
 
 
 def _settle_own(
-    state: RootState, interrupted: State, record: Record, findings: _Findings, keep: Keep | None
+    state: RootState, interrupted: State, record: Record, findings: RecoveryResult, keep: Keep | None
 ) -> None:
     """Undo a transaction of this user, unless its changes are already complete."""
     note = neighbours.read_note(state.root)
@@ -190,7 +181,7 @@ def _settle_own(
         _undo(state, record, findings, keep=keep)
 
 
-def _undo(state: RootState, record: Record, findings: _Findings, *, keep: Keep | None) -> bool:
+def _undo(state: RootState, record: Record, findings: RecoveryResult, *, keep: Keep | None) -> bool:
     """Undo a transaction; return True if done."""
     undone = roll_back(state, record, keeps=True, keep=keep)
     findings.files.extend(undone.files)
@@ -201,7 +192,7 @@ def _undo(state: RootState, record: Record, findings: _Findings, *, keep: Keep |
     return is_done
 
 
-def _finish(state: RootState, record: Record, findings: _Findings) -> None:
+def _finish(state: RootState, record: Record, findings: RecoveryResult) -> None:
     """Clean up after a committed transaction."""
     places, _ = neighbours.places_of(state.folders, record)
     is_found, warnings = clean_up(state, record, places)
@@ -211,7 +202,7 @@ def _finish(state: RootState, record: Record, findings: _Findings) -> None:
 
 
 def _settle_note(
-    state: RootState, findings: _Findings, *, adopts: bool, keep: Keep | None, is_own: bool
+    state: RootState, findings: RecoveryResult, *, adopts: bool, keep: Keep | None, is_own: bool
 ) -> None:
     """Remove the note of a settled commit; with `adopts`, undo or finish another identity's.
 
@@ -233,7 +224,7 @@ def _settle_note(
             neighbours.remove_note(state.root)
 
 
-def _adopted(state: RootState, record: Record, findings: _Findings, keep: Keep | None) -> bool:
+def _adopted(state: RootState, record: Record, findings: RecoveryResult, keep: Keep | None) -> bool:
     """Undo or finish a commit that is not in this user's store; return True if done."""
     if not is_complete(state.folders, record):
         return _undo(state, record, findings, keep=keep)

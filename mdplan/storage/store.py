@@ -118,37 +118,33 @@ class StoreSize(NamedTuple):
     file_bytes: int
 
 
-class NewTransaction(Struct):
-    """A transaction being stored in the `database`."""
-
-    database: sqlite3.Connection
-
-    def keep(self, sha256: str, data: bytes, traits: Traits | None = None) -> None:
-        """Store a content that the transaction will displace, with `traits` for a deleted file."""
-        put_parts(self.database, sha256, data)
-        if traits is not None:
-            encoded = json.dumps({name: value.hex() for name, value in traits.attributes.items()})
-            self.database.execute(
-                "INSERT OR REPLACE INTO traits VALUES (?, ?, ?, ?, ?)",
-                (sha256, traits.mode, traits.uid, traits.gid, encoded),
-            )
-
-    def record(self, record: Record, note: bytes, now: float) -> None:
-        """Add `record` as pending, with the engine's `note`."""
-        made, removed = json.dumps(record.made_folders), json.dumps(record.removed_folders)
-        sequence = self.database.execute(
-            "INSERT INTO transactions (id, state, began_at, made_folders, removed_folders)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (record.transaction, State.PENDING, now, made, removed),
-        ).lastrowid
-        self.database.executemany(
-            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                (sequence, position, os.fsencode(entry.path), *astuple(entry)[1:])
-                for position, entry in enumerate(record.entries)
-            ),
+def keep_base(database: sqlite3.Connection, sha256: str, data: bytes, traits: Traits | None = None) -> None:
+    """Store a content that a transaction will displace, with `traits` for a deleted file."""
+    put_parts(database, sha256, data)
+    if traits is not None:
+        encoded = json.dumps({name: value.hex() for name, value in traits.attributes.items()})
+        database.execute(
+            "INSERT OR REPLACE INTO traits VALUES (?, ?, ?, ?, ?)",
+            (sha256, traits.mode, traits.uid, traits.gid, encoded),
         )
-        put_parts(self.database, f"note {record.transaction}", note)
+
+
+def add_record(database: sqlite3.Connection, record: Record, note: bytes, now: float) -> None:
+    """Add the transaction `record` as pending, with the engine's `note`. From then on a crash means undo."""
+    made, removed = json.dumps(record.made_folders), json.dumps(record.removed_folders)
+    sequence = database.execute(
+        "INSERT INTO transactions (id, state, began_at, made_folders, removed_folders)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (record.transaction, State.PENDING, now, made, removed),
+    ).lastrowid
+    database.executemany(
+        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            (sequence, position, os.fsencode(entry.path), *astuple(entry)[1:])
+            for position, entry in enumerate(record.entries)
+        ),
+    )
+    put_parts(database, f"note {record.transaction}", note)
 
 
 class Store:
@@ -273,15 +269,6 @@ class Store:
         return f"no document is affected; set it aside, and mdplan starts anew: `mv {old} {old}.damaged`"
 
     # --- Transactions
-
-    @contextmanager
-    def begin(self, *, syncs: bool) -> Iterator[NewTransaction]:
-        """Yield a transaction whose contents and record are stored together at the end of the block.
-
-        From then on a crash means undo. If the block raises, nothing is stored.
-        """
-        with self.write(syncs=syncs) as database:
-            yield NewTransaction(database)
 
     def settle(self, transaction: str, state: State, clean: Iterable[str] = (), *, syncs: bool) -> None:
         """Set the state of a transaction; mark those in `clean` as cleaned up."""

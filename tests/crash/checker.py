@@ -278,7 +278,7 @@ class Checker:
             problems = [*strays(image, ModelStore(disk))]
             with self.lock(disk) as lock:
                 again = recover(lock, settles=True)
-            if disk.events or again != RecoveryResult((), (), (), ()):
+            if disk.events or again != RecoveryResult():
                 problems.append(f"a second recovery finds something to do: {again}, {disk.events}")
             # A file system that loses files in a rename may lose old versions, but nothing else.
             if not self.scenario.torn_moves:

@@ -31,7 +31,6 @@ class Change:
             self.new,
             digest(self.new),
             like=None if self.like is None else FileName("", self.like),
-            base=self.old,
         )
 
 

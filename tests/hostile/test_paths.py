@@ -26,7 +26,7 @@ from mdplan.settings import Settings
 from mdplan.storage import store as stored
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.neighbours import write_note
-from mdplan.storage.store import FileEntry, Store
+from mdplan.storage.store import FileEntry, Store, add_record
 from tests.conftest import FULL, REPOSITORY
 from tests.hostile.shipped import ID, sha256
 from tests.hostile.tally import Record
@@ -469,8 +469,8 @@ def test_recovery_never_names_denied_files(
     with opened(root, SCOPES["deny a name"]) as engine:
         write_note(engine.workspace.roots[0], record)
         if is_own:
-            with Store(str(root)).begin(syncs=False) as transaction:
-                transaction.record(record, b"{}", 0.0)
+            with Store(str(root)).write(syncs=False) as database:
+                add_record(database, record, b"{}", 0.0)
         assert leaks(recovery(engine)) == []
 
 

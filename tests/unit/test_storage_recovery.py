@@ -17,7 +17,7 @@ from mdplan.storage.names import NOTE
 from mdplan.storage.neighbours import FoundContents, temporary_names, write_note
 from mdplan.storage.recovery import RecoveryResult, RestoreAction, pending, plan_restore
 from mdplan.storage.root import Root
-from mdplan.storage.store import FileEntry, Record, Store, stored_content
+from mdplan.storage.store import FileEntry, Record, Store, add_record, stored_content
 from tests.support.case_tables import CaseTables
 from tests.support.commits import change, commit, creation, deletion, recovered, sha256, states_of
 from tests.support.files import names_in, tree
@@ -35,7 +35,7 @@ FILES = (
     deletion("gone.md", OLD),
 )
 
-NOTHING = RecoveryResult((), (), (), ())
+NOTHING = RecoveryResult()
 
 # Killed here, all files but the deleted one are new and nothing is committed.
 BEFORE_COMMIT_POINT = "rename:1"
@@ -461,8 +461,8 @@ def interrupted(folder: Path, row: Row) -> None:
             (folder / name).write_bytes(content)
     record = Record(transaction=RESTORED_ID, entries=(entry,))
     write_note(Root.open(folder), record)
-    with Store(str(folder)).begin(syncs=False) as transaction:
-        transaction.record(record, b"{}", 0.0)
+    with Store(str(folder)).write(syncs=False) as database:
+        add_record(database, record, b"{}", 0.0)
 
 
 def read(path: Path) -> bytes | None:
