@@ -9,12 +9,11 @@ import stat
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final
 
 from mdplan.bot.bot import BotReport, EqualEdits, Proposal, RunOptions, planned
 from mdplan.bot.manifest import LoadedManifest
@@ -24,16 +23,7 @@ from mdplan.documents.documents import Documents
 from mdplan.engine.commit import files_to_stage
 from mdplan.engine.engine import Engine
 from mdplan.git import repository
-from mdplan.git.tree import (
-    FOLDER,
-    FOLDER_GONE,
-    AddObject,
-    CommitTree,
-    Objects,
-    TreeEntry,
-    tree_data,
-    write_objects,
-)
+from mdplan.git.tree import CommitTree, Objects
 from mdplan.plan import NO_INTENT, Intent, Plan
 from mdplan.planning.replay import bases_of
 from mdplan.reports.base import refusal
@@ -335,20 +325,18 @@ def _moved(ref: str, on_stale: OnStale) -> Diagnostic:
 
 # --- Writing a commit and moving a branch
 #
-# Files and trees are loose objects, which `git repack` and `git gc` keep until the branch moves. `git
-# commit-tree` writes the commit, signed as configured, and `git update-ref` moves the branch by
-# compare-and-swap. So after a kill the branch is at the old or the new commit, and a later `git gc` removes
-# unused objects.
+# git makes the tree from an index of its own. Files and trees are loose objects, which `git repack` and `git
+# gc` keep until the branch moves. `git commit-tree` writes the commit, signed as configured, and `git
+# update-ref` moves the branch by compare-and-swap. So after a kill the branch is at the old or the new
+# commit, and a later `git gc` removes unused objects.
 
 _ORDINARY: Final = stat.S_IFREG | 0o644
 _NO_COMMIT: Final = "0" * 40
-
-# The ID of the empty tree.
-_EMPTY: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _LOCKED: Final = lazy_pattern(rb"Unable to create '(.+)': File exists")
-
-# The new entry at a path, given as components; None for a deleted file.
-_Changes: TypeAlias = "Mapping[tuple[str, ...], TreeEntry | None]"
+# `git gc` removed the folder for an object, which was still empty.
+_FOLDER_GONE: Final = b"unable to create temporary file"
+_MOST_TRIES: Final = 20
+_IN_THE_WAY: Final = lazy_pattern(rb"'(.+)' appears as both a file and as a directory")
 
 
 class CommitText(Struct, kw_only=True):
@@ -371,24 +359,49 @@ def write_commit(
     Raise `StorageRefused`: as creating a result, FILE_EXISTS for a folder in place of a file or vice versa,
     IO_ERROR.
     """
-    paths = [_components(place.within(file.name.path)) for file in files]
-    folders = {path[:length] for path in paths for length in range(len(path))}
-    count = len(folders) + sum(file.result_sha256 is not None for file in files)
-    with storage_errors(visible(place.path), "reading objects of"), closing(Objects(place)) as objects:
-        old = objects.tree_of(parents[0])
-
-        def write(add: AddObject) -> str:
-            changes: dict[tuple[str, ...], TreeEntry | None] = {}
-            for path, file in zip(paths, files, strict=True):
-                changes[path] = None
+    removed, written, data = list[str](), list[tuple[int, str]](), list[Path]()
+    with tempfile.TemporaryDirectory() as folder:
+        with storage_errors(visible(place.path), "reading objects of"), closing(Objects(place)) as objects:
+            old = objects.tree_of(parents[0])
+            for file in files:
+                path = place.within(file.name.path)
+                removed.append(f"0 {_NO_COMMIT}\t{path}\0")
                 if file.result_sha256 is not None:
-                    like = _components(place.within((file.like or file.name).path))
-                    mode = _mode(objects, old, path, like)
-                    changes[path] = TreeEntry(mode, add("blob", file.content()))
-            return _write_tree(objects, add, old, changes).name
-
-        tree = write_objects(place, count, write)
+                    like = place.within((file.like or file.name).path)
+                    written.append((_mode(objects, old, path, like), path))
+                    data.append(Path(folder) / str(len(data)))
+                    data[-1].write_bytes(file.content())
+        paths = "\n".join(map(str, data)).encode()
+        names = _written(place, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=paths).split()
+        made = [f"{mode:o} {name}\t{path}\0" for (mode, path), name in zip(written, names, strict=True)]
+        entries = repository.encoded("".join((*removed, *made)))
+        index: dict[str, Any] = {
+            "variables": {"GIT_INDEX_FILE": f"{folder}/index"},
+            "settings": {"core.splitIndex": "false"},
+        }
+        _written(place, "read-tree", parents[0], **index)
+        _written(place, "update-index", "-z", "--index-info", stdin=entries, **index)
+        tree = _written(place, "write-tree", **index)
     return commit_tree(place, tree, parents, text)
+
+
+def _written(
+    place: repository.RepositoryLocation,
+    *arguments: str,
+    hint: str = repository.FSCK,
+    **how: Any,  # noqa: ANN401 (as `git` takes them)
+) -> str:
+    """Return the output of git, which writes objects; repeat it after a concurrent repack."""
+    for left in reversed(range(_MOST_TRIES)):
+        done = place.git(*arguments, **how)
+        if done.returncode == 0:
+            return done.stdout.decode().strip()
+        if blocked := _IN_THE_WAY.search(done.stderr):
+            message = f"`{visible(os.fsdecode(blocked[1]))}` is in the way: a file and a folder share a name"
+            raise repository.repository_error(Code.FILE_EXISTS, message, "")
+        if _FOLDER_GONE not in done.stderr or not left:
+            raise repository.git_failed(done, hint)
+    raise AssertionError
 
 
 def move_branch(
@@ -424,41 +437,10 @@ def move_branch(
     raise repository.git_failed(done, repository.FSCK)
 
 
-def _mode(objects: Objects, tree: str, *paths: tuple[str, ...]) -> int:
+def _mode(objects: Objects, tree: str, *paths: str) -> int:
     """Return the mode of the first existing file among `paths`, or the default mode."""
-    entries = (objects.find(tree, "/".join(path)) for path in paths)
+    entries = (objects.find(tree, path) for path in paths)
     return next((each.mode for each in entries if each is not None and stat.S_ISREG(each.mode)), _ORDINARY)
-
-
-def _write_tree(objects: Objects, add: AddObject, base: str | None, changes: _Changes) -> TreeEntry:
-    """Write the tree `base` with `changes`, dropping folders that become empty."""
-    entries = dict(objects.tree(base)) if base is not None else {}
-    here = {path[0]: change for path, change in changes.items() if len(path) == 1}
-    for name, change in here.items():
-        if change is None:
-            entries.pop(name, None)
-    for name, inner in _by_folder(changes).items():
-        known = entries.pop(name, None)
-        if known is not None and not stat.S_ISDIR(known.mode):
-            raise _in_the_way(name)
-        made = _write_tree(objects, add, known.name if known is not None else None, inner)
-        if made.name != _EMPTY:
-            entries[name] = made
-    for name, change in here.items():
-        if change is not None:
-            if name in entries and not stat.S_ISREG(entries[name].mode):
-                raise _in_the_way(name)
-            entries[name] = change
-    return TreeEntry(FOLDER, add("tree", tree_data(entries)))
-
-
-def _by_folder(changes: _Changes) -> Mapping[str, _Changes]:
-    """Group `changes` in folders by the first folder."""
-    by_folder: defaultdict[str, dict[tuple[str, ...], TreeEntry | None]] = defaultdict(dict)
-    for path, change in changes.items():
-        if len(path) > 1:
-            by_folder[path[0]][path[1:]] = change
-    return by_folder
 
 
 def commit_tree(
@@ -469,23 +451,16 @@ def commit_tree(
     `commit.gpgSign` is honoured here, since `git commit-tree` ignores it.
     """
     signs = place.git("config", "--type=bool", "--get", "commit.gpgSign").stdout.strip() == b"true"
-    write = partial(
-        place.git,
+    return _written(
+        place,
         *("commit-tree", tree, *(word for parent in parents for word in ("-p", parent))),
         *(["-S"] if signs else []),
         *("-F", "-"),
+        stdin=text.message,
         variables=_people(text),
         settings={"i18n.commitEncoding": "UTF-8"},
-        stdin=text.message,
+        hint="check gpg.format and user.signingKey with `git config --list`" if signs else repository.FSCK,
     )
-    done = write()
-    if FOLDER_GONE in done.stderr:
-        # A repack removes empty object folders, even one that git has just created.
-        done = write()
-    if done.returncode:
-        hint = "check gpg.format and user.signingKey with `git config --list`" if signs else repository.FSCK
-        raise repository.git_failed(done, hint)
-    return done.stdout.decode().strip()
 
 
 def _people(text: CommitText) -> dict[str, bytes]:
@@ -498,16 +473,6 @@ def _people(text: CommitText) -> dict[str, bytes]:
         variables[f"GIT_{role}_EMAIL"] = address.removesuffix(b">")
         variables[f"GIT_{role}_DATE"] = os.fsencode(os.environ.get(f"GIT_{role}_DATE") or now)
     return variables
-
-
-def _components(path: str) -> tuple[str, ...]:
-    return tuple(path.split("/"))
-
-
-def _in_the_way(name: str) -> StorageRefused:
-    return repository.repository_error(
-        Code.FILE_EXISTS, f"`{visible(name)}` is in the way: a file and a folder cannot share a name", ""
-    )
 
 
 # --- Merging two commits without a work tree, by git with mdplan as merge driver

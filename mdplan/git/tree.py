@@ -1,22 +1,19 @@
 """The files of a commit, in place of a disk, under the same rules."""
 
 import errno
-import hashlib
 import itertools
 import os
 import stat
-import struct
 import subprocess
 import weakref
-import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
 from functools import lru_cache, partial
-from typing import IO, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from mdplan.documents.workspace import Workspace, scope_of
 from mdplan.git import repository
-from mdplan.git.repository import decoded, encoded
+from mdplan.git.repository import decoded
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
 from mdplan.storage.local import own_ids
 from mdplan.storage.root import Root
@@ -32,12 +29,6 @@ FOLDER: Final = stat.S_IFDIR
 _FOLDER_MODE: Final = FOLDER | 0o755
 _SUBMODULE: Final = 0o160000
 _ID_BYTES: Final = 20
-# Object types by their numbers in packs.
-_KINDS: Final = {"tree": 2, "blob": 3}
-# `git gc` removed the folder for an object, which was still empty.
-FOLDER_GONE: Final = b"unable to create temporary file"
-_MOST_TRIES: Final = 20
-AddObject: TypeAlias = "Callable[[str, bytes], str]"
 
 
 class TreeEntry(NamedTuple):
@@ -117,73 +108,6 @@ class Objects:
         except ValueError as error:
             raise _error(errno.EIO) from error
         return entries
-
-
-def tree_data(entries: Mapping[str, TreeEntry]) -> bytes:
-    """Return the content of a tree with these `entries`."""
-    # git sorts folders as if their names ended in a slash.
-    by_sort_key = {
-        (b"%s/" % encoded(name) if stat.S_ISDIR(entry.mode) else encoded(name)): entry
-        for name, entry in entries.items()
-    }
-    return b"".join(
-        b"%o %s\0%s" % (entry.mode, name.removesuffix(b"/"), bytes.fromhex(entry.name))
-        for name, entry in sorted(by_sort_key.items())
-    )
-
-
-def write_objects(place: repository.RepositoryLocation, count: int, write: Callable[[AddObject], str]) -> str:
-    """Add `count` objects through `write`, which adds (type, content) pairs; return its result.
-
-    They are loose objects, which survive repacks until something refers to them, and are synced. `write` is
-    repeated after a concurrent repack. Raise `StorageRefused`: IO_ERROR, or as `write`.
-    """
-    for left in reversed(range(_MOST_TRIES)):
-        made = ""
-        with repository.start_git(place.path, "unpack-objects", "-q") as process:
-            assert process.stdin is not None
-            pack = Pack(process.stdin)
-            try:
-                # If git has exited early, its message says why.
-                with suppress(BrokenPipeError):
-                    pack.put(struct.pack(">4sII", b"PACK", 2, count))
-                    made = write(pack.add)
-                    process.stdin.write(pack.checksum.digest())
-                said = process.communicate()[1]
-            except BaseException:
-                process.kill()
-                process.communicate()
-                raise
-        if process.returncode == 0:
-            return made
-        if FOLDER_GONE not in said or not left:
-            done = subprocess.CompletedProcess(["unpack-objects"], process.returncode, b"", said)
-            raise repository.git_failed(done, repository.FSCK)
-    raise AssertionError
-
-
-class Pack:
-    """A pack being written to `file`."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.checksum = hashlib.sha1(usedforsecurity=False)
-
-    def put(self, data: bytes) -> None:
-        """Write `data` verbatim."""
-        self.checksum.update(data)
-        self._file.write(data)
-
-    def add(self, kind: str, data: bytes) -> str:
-        """Write an object and return its ID."""
-        # Type and size, seven bits per byte.
-        rest, head = len(data) >> 4, bytearray([_KINDS[kind] << 4 | len(data) & 15])
-        while rest:
-            head[-1] |= 0x80
-            head.append(rest & 0x7F)
-            rest >>= 7
-        self.put(bytes(head) + zlib.compress(data, 1))
-        return hashlib.sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()
 
 
 class _OpenObject(Struct):

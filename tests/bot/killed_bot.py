@@ -1,8 +1,8 @@
 """A bot that is killed at every step: `killed_bot.py TEMPLATE FOLDER MANIFEST STRIDE`.
 
 For n = 1, 1 + STRIDE, … a copy of the repository TEMPLATE is made as FOLDER/n; a process that commits to it
-is killed with its processes of git just before its n-th step, until one comes to its end. Steps are the
-starts of git, and what is written into the pack of new objects. Prints the n of that one.
+is killed with its processes of git just before its n-th start of git, until one comes to its end. Prints the
+n of that one.
 """
 
 import os
@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mdplan.git.tree import Pack
 from tests.bot.repository import Repository
 
 MOST = 200
@@ -32,13 +31,6 @@ def kill_before(step: int, folder: str) -> None:
         if event == "subprocess.Popen" and folder in str(arguments):
             count()
 
-    put = Pack.put
-
-    def put_after(self: Pack, data: bytes) -> None:
-        count()
-        put(self, data)
-
-    Pack.put = put_after  # type: ignore[method-assign]
     os.setpgid(0, 0)
     sys.addaudithook(hear)
 
