@@ -5,7 +5,7 @@ import pickle
 import secrets
 import stat
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from itertools import groupby

@@ -40,8 +40,8 @@ from mdplan.planning.replay import FoundFile, bases_of, is_applied, no_text, sta
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ReviewReport
 from mdplan.review import plan_review, shapes
-from mdplan.review.choices import Choices, ChosenEdits, chosen_edits
 from mdplan.review.lines import FileSides
+from mdplan.review.shapes import Choices, ChosenEdits, chosen_edits
 from mdplan.storage import plans
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.root import Root

@@ -23,8 +23,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.review import plan_review
-from mdplan.review.choices import PLAN, Choices, choice_of, place_name
-from mdplan.review.shapes import ChangeClass, Place
+from mdplan.review.shapes import PLAN, ChangeClass, Choices, Place, choice_of, place_name
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lines import to_lf
 from mdplan.text.source import DocumentFormat

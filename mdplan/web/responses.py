@@ -18,9 +18,8 @@ from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_remarks
 from mdplan.markdown.html import safe_html
 from mdplan.reports.plan import ReviewReport
-from mdplan.review.choices import ChosenEdits, approved_choices, parts_of, place_name
 from mdplan.review.plan_review import FoundLine
-from mdplan.review.shapes import Place
+from mdplan.review.shapes import ChosenEdits, Place, approved_choices, parts_of, place_name
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.plans import DecisionStore
 from mdplan.text.lazy_pattern import lazy_pattern

@@ -13,7 +13,7 @@ from mdplan.decisions import DecidedPlace, Decision, Verdict
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.review.choices import chosen_edits, parts_of, place_name
+from mdplan.review.shapes import chosen_edits, parts_of, place_name
 
 TEXTS = {
     "a.md": "# A\n\nold and cat, old again, and `old` code\n\n## B\n\nold\n",
