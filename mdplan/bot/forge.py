@@ -77,13 +77,16 @@ class Governor(Struct, kw_only=True):
 
     def wait(self, *, writes: bool) -> None:
         """Wait until a request is within the limits, and count it."""
-        with self._log() as log:
-            begins = max(self.now(), log.resume, log.sent[-1][0] if log.sent else 0.0)
-            begins = max(begins, *(self._free_at(limit, log.sent, writes=writes) for limit in _RATE_LIMITS))
-            log.sent = [each for each in log.sent if each[0] > begins - _LONGEST - _MARGIN]
-            log.sent.append((begins, writes))
-        while (left := max(begins, self._resume()) - self.now()) > 0:
-            self.sleep(left)
+        while True:
+            with self._log() as log:
+                now = self.now()
+                free = (self._free_at(limit, log.sent, writes=writes) for limit in _RATE_LIMITS)
+                begins = max(now, log.resume, *free)
+                if begins <= now:
+                    kept = [each for each in log.sent if each[0] > now - _LONGEST - _MARGIN]
+                    log.sent = [*kept, (now, writes)]
+                    return
+            self.sleep(begins - now)
 
     def pause(self, seconds: float) -> None:
         """Let all processes wait so long."""
@@ -101,10 +104,6 @@ class Governor(Struct, kw_only=True):
                 return at + seconds + _MARGIN
         return 0.0
 
-    def _resume(self) -> float:
-        with self._log() as log:
-            return log.resume
-
     @contextmanager
     def _log(self) -> "Iterator[_RequestLog]":
         """Yield the log, and save its changes. A torn one, left by a killed process, is empty."""
@@ -118,11 +117,9 @@ class Governor(Struct, kw_only=True):
                 log = msgspec.json.decode(file.read(), type=_RequestLog)
             except ValueError:
                 log = _RequestLog()
-            old = msgspec.json.encode(log)
             yield log
-            if (new := msgspec.json.encode(log)) != old:
-                file.truncate(0)
-                file.write(new)
+            file.truncate(0)
+            file.write(msgspec.json.encode(log))
 
 
 class _RequestLog(msgspec.Struct):

@@ -5,7 +5,7 @@ import os
 import posixpath
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage import files
@@ -24,10 +24,6 @@ from mdplan.storage.names import (
 from mdplan.text.visible import visible
 from mdplan.values import Struct, replace
 from mdplan.words import Step, either, say
-
-if TYPE_CHECKING:
-    pass
-
 
 Found = TypeVar("Found")
 

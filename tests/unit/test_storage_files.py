@@ -469,19 +469,6 @@ def test_file_of_changed_size_is_read_completely(tmp_path: Path, data: bytes, si
     assert content == hashlib.sha256(data).hexdigest()
 
 
-@pytest.mark.parametrize("data", [b"", b"1", b"12345", LARGE, LARGE * 2, REPEATED])
-@pytest.mark.parametrize("size", [None, 0, 1, 4, 5, 6, len(LARGE), 2 * len(LARGE)])
-def test_content_hash_is_right_whatever_content_is_expected(
-    tmp_path: Path, data: bytes, size: int | None
-) -> None:
-    (tmp_path / NAME).write_bytes(data)
-    disk = LateDisk()
-    disk.size = len(data) if size is None else size
-    folder = disk.open_root(str(tmp_path))
-    assert content_of(disk, folder, NAME, len(data)) == hashlib.sha256(data).hexdigest()
-    disk.release(folder)
-
-
 @pytest.mark.parametrize("size", [0, 4])
 def test_file_that_grew_beyond_the_limit_is_refused(tmp_path: Path, size: int) -> None:
     (tmp_path / NAME).write_bytes(b"12345")
