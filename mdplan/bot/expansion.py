@@ -33,13 +33,11 @@ from mdplan.values import Struct, replace
 from mdplan.words import Option, say
 
 LOOP: Final = "forEach"
-EDIT_LOOP: Final = frozenset({LOOP, "as", "edits", "comment"})
 
 # Edit fields for the bot, which are not part of the operation.
 ONLY_IF_CHANGED: Final = "onlyIfChanged"
 AT: Final = "at"
 ABOUT_EDITS: Final = frozenset({"comment", ONLY_IF_CHANGED, AT})
-TEXT_LOOP: Final = frozenset({LOOP, "as", "text", "between", "before", "after", "comment"})
 DEFAULT_NAME: Final = "item"
 _MOST_EDITS: Final = 100_000
 

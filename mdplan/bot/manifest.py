@@ -124,6 +124,31 @@ class Rule(ManifestPart):
         return self
 
 
+_List = Annotated[str, Field(description="Name of a list, as in a placeholder: data.rows.")]
+_Entry = Annotated[str, Field(description="What an entry is called inside; `item` when absent.")]
+
+
+class EditLoop(ManifestPart):
+    """Its edits, once for each entry of a list."""
+
+    for_each: _List
+    as_: _Entry = expansion.DEFAULT_NAME
+    edits: list[Any] = Field(min_length=1)
+    comment: Comment
+
+
+class TextLoop(ManifestPart):
+    """A text that is made of one text for each entry of a list, such as rows or items."""
+
+    for_each: _List
+    as_: _Entry = expansion.DEFAULT_NAME
+    text: Any = Field(description="Text of one entry.")
+    between: Any = Field(default="", description="Text between two entries.")
+    before: Any = Field(default="", description="Text before the first entry, if there is one.")
+    after: Any = Field(default="", description="Text after the last entry, if there is one.")
+    comment: Comment
+
+
 class Manifest(ManifestPart):
     """The desired state of files, which the bot reaches by one plan for all of them."""
 
@@ -221,23 +246,26 @@ def read_manifest(name: str, located: expansion.SourceMap) -> Manifest | Problem
     if not isinstance(located.data, dict):
         message, hint = "the manifest is not a map", "write `files:` and below it what should be true of them"
         return (_placed(name, located, expansion.ManifestProblem.of(message, hint)),)
+    found = tuple(_placed(name, located, each) for each in _value_problems(Manifest, located.data, ()))
+    return found or Manifest.model_validate(located.data)
+
+
+def _value_problems(
+    model: type[ManifestPart], data: Mapping[str, Any], path: expansion.Path
+) -> Iterator[expansion.ManifestProblem]:
+    """Yield what is wrong with `data`, at `path` of a manifest, as a `model`."""
     try:
-        return Manifest.model_validate(located.data)
+        model.model_validate(data)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         # Do not report that a list is empty because its entries were refused.
         inside = {each["loc"][:length] for each in errors for length in range(len(each["loc"]))}
-        return tuple(
-            _value_problem(each, name, located)
-            for each in errors
-            if each["type"] != "too_short" or each["loc"] not in inside
-        )
-
-
-def _value_problem(error: Mapping[str, Any], name: str, located: expansion.SourceMap) -> Diagnostic:
-    problem = value_problem(error, Manifest, "", _HINT)
-    message = problem.message.replace("`` ", "the manifest ")
-    return replace(problem, message=message, file=name, place=located.place(error["loc"]))
+        what = "the manifest " if model is Manifest else "the loop "
+        for each in errors:
+            if each["type"] != "too_short" or each["loc"] not in inside:
+                problem = value_problem(each, model, "", _HINT)
+                problem = replace(problem, message=problem.message.replace("`` ", what))
+                yield expansion.ManifestProblem(problem, (*path, *each["loc"]))
 
 
 def checked(
@@ -285,7 +313,7 @@ class EditChecks(Struct):
             if not isinstance(edit, Mapping):
                 yield expansion.ManifestProblem.of("the edit is not a map", 'write {"op": …}', here)
             elif expansion.is_edit_loop(edit):
-                yield from self._loop(edit, expansion.EDIT_LOOP, here, inside)
+                yield from self._loop(edit, EditLoop, here, inside)
                 inner = inside | {str(edit.get("as", expansion.DEFAULT_NAME))}
                 yield from self.edits(_list(edit["edits"]), (*here, "edits"), inner)
             else:
@@ -303,7 +331,7 @@ class EditChecks(Struct):
                 yield from self._placeholders(value, path, inside)
             case Mapping():
                 if expansion.is_text_loop(value):
-                    yield from self._loop(value, expansion.TEXT_LOOP, path, inside)
+                    yield from self._loop(value, TextLoop, path, inside)
                     inside = inside | {str(value.get("as", expansion.DEFAULT_NAME))}
                 for name, part in value.items():
                     if name != expansion.LOOP:
@@ -339,27 +367,12 @@ class EditChecks(Struct):
                 yield expansion.ManifestProblem(replace(problem, edit_index=None), path)
 
     def _loop(
-        self, loop: Mapping[str, Any], known: frozenset[str], path: expansion.Path, inside: frozenset[str]
+        self, loop: Mapping[str, Any], model: type[ManifestPart], path: expansion.Path, inside: frozenset[str]
     ) -> Iterator[expansion.ManifestProblem]:
-        for name in loop:
-            if name not in known:
-                yield expansion.ManifestProblem.of(
-                    f"a loop has no field `{name[:60]}`", f"it has {', '.join(sorted(known))}", (*path, name)
-                )
-        if not isinstance(loop[expansion.LOOP], str):
-            yield expansion.ManifestProblem.of(
-                "forEach is not a name",
-                "name a list, as in a placeholder: data.rows",
-                (*path, expansion.LOOP),
-            )
-        elif problem := self._misuse(loop[expansion.LOOP], inside):
+        yield from _value_problems(model, loop, path)
+        name = loop[expansion.LOOP]
+        if isinstance(name, str) and (problem := self._misuse(name, inside)):
             yield expansion.ManifestProblem(problem, (*path, expansion.LOOP))
-        if not isinstance(loop.get("as", ""), str):
-            yield expansion.ManifestProblem.of("as is not a name", "name the entry: as: row", (*path, "as"))
-        if "edits" in loop and not isinstance(loop["edits"], list):
-            yield expansion.ManifestProblem.of(
-                "edits is not a list", "write the edits of the loop as a list", (*path, "edits")
-            )
 
     def _placeholders(
         self, text: str, path: expansion.Path, inside: frozenset[str]
@@ -479,16 +492,12 @@ def _list(value: object) -> Sequence[Any]:
 
 # --- JSON Schema of a manifest, for editors
 
-_TEXT: Final[Schema] = {"type": "string"}
-
 _PLACEHOLDER: Final[Schema] = {
     "description": "A value that is filled in: {{vars.version}}, {{path}}, {{frontMatter.title}}, ….",
     "type": "string",
     "pattern": r"\{\{",
 }
 
-_LIST: Final[Schema] = {**_TEXT, "description": "Name of a list, as in a placeholder: data.rows."}
-_ENTRY: Final[Schema] = {**_TEXT, "description": "What an entry is called inside; `item` when absent."}
 _EDIT: Final[Schema] = {"$ref": "#/$defs/Edit"}
 
 
@@ -502,21 +511,9 @@ def manifest_schema() -> Schema:
     definitions["Rule"]["properties"]["edits"]["items"] = _EDIT
     definitions["Rule"]["oneOf"] = [{"required": ["file"]}, {"required": ["glob"]}]
     definitions["Edit"] = {"anyOf": [*edits["oneOf"], {"$ref": "#/$defs/EditLoop"}]}
-    definitions["EditLoop"] = _loop(
-        "Its edits, once for each entry of a list.",
-        {"edits": {"type": "array", "items": _EDIT, "minItems": 1}},
-        ["forEach", "edits"],
-    )
-    definitions["TextLoop"] = _loop(
-        "A text that is made of one text for each entry of a list, such as rows or items.",
-        {
-            "text": {**_TEXT, "description": "Text of one entry."},
-            "between": {**_TEXT, "description": "Text between two entries."},
-            "before": {**_TEXT, "description": "Text before the first entry, if there is one."},
-            "after": {**_TEXT, "description": "Text after the last entry, if there is one."},
-        },
-        ["forEach", "text"],
-    )
+    definitions["EditLoop"] = model_schema(EditLoop)
+    definitions["EditLoop"]["properties"]["edits"]["items"] = _EDIT
+    definitions["TextLoop"] = model_schema(TextLoop)
     definitions["Placeholder"] = _PLACEHOLDER
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -557,21 +554,6 @@ def _fillable(value: Schema) -> Schema:
     about: Schema = {name: value[name] for name in ("description", "default") if name in value}
     kept: Schema = {name: each for name, each in value.items() if name not in about}
     return {**about, "anyOf": [kept, *choices]}
-
-
-def _loop(description: str, properties: Schema, required: list[str]) -> Schema:
-    return {
-        "description": description,
-        "type": "object",
-        "properties": {
-            "forEach": _LIST,
-            "as": _ENTRY,
-            **properties,
-            "comment": {"description": "For people."},
-        },
-        "required": required,
-        "additionalProperties": False,
-    }
 
 
 # --- Inputs of a manifest: its file, data files, options, and environment variables
