@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -203,7 +203,7 @@ def _visited(
         rest = visits[done:]
         try:
             with open_executor(options.executor, options.jobs, len(rest)) as executor:
-                for repository in in_order(executor, task, rest, fleet, jobs=options.jobs):
+                for repository in in_order(executor, partial(_visit, task), rest, fleet, jobs=options.jobs):
                     done += 1
                     yield repository
         except BrokenExecutor:
@@ -215,7 +215,7 @@ def _visited(
 def _visited_alone(task: VisitTask, fleet: Fleet, visit: Visit) -> FleetRepository:
     try:
         with ProcessPoolExecutor(1) as executor:
-            return executor.submit(task, fleet, visit).result()
+            return executor.submit(_visit, task, fleet, visit).result()
     except BrokenExecutor:
         message = "the process that worked on it was killed"
         return _failed(visit[1], Code.IO_ERROR.problem(message, "it may need more memory"))
@@ -342,27 +342,20 @@ _ARCHIVED: Final = lazy_pattern(r"archived,? so (it )?is read-only")
 _PROTECTED: Final = lazy_pattern(r"protected branch|GH006|GH013|hook declined")
 
 
-def _reports_failure(task: VisitTask) -> VisitTask:
-    """Return `task` with every error converted to a failed repository."""
-
-    @wraps(task)
-    def visit_repository(fleet: Fleet, visit: Visit) -> FleetRepository:
-        try:
-            return task(fleet, visit)
-        except StorageRefused as refused:
-            return _failed(visit[1], refused.problems[0])
-        except OSError as error:
-            message = f"its clone cannot be used: {error}"
-            hint = say("name another folder with {--work}")
-            return _failed(visit[1], Code.IO_ERROR.problem(message, hint))
-        except Exception as error:  # noqa: BLE001 (a bug in one repository must not stop the others)
-            bug = f"mdplan has a bug: {type(error).__name__}: {visible(str(error))}"
-            return _failed(visit[1], Code.IO_ERROR.problem(bug, "please report it"))
-
-    return visit_repository
+def _visit(task: VisitTask, fleet: Fleet, visit: Visit) -> FleetRepository:
+    """Return the result of `task`, or the repository as failed."""
+    try:
+        return task(fleet, visit)
+    except StorageRefused as refused:
+        return _failed(visit[1], refused.problems[0])
+    except OSError as error:
+        message = f"its clone cannot be used: {error}"
+        return _failed(visit[1], Code.IO_ERROR.problem(message, say("name another folder with {--work}")))
+    except Exception as error:  # noqa: BLE001 (a bug in one repository must not stop the others)
+        bug = f"mdplan has a bug: {type(error).__name__}: {visible(str(error))}"
+        return _failed(visit[1], Code.IO_ERROR.problem(bug, "please report it"))
 
 
-@_reports_failure
 def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
     """Update the branches and pull requests of a repository, unless nothing changed since the last run."""
     member, known = visit
@@ -403,45 +396,37 @@ def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
         return visited if report.error is None else _failed(visited, report.error)
 
 
-@_reports_failure
-def merge_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
-    """Merge the open pull requests of a repository; without forge, the base must not have moved."""
+def end_branches(fleet: Fleet, visit: Visit, *, state: FleetState) -> FleetRepository:
+    """Merge or close the pull requests of a repository, as `state` says, and delete its branches.
+
+    Without forge, the base must not have moved.
+    """
     member, known = visit
-    if known.state not in {FleetState.OPEN, FleetState.PENDING}:
+    closes = state is FleetState.CLOSED
+    if known.state not in {FleetState.OPEN, FleetState.PENDING} and not (closes and known.branches):
         return known
     with _clone(fleet, member) as clone:
         known = _recalled(fleet, member, known, clone)
         forge = fleet.forge(member)
+        host = forge(member.address) if forge is not None and known.branches else None
         for branch in known.branches:
-            if forge is None:
+            pull = host.find(branch.branch) if host is not None else None
+            if host is None and not closes:
                 # Without force, git refuses a moved base.
                 _git(clone, "push", "--quiet", "origin", f"{branch.commit}:{BRANCHES}{member.base}")
-            else:
-                host = forge(member.address)
-                pull = host.find(branch.branch)
-                if pull is not None:
-                    host.merge(pull, branch.commit)
+            elif host is not None and pull is not None and closes:
+                host.close(pull, _CLOSED)
+            elif host is not None and pull is not None:
+                host.merge(pull, branch.commit)
         _delete(clone, known)
-        return _ended(known, FleetState.MERGED if known.branches else FleetState.NOTHING)
+        return _ended(known, state if known.branches else FleetState.NOTHING)
 
 
-@_reports_failure
-def close_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
-    """Close the pull requests of a repository and delete its branches."""
-    member, known = visit
-    if not known.branches and known.state is not FleetState.PENDING:
-        return known
-    with _clone(fleet, member) as clone:
-        known = _recalled(fleet, member, known, clone)
-        forge = fleet.forge(member)
-        if forge is not None:
-            host = forge(member.address)
-            for branch in known.branches:
-                pull = host.find(branch.branch)
-                if pull is not None:
-                    host.close(pull, _CLOSED)
-        _delete(clone, known)
-        return _ended(known, FleetState.CLOSED if known.branches else FleetState.NOTHING)
+TASKS: Final[Mapping[str, VisitTask]] = {
+    "open": open_branches,
+    "merge": partial(end_branches, state=FleetState.MERGED),
+    "close": partial(end_branches, state=FleetState.CLOSED),
+}
 
 
 def _failed(known: FleetRepository, problem: Diagnostic) -> FleetRepository:

@@ -405,56 +405,43 @@ class Remote(Struct):
 
     def address(self) -> str:
         """Return the push URL."""
-        return self._git("remote", "get-url", "--push", "--", self.name)
+        return self.git("remote", "get-url", "--push", "--", self.name)
 
     def branches_of(self, branch: str) -> list[str]:
         """Return the parts of `branch` that have a remote branch; an empty name is the branch itself."""
         name = repository.BRANCHES + branch
-        listed = self._git("ls-remote", "--", self.name, name, f"{name}/*").splitlines()
+        listed = self.git("ls-remote", "--", self.name, name, f"{name}/*").splitlines()
         return [line.partition("\t")[2].removeprefix(name).removeprefix("/") for line in listed]
 
     def fetch(self, *branches: str) -> None:
         """Fetch `branches` into their `tracking` refs."""
         refs = [f"+{repository.BRANCHES}{branch}:{tracking(self.name, branch)}" for branch in branches]
         for ref in self._blocking(*(tracking(self.name, branch) for branch in branches)):
-            self._git("update-ref", "-d", ref)
-        self._git("fetch", "--quiet", "--no-tags", "--", self.name, *refs)
+            self.git("update-ref", "-d", ref)
+        self.git("fetch", "--quiet", "--no-tags", "--", self.name, *refs)
 
     def follow(self, base: str, branch: str) -> str | None:
         """Fetch both branches and move the local `branch` to the remote one; return that commit, if any."""
         here, there = repository.BRANCHES + branch, tracking(self.name, branch)
-        tip = self._git("ls-remote", "--", self.name, here).partition("\t")[0]
+        tip = self.git("ls-remote", "--", self.name, here).partition("\t")[0]
         self.fetch(base, *([branch] if tip else []))
         if not tip:
             for old in self._blocking(here):
                 must_be_free(self.place, old)
                 must_be_of_the_bot(self.place, old, old, tracking(self.name, base))
-                self._git("update-ref", "-d", old)
+                self.git("update-ref", "-d", old)
             return None
         must_be_free(self.place, here)
         local = repository.branch_tip(self.place, here)
         if local is not None:
             must_be_of_the_bot(self.place, here, local, tip)
-        self._git("update-ref", "-m", f"mdplan: follow {self.name}", here, there)
+        self.git("update-ref", "-m", f"mdplan: follow {self.name}", here, there)
         return tip
-
-    def put(self, branch: str, commit: str) -> None:
-        """Force the remote branch to `commit`, for branches that nobody works on."""
-        self._git("push", "--quiet", "--force", "--", self.name, f"{commit}:{repository.BRANCHES}{branch}")
-
-    def remove(self, branch: str) -> None:
-        """Delete the remote branch made by `put`, and its tracking ref."""
-        self._git("push", "--quiet", "--", self.name, f":{repository.BRANCHES}{branch}")
-        self._git("update-ref", "-d", tracking(self.name, branch))
-
-    def is_at_base(self, commit: str, base: str) -> bool:
-        """Return True if the fetched branch `base` contains `commit`."""
-        return self.place.is_ancestor(commit, tracking(self.name, base))
 
     def _blocking(self, *wanted: str) -> list[str]:
         """Return refs whose names conflict with the refs `wanted`: a ref cannot be inside another."""
         folders = [f"{name}/" for name in wanted]
-        known = {f"{ref}/" for ref in self._git("for-each-ref", "--format=%(refname)").splitlines()}
+        known = {f"{ref}/" for ref in self.git("for-each-ref", "--format=%(refname)").splitlines()}
         related = (
             ref
             for ref in known.difference(folders)
@@ -462,23 +449,14 @@ class Remote(Struct):
         )
         return [ref.rstrip("/") for ref in related]
 
-    def move(self, branch: str, commit: str, expected: str) -> None:
-        """Move the local branch to `commit`, if it is still at `expected`."""
-        self._git(
-            "update-ref", "-m", "mdplan: signed by the forge", repository.BRANCHES + branch, commit, expected
-        )
-
-    def forget(self, branch: str) -> None:
-        """Delete the local branch `branch`, which is gone on the remote."""
-        self._git("update-ref", "-d", repository.BRANCHES + branch)
-
     def push(self, branch: str, commit: str, expected: str | None) -> None:
         """Move the remote branch to `commit` (empty to delete it) if it is still at `expected`."""
         lease = f"--force-with-lease={repository.BRANCHES}{branch}:{expected or ''}"
         ref = f"{commit}:{repository.BRANCHES}{branch}"
-        self._git("push", "--quiet", "--porcelain", lease, "--", self.name, ref)
+        self.git("push", "--quiet", "--porcelain", lease, "--", self.name, ref)
 
-    def _git(self, *arguments: str) -> str:
+    def git(self, *arguments: str) -> str:
+        """Return the output of git in the repository. Raise `StorageRefused`, also for a push of others."""
         done = self.place.git(*arguments)
         if done.returncode == 0:
             return done.stdout.decode("utf-8", "replace").strip()
@@ -505,7 +483,8 @@ def commit_by_forge(remote: Remote, forge: GitHub, branch: str, commit: str) -> 
     if len(own.parents) != 1:
         return commit
     base, beside = own.parents[0], f"{branch}.signing"
-    remote.put(beside, base)
+    there, push = repository.BRANCHES + beside, ("push", "--quiet", "--force", "--", remote.name)
+    remote.git(*push, f"{base}:{there}")
     try:
         made = forge.commit(beside, base, own.message.decode(), _changes(place, own))
         remote.fetch(beside)
@@ -517,8 +496,10 @@ def commit_by_forge(remote: Remote, forge: GitHub, branch: str, commit: str) -> 
             )
             raise repository.repository_error(Code.IO_ERROR, message, hint)
     finally:
-        remote.remove(beside)
-    remote.move(branch, made, commit)
+        remote.git(*push, f":{there}")
+        remote.git("update-ref", "-d", tracking(remote.name, beside))
+    here = repository.BRANCHES + branch
+    remote.git("update-ref", "-m", "mdplan: signed by the forge", here, made, commit)
     return made
 
 

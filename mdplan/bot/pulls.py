@@ -236,7 +236,7 @@ def _is_own(remote: Remote, wanted: PullOptions, part: str | None, commit: str) 
     Anybody may have made a branch without own commits, unless it ends with a merged commit of the bot for
     this part.
     """
-    if not remote.is_at_base(commit, wanted.base):
+    if not remote.place.is_ancestor(commit, tracking(wanted.remote, wanted.base)):
         return True
     (last,) = Commit.of(remote.place, "--no-walk", commit)
     names_part = not part or f" ({part})\n".encode("utf-8", "surrogateescape") in last.message
@@ -255,7 +255,7 @@ def _close(remote: Remote, forge: GitHub | None, wanted: PullOptions, pushed: st
         forge.close(pull, _CLOSED)
     if pushed is not None:
         remote.push(wanted.branch, "", pushed)
-        remote.forget(wanted.branch)
+        remote.git("update-ref", "-d", BRANCHES + wanted.branch)
     return pull.url if pull is not None else None
 
 

@@ -459,34 +459,27 @@ _LEAST_LETTERS: Final = 20
 _MOST_PLACES: Final = 16
 
 
-class MovedLines(Struct):
-    """Moved lines by line number: `to` of removed lines, `origin` of added ones."""
-
-    to: Mapping[int, int]
-    origin: Mapping[int, int]
-
-
 def with_moves(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> tuple[ReviewedHunk, ...]:
     """Return `hunks` with moved lines marked with their other line number.
 
     For `movers`, edits that move text, short blocks count too.
     """
-    moved = _moved(hunks, movers)
-    if not moved.to:
-        return tuple(hunks)
+    to = _moved(hunks, movers)
+    origin = {new: old for old, new in to.items()}
+
+    def moved(line: ReviewedLine) -> int | None:
+        if line.sign == "-":
+            return to.get(line.old_line or 0)
+        return origin.get(line.new_line or 0) if line.sign == "+" else None
+
     return tuple(
-        replace(hunk, lines=tuple(replace(line, moved=_place(line, moved)) for line in hunk.lines))
+        replace(hunk, lines=tuple(replace(line, moved=moved(line)) for line in hunk.lines)) if to else hunk
         for hunk in hunks
     )
 
 
-def _place(line: ReviewedLine, moved: MovedLines) -> int | None:
-    if line.sign == "-":
-        return moved.to.get(line.old_line or 0)
-    return moved.origin.get(line.new_line or 0) if line.sign == "+" else None
-
-
-def _moved(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> MovedLines:
+def _moved(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> dict[int, int]:
+    """Return the new numbers of moved lines by their old ones."""
     lines = [line for hunk in hunks for line in hunk.lines]
     removed = {line.old_line: line for line in lines if line.sign == "-" and line.old_line}
     added = {line.new_line: line for line in lines if line.sign == "+" and line.new_line}
@@ -494,18 +487,18 @@ def _moved(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> MovedLines:
     for number, line in added.items():
         places.setdefault(line.text, []).append(number)
     to: dict[int, int] = {}
-    origin: dict[int, int] = {}
+    taken: set[int] = set()
     for old, first in removed.items():
         # Lines without letters, such as table rules, are frequent and equal by chance.
         if old in to or not any(map(str.isalnum, first.text)):
             continue
-        starts = [new for new in places.get(first.text, ())[:_MOST_PLACES] if new not in origin]
-        runs = [tuple(_run(removed, added, (old, new), origin)) for new in starts]
+        starts = [new for new in places.get(first.text, ())[:_MOST_PLACES] if new not in taken]
+        runs = [tuple(_run(removed, added, (old, new), taken)) for new in starts]
         best = max(runs, key=len, default=())
         if best and _is_moved([removed[number] for number, _ in best], movers):
             to.update(best)
-            origin.update((new, old) for old, new in best)
-    return MovedLines(to, origin)
+            taken.update(new for _, new in best)
+    return to
 
 
 def _run(

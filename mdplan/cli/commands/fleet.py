@@ -153,10 +153,8 @@ def _visited(session: Session, given: dict[str, Any], verb: str) -> Exit:
     only = [member for member in members if given["only"] in {None, member.name}]
     if given["only"] is not None and not only:
         raise click.BadParameter(f"the list, or the shard, has no `{given['only']}`.", param_hint="--only")
-    tasks = {"open": fleet.open_branches, "merge": fleet.merge_branches, "close": fleet.close_branches}
-    return _finished(
-        session, fleet.run_fleet(tasks[verb], asked, only, states, bot.run_options(session, given))
-    )
+    task = fleet.TASKS[verb]
+    return _finished(session, fleet.run_fleet(task, asked, only, states, bot.run_options(session, given)))
 
 
 def _finished(session: Session, report: "FleetReport") -> Exit:
