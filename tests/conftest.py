@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.crash.tally import crash_summary
-from tests.hostile.tally import hostile_summary
-
 # A shell starts background processes with SIGINT ignored, and children inherit that; tests could not
 # interrupt theirs.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -34,12 +31,6 @@ def pytest_collection_finish() -> None:
     """Keep the collector from visiting twelve thousand tests each time: a third of a second."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print tables of what was tried. The printing process does not read a conftest.py in a subfolder."""
-    crash_summary(terminalreporter)
-    hostile_summary(terminalreporter)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -26,7 +26,6 @@ from tests.concurrency.crowd import REPOSITORY, Crowd, in_processes, started
 from tests.concurrency.foreign_writer import PAUSE, RUN, STOP, Shared, content, version_of
 from tests.concurrency.worker import SectionJob, count, open_engine
 from tests.crash.aftermath import engine, in_memory, unclean
-from tests.crash.tally import Tally
 from tests.support.case_tables import CaseTables
 
 CASE_TABLES = CaseTables(__file__)
@@ -88,9 +87,7 @@ def problems(folder: Path, shared: Shared, applied: list[int]) -> Iterator[str]:
     ("most", "late", "done"),
     [(150, 3, 3), pytest.param(2000, 50, 50, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
 )
-def test_newest_foreign_version_is_in_place_after_every_commit(
-    most: int, late: int, done: int, tally: Tally
-) -> None:
+def test_newest_foreign_version_is_in_place_after_every_commit(most: int, late: int, done: int) -> None:
     met: Counter[Code | None] = Counter()
     violations: list[str] = []
     applied: list[int] = []
@@ -110,7 +107,6 @@ def test_newest_foreign_version_is_in_place_after_every_commit(
                     violations += problems(folder, shared, applied)
                 if met[Code.CONFLICT_LATE_WRITE] >= late and met[None] >= done:
                     break
-    tally("foreign writes against commits", states=met.total(), violations=len(violations))
     assert violations == []
     assert set(met) <= ANSWERS
     assert met[None] + met[Code.CONFLICT_LATE_WRITE]
@@ -154,20 +150,17 @@ def begin(crowd: Crowd, number: int, failpoint: str = "") -> subprocess.Popen[by
     return started(crowd.job(number, first + EDITS, at_once=2, first=first), failpoint)
 
 
-def check(crowd: Crowd, ends: list[int], tally: Tally) -> None:
+def check(crowd: Crowd, ends: list[int]) -> None:
     assert set(ends) <= {0, -signal.SIGKILL}
     kills = ends.count(-signal.SIGKILL)
     with engine(crowd.folder) as opened:
         assert opened.recover().ok
-    tally("workers killed among others", points=kills, states=kills)
     crowd.check()
     assert kills
 
 
 @pytest.mark.parametrize(("rounds", "workers"), [(1, 3), pytest.param(15, 6, marks=SLOW)])
-def test_workers_that_are_killed_at_failpoints_lose_nothing(
-    crowd: Crowd, rounds: int, workers: int, tally: Tally
-) -> None:
+def test_workers_that_are_killed_at_failpoints_lose_nothing(crowd: Crowd, rounds: int, workers: int) -> None:
     """In every round one worker survives."""
     draw = random.Random(rounds)
     ends: list[int] = []
@@ -177,12 +170,12 @@ def test_workers_that_are_killed_at_failpoints_lose_nothing(
         processes = [begin(crowd, number, failpoint) for number, failpoint in enumerate(failpoints)]
         ends += [process.wait() for process in processes]
 
-    check(crowd, ends, tally)
+    check(crowd, ends)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_workers_that_are_killed_from_outside_lose_nothing(crowd: Crowd, tally: Tally) -> None:
+def test_workers_that_are_killed_from_outside_lose_nothing(crowd: Crowd) -> None:
     """Each worker dies at a random moment after a number of attempts."""
     draw = random.Random(1)
     ends: list[int] = []
@@ -196,7 +189,7 @@ def test_workers_that_are_killed_from_outside_lose_nothing(crowd: Crowd, tally: 
             time.sleep(0.001)
         ends += [process.wait() for process in processes.values()]
 
-    check(crowd, ends, tally)
+    check(crowd, ends)
 
 
 def log(crowd: Crowd, number: int) -> list[object]:

@@ -1,18 +1,10 @@
-"""The command of crash tests, and counts of their trials."""
+"""The command of crash tests."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from tests.crash.commands import Commands, commands
-from tests.crash.tally import Tally, tally_into
-
-
-@pytest.fixture
-def tally(record_property: Callable[[str, Any], None]) -> Tally:
-    """Adds numbers to a row of the table that ends the run."""
-    return tally_into(record_property)
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,6 @@ from tests.crash.aftermath import (
     unclean,
 )
 from tests.crash.commands import Commands
-from tests.crash.tally import Tally
 from tests.crash.trial import APPLY, RECOVER, Trial, changing
 from tests.support.files import tree
 
@@ -75,7 +74,7 @@ SAMPLED = [pytest.param(part, marks=[pytest.mark.slow] if part else []) for part
 WAYS = (by_a_person, by_the_same_commit, by_another_commit)
 
 
-def check_kills(trial: Trial, kills: Iterable[tuple[int, Way]], tally: Tally) -> None:
+def check_kills(trial: Trial, kills: Iterable[tuple[int, Way]]) -> None:
     """Kill the commit there, and recover in that way."""
     points: list[int] = []
     violations: list[str] = []
@@ -83,34 +82,31 @@ def check_kills(trial: Trial, kills: Iterable[tuple[int, Way]], tally: Tally) ->
         points.append(point)
         where = f"{way.__name__} after a kill before {trial.steps[point - 1]}, {point} of {len(trial.steps)}"
         violations += (f"{where}: {problem}" for problem in (*trial.kill(point), *way(trial)))
-    tally("real kills of a commit", points=len(set(points)), states=len(points), violations=len(violations))
     assert points
     assert violations == []
 
 
 @pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("part", SAMPLED)
-def test_killed_commit_is_all_old_or_all_new_after_recovery(trial: Trial, part: int, tally: Tally) -> None:
+def test_killed_commit_is_all_old_or_all_new_after_recovery(trial: Trial, part: int) -> None:
     """Before each operation that changes the disk, with one way of recovery after another."""
     kills = zip(changing(trial.steps), cycle(WAYS), strict=False)
-    check_kills(trial, islice(kills, part, None, PARTS), tally)
+    check_kills(trial, islice(kills, part, None, PARTS))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("way", WAYS)
-def test_commit_killed_before_any_operation_is_all_old_or_all_new(
-    trial: Trial, way: Way, part: int, tally: Tally
-) -> None:
+def test_commit_killed_before_any_operation_is_all_old_or_all_new(trial: Trial, way: Way, part: int) -> None:
     """Kills before each operation; if nothing changes between two of them, with only one way of recovery."""
     changes = set(changing(trial.steps))
     every = range(1, len(trial.steps) + 1)
     kills = [point for point in every if point in changes or WAYS[point % len(WAYS)] is way]
-    check_kills(trial, ((point, way) for point in kills[part::PARTS]), tally)
+    check_kills(trial, ((point, way) for point in kills[part::PARTS]))
 
 
-def check_kills_of_recovery(trial: Trial, points: Sequence[int], every: int, tally: Tally) -> None:
+def check_kills_of_recovery(trial: Trial, points: Sequence[int], every: int) -> None:
     """Kill the commit at `points`, then its recovery at each `every`-th change; recover again."""
     violations: list[str] = []
     kills = 0
@@ -131,23 +127,22 @@ def check_kills_of_recovery(trial: Trial, points: Sequence[int], every: int, tal
             problems = [] if again.code == 0 else [f"recovered again: {again}"]
             violations += (f"{where}: {problem}" for problem in (*problems, *trial.left(promised)))
             kills += 1
-    tally("real kills of a recovery", points=kills, states=kills, violations=len(violations))
     assert kills
     assert violations == []
 
 
 @pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("part", SAMPLED)
-def test_killed_recovery_runs_again(trial: Trial, part: int, tally: Tally) -> None:
+def test_killed_recovery_runs_again(trial: Trial, part: int) -> None:
     """A sample of the next test."""
-    check_kills_of_recovery(trial, changing(trial.steps)[part * 3 :: PARTS * 3], 5, tally)
+    check_kills_of_recovery(trial, changing(trial.steps)[part * 3 :: PARTS * 3], 5)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_recovery_killed_before_any_change_runs_again(trial: Trial, part: int, tally: Tally) -> None:
-    check_kills_of_recovery(trial, changing(trial.steps)[part::PARTS], 1, tally)
+def test_recovery_killed_before_any_change_runs_again(trial: Trial, part: int) -> None:
+    check_kills_of_recovery(trial, changing(trial.steps)[part::PARTS], 1)
 
 
 # --- The commit began under another state directory: a container without its volume, a job, `sudo`.
@@ -179,7 +174,7 @@ def by_another_user(trial: Trial) -> Iterator[str]:
 @pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("part", SAMPLED)
 def test_commit_that_another_state_directory_began_is_refused_and_adopted_on_request(
-    trial: Trial, part: int, tally: Tally, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    trial: Trial, part: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     violations: list[str] = []
     points = changing(trial.steps)[part::PARTS]
@@ -193,7 +188,6 @@ def test_commit_that_another_state_directory_began_is_refused_and_adopted_on_req
         ended = trial.mdplan.run(trial.folder, *RECOVER)
         if ended.code != 0 or tree(trial.folder) != left or [*unclean(trial.folder)]:
             violations.append(f"{where}: recovered by the first: {ended}")
-    tally("commits that others adopt", points=len(points), states=len(points), violations=len(violations))
     assert points
     assert violations == []
 

@@ -21,7 +21,6 @@ from tests.crash.checker import EITHER, NEW, OLD, TRANSACTION, Checker, Crash, F
 from tests.crash.judge import documents, mixture
 from tests.crash.model_disk import ModelDisk, disk_image
 from tests.crash.scenario import Change, Scenario, created, deleted, renamed, replaced, swapped
-from tests.crash.tally import Tally
 from tests.crash.volume import Image, Volume, tree_of
 
 BEFORE = (replaced("before.md"),)
@@ -93,69 +92,58 @@ def scenarios(*chosen: Scenario, slow: tuple[Scenario, ...] = ()) -> pytest.Mark
     )
 
 
-def check(found: Found, tally: Tally, row: str = "model checker", errnos: int = 0) -> None:
-    violations = len(found.violations)
-    tally(row, points=found.points, states=found.states, errnos=errnos, violations=violations)
-
+def check(found: Found) -> None:
     assert found.states > 0
-    assert not violations, "\n".join(found.violations)
+    assert not found.violations, "\n".join(found.violations)
 
 
 @pytest.mark.requirement("commit-3")
 @scenarios(*SMALL)
-def test_nested_crashes_end_all_old_or_all_new(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
+def test_nested_crashes_end_all_old_or_all_new(scenario: Scenario, tmp_path: Path) -> None:
     checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run()), tally)
+    check(checker.check(checker.run()))
 
 
 @scenarios(*SMALL, slow=LARGE)
-def test_next_commit_succeeds_after_every_crash(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
+def test_next_commit_succeeds_after_every_crash(scenario: Scenario, tmp_path: Path) -> None:
     checker = Checker(scenario, tmp_path)
     disk = checker.run()
     states = {state.volume.key(): state for state in checker.crashed(disk, EITHER, NEW)}
     found = Found(len(disk.events) + 1, len(states))
     for state in states.values():
         found.violations += checker.goes_on(state)
-    check(found, tally)
+    check(found)
 
 
 @scenarios(*LARGE[1:3], LARGE[4])
-def test_crash_of_a_large_commit_ends_all_old_or_all_new(
-    scenario: Scenario, tmp_path: Path, tally: Tally
-) -> None:
+def test_crash_of_a_large_commit_ends_all_old_or_all_new(scenario: Scenario, tmp_path: Path) -> None:
     checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run(), depth=0), tally)
+    check(checker.check(checker.run(), depth=0))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @scenarios(*LARGE[:-1])
-def test_nested_crashes_of_a_large_commit_end_all_old_or_all_new(
-    scenario: Scenario, tmp_path: Path, tally: Tally
-) -> None:
+def test_nested_crashes_of_a_large_commit_end_all_old_or_all_new(scenario: Scenario, tmp_path: Path) -> None:
     checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run()), tally)
+    check(checker.check(checker.run()))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @scenarios(LARGE[-1])
-def test_nested_crash_with_torn_renames_ends_all_old_or_all_new(
-    scenario: Scenario, tmp_path: Path, tally: Tally
-) -> None:
+def test_nested_crash_with_torn_renames_ends_all_old_or_all_new(scenario: Scenario, tmp_path: Path) -> None:
     """Only once: the halves of moves make more states than can be followed to the end."""
     checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run(), depth=1), tally)
+    check(checker.check(checker.run(), depth=1))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @scenarios(*CLUTTERED)
-def test_crash_among_many_unsynced_names_ends_all_old_or_all_new(
-    scenario: Scenario, tmp_path: Path, tally: Tally
-) -> None:
+def test_crash_among_many_unsynced_names_ends_all_old_or_all_new(scenario: Scenario, tmp_path: Path) -> None:
     checker = Checker(scenario, tmp_path)
-    check(checker.check(checker.run(), depth=0), tally)
+    check(checker.check(checker.run(), depth=0))
 
 
 class FaultyDisk(ModelDisk):
@@ -200,38 +188,34 @@ def check_fault(checker: Checker, disk: FaultyDisk, problems: Problems | None) -
     return found
 
 
-def check_faults(scenario: Scenario, folder: Path, tally: Tally, *, lasting: bool) -> None:
+def check_faults(scenario: Scenario, folder: Path, *, lasting: bool) -> None:
     checker = Checker(scenario, folder)
     healthy, _ = failed(checker, 0, lasting=False)
     found = Found()
     for nth in range(1, healthy.reached + 1):
         disk, problems = failed(checker, nth, lasting=lasting)
         found += check_fault(checker, disk, problems)
-    check(found, tally, errnos=healthy.reached)
+    check(found)
 
 
 @scenarios(FAULTY, slow=LARGE)
-def test_failed_commit_is_all_old_or_all_new_and_reports_which(
-    scenario: Scenario, tmp_path: Path, tally: Tally
-) -> None:
+def test_failed_commit_is_all_old_or_all_new_and_reports_which(scenario: Scenario, tmp_path: Path) -> None:
     """Also when the power is lost right after its answer."""
-    check_faults(scenario, tmp_path, tally, lasting=False)
+    check_faults(scenario, tmp_path, lasting=False)
 
 
 @scenarios(FAULTY, slow=LARGE)
 def test_commit_on_a_dying_disk_is_all_old_or_all_new_and_reports_which(
-    scenario: Scenario, tmp_path: Path, tally: Tally
+    scenario: Scenario, tmp_path: Path
 ) -> None:
-    check_faults(scenario, tmp_path, tally, lasting=True)
+    check_faults(scenario, tmp_path, lasting=True)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("lasting", [False, True])
 @scenarios(FAULTY, *LARGE[1:3])
-def test_rollback_after_a_fault_may_be_interrupted(
-    scenario: Scenario, lasting: bool, tmp_path: Path, tally: Tally
-) -> None:
+def test_rollback_after_a_fault_may_be_interrupted(scenario: Scenario, lasting: bool, tmp_path: Path) -> None:
     checker = Checker(scenario, tmp_path)
     healthy, _ = failed(checker, 0, lasting=False)
 
@@ -241,7 +225,7 @@ def test_rollback_after_a_fault_may_be_interrupted(
             if Code.COMMIT_IN_DOUBT not in {problem.code for problem in problems or ()}:
                 yield from checker.crashed(disk, EITHER, NEW if problems is None else OLD)
 
-    check(checker.check_states(states(), depth=0), tally, errnos=healthy.reached)
+    check(checker.check_states(states(), depth=0))
 
 
 # --- The simulated disk behaves like a real one, and loses exactly the unsynced changes in a crash.

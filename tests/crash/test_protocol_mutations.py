@@ -17,7 +17,6 @@ from tests.crash.checker import EITHER, NEW, TRANSACTION, Checker, State
 from tests.crash.model_disk import ModelDisk
 from tests.crash.scenario import Scenario, created, deleted, renamed, replaced
 from tests.crash.stranger import check_stranger
-from tests.crash.tally import Tally
 from tests.crash.volume import Volume, numbers_of
 
 ROW = "protocol mutations"
@@ -80,9 +79,7 @@ def forgetful(checker: Checker, volume: Volume, ignored: int) -> ForgetfulDisk:
 
 @pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("scenario", [pytest.param(each, id=each.name) for each in SYNCED])
-def test_removing_any_sync_of_a_commit_can_lose_data(
-    scenario: Scenario, tmp_path: Path, tally: Tally
-) -> None:
+def test_removing_any_sync_of_a_commit_can_lose_data(scenario: Scenario, tmp_path: Path) -> None:
     checker = Checker(scenario, tmp_path, enough=1)
     healthy = forgetful(checker, checker.start, -1)
     checker.run(healthy)
@@ -93,7 +90,6 @@ def test_removing_any_sync_of_a_commit_can_lose_data(
         found = checker.check(disk, depth=0)
         if not found.violations:
             found = checker.check(disk, depth=1)
-        tally(ROW, points=1, states=found.states)
         if not found.violations:
             not_needed.append(f"sync {ignored}, of {path}")
 
@@ -103,7 +99,7 @@ def test_removing_any_sync_of_a_commit_can_lose_data(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_removing_any_sync_of_recovery_can_lose_data(tmp_path: Path, tally: Tally) -> None:
+def test_removing_any_sync_of_recovery_can_lose_data(tmp_path: Path) -> None:
     """Each is needed after some crash; others, of folders in which nothing happened, are for all cases."""
     checker = Checker(RECOVERED, tmp_path, enough=1)
     # With the earlier commit out of the way, no sync is made for its sake that would stand in for another.
@@ -120,7 +116,6 @@ def test_removing_any_sync_of_recovery_can_lose_data(tmp_path: Path, tally: Tall
             sync = path, healthy.synced[:ignored].count(path)
             if sync in wanted and can_lose(checker, state, ignored):
                 wanted.discard(sync)
-    tally(ROW, points=len(NEEDED_BY_RECOVERY), states=len(states))
 
     assert wanted == set()
 
@@ -212,12 +207,10 @@ def test_removing_any_recheck_of_a_commit_can_lose_foreign_writes(
     changed: dict[tuple[ModuleType, str], Callable[..., object]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    tally: Tally,
 ) -> None:
     checker = Checker(scenario, tmp_path, enough=1)
     for (module, name), blind in changed.items():
         monkeypatch.setattr(module, name, blind)
     found = check_stranger(checker)
-    tally(ROW, points=1, states=found.states)
 
     assert found.violations

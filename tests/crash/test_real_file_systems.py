@@ -26,7 +26,6 @@ from tests.crash.aftermath import (
 )
 from tests.crash.commands import Commands, Ended
 from tests.crash.mounts import bound, immutable, memory
-from tests.crash.tally import Tally
 from tests.crash.trial import APPLY, RECOVER
 from tests.support.files import NOBODY, as_nobody, tree
 
@@ -63,7 +62,7 @@ def empty(disk: Path) -> None:
 
 @pytest.mark.parametrize("fill", [fill_blocks, fill_names])
 def test_full_disk_fails_the_whole_commit(
-    mdplan: Commands, tmp_path: Path, fill: Callable[[Path, int], None], tally: Tally
+    mdplan: Commands, tmp_path: Path, fill: Callable[[Path, int], None]
 ) -> None:
     """With room for nothing, then a little more each time, until all has room."""
     violations: list[str] = []
@@ -92,7 +91,6 @@ def test_full_disk_fails_the_whole_commit(
             violations += (f"with {left} left: {problem}" for problem in unclean(folder))
             subprocess.run(["rm", "-rf", folder], check=True)
             left += 1
-    tally("disks that are full", errnos=left, states=left, violations=len(violations))
     assert left > 3
     assert violations == []
 
@@ -136,7 +134,7 @@ def with_descriptors(process: int, most: int) -> Iterator[None]:
     yield
 
 
-def test_open_file_limit_fails_the_whole_commit(mdplan: Commands, tmp_path: Path, tally: Tally) -> None:
+def test_open_file_limit_fails_the_whole_commit(mdplan: Commands, tmp_path: Path) -> None:
     """With so few that nothing works, then one more each time, until all works."""
     violations: list[str] = []
     most, applied = 6, False
@@ -158,7 +156,6 @@ def test_open_file_limit_fails_the_whole_commit(mdplan: Commands, tmp_path: Path
         if again.code != Exit.DONE or found != (NEW if applied else OLD):
             violations.append(f"with {most} all is {found}: {ended}, {again}")
         violations += (f"with {most}: {problem}" for problem in unclean(folder))
-    tally("processes out of descriptors", errnos=most - 6, states=most - 6, violations=len(violations))
     assert most > 10
     assert violations == []
 

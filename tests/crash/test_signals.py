@@ -8,7 +8,6 @@ import pytest
 from mdplan.diagnostics import Exit
 from tests.crash.aftermath import OLD, in_memory, make_with_history
 from tests.crash.commands import Commands
-from tests.crash.tally import Tally
 from tests.crash.trial import RECOVER, Trial, changing
 
 
@@ -54,7 +53,7 @@ def recovered(trial: Trial, promised: str) -> Iterator[str]:
 @pytest.mark.parametrize("stop", [after_interrupt, after_two_interrupts, after_termination])
 @pytest.mark.parametrize("every", [9, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
 def test_commit_ended_by_a_signal_is_all_old_or_all_new(
-    trial: Trial, stop: Callable[[Trial, int], Iterator[str]], every: int, tally: Tally
+    trial: Trial, stop: Callable[[Trial, int], Iterator[str]], every: int
 ) -> None:
     points = [*range(1, len(trial.steps) + 1)][::every] if every == 1 else changing(trial.steps)[::every]
     violations = [
@@ -62,5 +61,4 @@ def test_commit_ended_by_a_signal_is_all_old_or_all_new(
         for point in points
         for problem in stop(trial, point)
     ]
-    tally("commits that their user stops", points=len(points), states=len(points), violations=len(violations))
     assert violations == []

@@ -11,7 +11,6 @@ from mdplan.diagnostics import Code, Exit
 from tests.crash.aftermath import MIXED, NEW, OLD, in_memory, make_with_history
 from tests.crash.commands import Commands, Ended
 from tests.crash.strace import NO_FLAGS, Count, Fault, needs_strace
-from tests.crash.tally import Tally
 from tests.crash.trial import RECOVER, Trial
 from tests.support.case_tables import CaseTables
 
@@ -104,15 +103,12 @@ def problems_of(trial: Trial, fault: Fault) -> Iterator[str]:
     ("call", "beside"), WAYS, ids=[name + "-plain" * bool(beside) for (name, _), beside in WAYS]
 )
 def test_failed_system_call_leaves_a_consistent_commit_and_a_correct_report(
-    trial: Trial, call: tuple[str, tuple[str, ...]], beside: tuple[str, ...], error: str | None, tally: Tally
+    trial: Trial, call: tuple[str, tuple[str, ...]], beside: tuple[str, ...], error: str | None
 ) -> None:
     name, names = call
     if name == "fchown" and os.geteuid() != 0:
         pytest.skip("needs root, to have a file of another owner")
     every = faults(trial, names, beside, error)
     violations = [f"{fault}: {problem}" for fault in every for problem in problems_of(trial, fault)]
-    row = "system calls that fail" if error else "system calls that are the last"
-    points = {"errnos" if error else "points": len(every)}
-    tally(row, **points, states=len(every), violations=len(violations))
     assert every
     assert violations == []

@@ -1,15 +1,13 @@
-"""Fixtures for hostile input: a folder with something to lose, and a record of each outcome."""
+"""Fixtures for hostile input: a folder with something to lose."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
-from tests.hostile.tally import Record, record_into
 from tests.hostile.trial import HERE, SECRET, Place
 
 # Names of all collected tests of this folder, including deselected ones,
@@ -25,12 +23,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Prints the tests with their cases for `test_case_list.py`, which runs `--collect-only`."""
     return config.stash.get(COLLECTED, []) if config.option.collectonly else []
-
-
-@pytest.fixture
-def record(record_property: Callable[[str, Any], None]) -> Record:
-    """Adds one input to the table that ends the run."""
-    return record_into(record_property)
 
 
 @pytest.fixture

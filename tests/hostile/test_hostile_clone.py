@@ -16,7 +16,6 @@ from mdplan.diagnostics import Exit
 from tests.conftest import FULL
 from tests.hostile.cost import Cost, cost_of
 from tests.hostile.shipped import HERE, ID, MIB, PLANTED, SHIPPED, TRAPS, lay_out, sha256
-from tests.hostile.tally import Record
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.tool_case import served
 
@@ -195,29 +194,22 @@ def test_every_verb_succeeds_in_a_clean_clone(clean: list[Step]) -> None:
 
 
 @pytest.mark.parametrize("kind", sampled(SHIPPED))
-def test_shipped_state_never_changes_what_a_verb_does(
-    tmp_path: Path, clean: list[Step], record: Record, kind: str
-) -> None:
+def test_shipped_state_never_changes_what_a_verb_does(tmp_path: Path, clean: list[Step], kind: str) -> None:
     root = clone(tmp_path, SHIPPED[kind])
     for step, expected in zip(steps_in(root), clean, strict=True):
-        is_same = (step.ended, step.documents) == (expected.ended, expected.documents)
-        record(f"clone with {kind}", "refused" if is_same else "escaped", step.seconds)
         assert step.documents == expected.documents, step.name
         assert step.ended == expected.ended, step.name
         assert step.seconds < expected.seconds + 1, step.name
 
 
 @pytest.mark.parametrize("kind", sampled(TRAPS))
-def test_shipped_note_never_changes_a_file(
-    tmp_path: Path, clean: list[Step], record: Record, kind: str
-) -> None:
+def test_shipped_note_never_changes_a_file(tmp_path: Path, clean: list[Step], kind: str) -> None:
     """Commits of files beside it are refused, with the reason. No verb hangs or follows a link."""
     root = clone(tmp_path, TRAPS[kind])
     before = documents(root)
     known = {item for step in clean for item in step.documents.items()} | before.items()
     for step, expected in zip(steps_in(root), clean, strict=True):
         is_safe = before.keys() <= step.documents.keys() and step.documents.items() <= known
-        record(f"clone where {kind}", "refused" if is_safe else "escaped", step.seconds)
         assert is_safe, step.name
         assert PLANTED.encode() not in b"".join(step.documents.values())
         assert step.ended != Exit.BUG, step.name
