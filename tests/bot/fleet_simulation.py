@@ -3,14 +3,11 @@
 The shards are processes of `mdplan fleet open`, and are really killed. Hours take minutes here:
 
     python -m tests.bot.fleet_simulation FOLDER --repositories 2000 --shards 16 --kills 10 --lost 2
-
-With `--minutes` all shards are killed after that time, and the same command goes on.
 """
 
 import argparse
 import json
 import os
-import pickle
 import random
 import shutil
 import signal
@@ -21,7 +18,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -154,45 +151,25 @@ class Simulation:
     """Repositories in `folder`, made unless they are there, a forge, and shards that work on them."""
 
     def __init__(self, folder: Path, given: argparse.Namespace) -> None:
-        self.folder, self.given, self.is_stopped = folder, given, False
+        self.folder, self.given = folder, given
         self.clock = SimulatedClock()
         self.changing = [number for number in range(given.repositories) if number % 5 != 1]
         draw = random.Random(given.seed)
         kills = set(draw.sample(range(given.repositories), given.kills))
         self.lost = draw.sample(range(1, given.shards + 1), given.lost)
         self.forge = LimitedForge(self.clock, kills)
-        self.rest = [list(range(1, given.shards + 1)), self.lost]
-        if (folder / "saved").exists():
-            self.rest, self.clock.time, self.forge.forge.pulls, forge = pickle.loads(
-                (folder / "saved").read_bytes()
-            )
-            self.forge = replace(self.forge, **forge)
-        else:
-            self._make()
+        self._make()
         self.server = Server(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def run(self) -> None:
-        """Run all shards, lose some, and run these again; or a part of that, if it is stopped."""
-        while self.rest:
-            shards = self.rest[0]
-            for shard in shards if len(self.rest) == 1 else []:
-                shutil.rmtree(self.folder / f"work-{shard}", ignore_errors=not self.forge.killed)
-            self._open_all(shards)
-            if self.is_stopped:
-                break
-            del self.rest[0]
+        """Run all shards, lose some, and run these again."""
+        self._open_all(list(range(1, self.given.shards + 1)))
+        for shard in self.lost:
+            shutil.rmtree(self.folder / f"work-{shard}", ignore_errors=not self.forge.killed)
+        self._open_all(self.lost)
         self.server.shutdown()
         self.server.server_close()
-        forge = {name: getattr(self.forge, name) for name in ("kills", "counts", "times", "killed")}
-        saved = (self.rest, self.clock.time, self.forge.forge.pulls, forge)
-        (self.folder / "saved").write_bytes(pickle.dumps(saved))
-
-    def stop(self) -> None:
-        """Kill all shards."""
-        self.is_stopped = True
-        for process in list(self.forge.processes.values()):
-            process.kill()
 
     def _open_all(self, shards: list[int]) -> None:
         """Run these shards at the same time, each again after it was killed, until all have ended well."""
@@ -293,7 +270,7 @@ class Simulation:
         variables = {**os.environ, **IDENTITY, "GITHUB_API_URL": address, "GH_TOKEN": str(number)}
         code = -signal.SIGKILL
         try:
-            while code == -signal.SIGKILL and not self.is_stopped:
+            while code == -signal.SIGKILL:
                 process = subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL)
                 self.forge.processes[str(number)] = process
                 code = process.wait()
@@ -375,7 +352,6 @@ def _given() -> argparse.Namespace:
     }.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--per-hour", type=float)
-    parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("folder", type=Path)
     return parser.parse_args()
 
@@ -385,8 +361,5 @@ if __name__ == "__main__":
         run_shard(sys.argv[2:])
     else:
         simulation = Simulation(_given().folder.absolute(), _given())
-        timer = threading.Timer(simulation.given.minutes * 60, simulation.stop)
-        timer.start()
         simulation.run()
-        timer.cancel()
         sys.stdout.write(json.dumps(simulation.result(), indent=2) + "\n")

@@ -1,16 +1,13 @@
-"""Nights of a bot: `python -m tests.bot.nights [SEED]` runs thirty of each chore, and prints what happened.
+"""Nights of a bot.
 
 People commit to the base and to the branch of the bot, data changes, pages come and go, one page cannot be
 edited, and one commit conflicts. After each night the branch is what the manifest says on the base, plus what
 people committed to the branch.
 """
 
-import os
 import random
 import re
 import subprocess
-import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +16,7 @@ from pathlib import Path
 from mdplan.bot.bot import BotReport
 from mdplan.bot.pulls import PullOptions, run_pull_request
 from tests.bot.golden import HERE, load
-from tests.bot.repository import BRANCH, IDENTITY, Repository, codes
+from tests.bot.repository import BRANCH, Repository, codes
 
 PAGE = """\
 ---
@@ -354,17 +351,3 @@ class Nights:
                 self.merge_branch()
         self.remote.must_be_sound()
         return self.happened
-
-
-def main(seed: int) -> None:
-    """Run all chores."""
-    os.environ.update(IDENTITY)
-    for name in CHORES:
-        with tempfile.TemporaryDirectory() as folder:
-            happened = Nights.of(name, Path(folder), seed).run(30)
-        told = ", ".join(f"{count} {what}" for what, count in sorted(happened.items()))
-        sys.stdout.write(f"{name}: {told}\n")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 0)

@@ -1,4 +1,4 @@
-"""Some nights of each chore of `tests/bot/nights.py`, which runs thirty of each as a script."""
+"""Some nights of each chore of `tests/bot/nights.py`."""
 
 from pathlib import Path
 
