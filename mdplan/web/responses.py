@@ -25,27 +25,9 @@ from mdplan.storage.plans import DecisionStore
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import to_lf
 from mdplan.values import Struct, replace
+from mdplan.web import pages
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, marks_of, side_by_side, warning_groups
 from mdplan.web.labels import counted, short, shown
-from mdplan.web.pages import (
-    LINES_OF_A_FILE,
-    MOST_FILES_OF_AN_ANSWER,
-    PlanPage,
-    classes_page,
-    file_page,
-    height_of,
-    merge_chosen,
-    merge_page,
-    notes_of,
-    opened_merge,
-    own_text,
-    plan_page,
-    plan_summary,
-    plan_title,
-    progress_of,
-    search_page,
-    section_page,
-)
 from mdplan.web.sessions import EditChoice, FlashMessage, Mark, OwnTexts, PlanNotes, ReviewSession
 from mdplan.words import ShellWords
 
@@ -174,11 +156,11 @@ class PlanResponses(Struct):
         return with_headers(JSONResponse({"state": opened.state, **_progress(context, opened)}))
 
     def _plan(self, context: RequestContext, opened: OpenPlan) -> Response:
-        page = plan_page(opened, context.session, context.options, context.number("page"))
+        page = pages.plan_page(opened, context.session, context.options, context.number("page"))
         return self._plan_html(context, page, opened)
 
     def _file(self, context: RequestContext, opened: OpenPlan) -> Response:
-        page = file_page(
+        page = pages.file_page(
             opened, context.session, context.options, int(context.path["file"]), context.number("page")
         )
         return self._plan_html(context, page, opened)
@@ -189,20 +171,22 @@ class PlanResponses(Struct):
         reviewed = opened.review.files
         files = [reviewed[index] for index in indexes if index is not None and index < len(reviewed)]
         views = _file_views(context, opened)
-        shown_views = [views.of(file, 0, LINES_OF_A_FILE) for file in files[:MOST_FILES_OF_AN_ANSWER]]
+        shown_views = [
+            views.of(file, 0, pages.LINES_OF_A_FILE) for file in files[: pages.MOST_FILES_OF_AN_ANSWER]
+        ]
         return _diff_html("files.html", context, opened, views=shown_views, goes_on=False)
 
     def _rest(self, context: RequestContext, opened: OpenPlan) -> Response:
         file = opened.review.files[int(context.path["file"])]
         first = number_in(context.query.get("first", "")) or 0
-        view = _file_views(context, opened).of(file, first, LINES_OF_A_FILE, goes_on=True)
+        view = _file_views(context, opened).of(file, first, pages.LINES_OF_A_FILE, goes_on=True)
         return _diff_html("files.html", context, opened, views=[view], goes_on=True)
 
     def _lines(self, context: RequestContext, opened: OpenPlan) -> Response:
         """Return lines between hunks, by their numbers in the result."""
         file = opened.review.files[int(context.path["file"])]
         first = context.number("first")
-        last = min(context.number("last"), first + LINES_OF_A_FILE - 1)
+        last = min(context.number("last"), first + pages.LINES_OF_A_FILE - 1)
         cells = _file_views(context, opened).context(file, first, last)
         if not isinstance(cells, list):
             return problems_page(context.base, cells)
@@ -211,9 +195,9 @@ class PlanResponses(Struct):
 
     def _search(self, context: RequestContext, opened: OpenPlan) -> Response:
         text = context.query.get("q", "").strip()[:_MOST_SEARCHED]
-        return _diff_html("search.html", context, opened, found=search_page(opened, text))
+        return _diff_html("search.html", context, opened, found=pages.search_page(opened, text))
 
-    def _plan_html(self, context: RequestContext, page: PlanPage, opened: OpenPlan) -> Response:
+    def _plan_html(self, context: RequestContext, page: pages.PlanPage, opened: OpenPlan) -> Response:
         return _diff_html(
             "plan.html",
             context,
@@ -232,7 +216,7 @@ class PlanResponses(Struct):
             return problems_page(context.base, no_such_edit())
         values = {
             "base": context.base,
-            "section": section_page(opened, edit, opened.review.files[file]),
+            "section": pages.section_page(opened, edit, opened.review.files[file]),
             "url": context.plan_path(opened.plan.plan_id),
         }
         return html("section.html", values)
@@ -246,7 +230,7 @@ class PlanResponses(Struct):
             return problems_page(context.base, refused.problems)
         if not places:
             return problems_page(context.base, no_such_edit())
-        written = notes_of(opened, context.session).texts.get(index, {})
+        written = pages.notes_of(opened, context.session).texts.get(index, {})
         values = {
             **_diff_values(context, opened),
             "index": index,
@@ -267,7 +251,7 @@ class PlanResponses(Struct):
         except StorageRefused as refused:
             return problems_page(context.base, refused.problems)
         for place, _, text in places:
-            new = own_text(context.form.get(place_name(place), ""), text)
+            new = pages.own_text(context.form.get(place_name(place), ""), text)
             if place_name(place) in context.form and to_lf(new) != to_lf(text):
                 own[place] = new
         notes = context.notes(opened)
@@ -279,12 +263,12 @@ class PlanResponses(Struct):
 
     def _merge(self, context: RequestContext, opened: OpenPlan) -> Response:
         plan_id = opened.plan.plan_id
-        merge = opened_merge(self.reviewing.engine, context.session, plan_id)
+        merge = pages.opened_merge(self.reviewing.engine, context.session, plan_id)
         if merge is None:
             return redirect(context.plan_path(plan_id))
         values = {
             "base": context.base,
-            "merge": merge_page(merge, plan_title(opened.review)),
+            "merge": pages.merge_page(merge, pages.plan_title(opened.review)),
             "url": context.plan_path(plan_id),
             "form_token": context.session.form_token,
             "may_decide": context.session.may_decide,
@@ -306,7 +290,7 @@ class PlanResponses(Struct):
         if index not in {edit.index for edit in opened.review.edits}:
             return problems_page(context.base, no_such_edit())
         choice = _choice(context.form.get("mark", ""))
-        shown = notes_of(opened, context.session)
+        shown = pages.notes_of(opened, context.session)
         # A card shows what was chosen for its class, too; leaving its comment chooses nothing.
         if choice is not marks_of(opened, shown).get(index, Mark()).choice:
             _choose(context, opened, f"edit {index}", choice)
@@ -317,7 +301,9 @@ class PlanResponses(Struct):
 
     def _classes(self, context: RequestContext, opened: OpenPlan) -> Response:
         """Return the classes, or the one that the reader opens with its places."""
-        page = classes_page(opened, notes_of(opened, context.session), context.query.get("key", ""))
+        page = pages.classes_page(
+            opened, pages.notes_of(opened, context.session), context.query.get("key", "")
+        )
         return _diff_html("classes.html", context, opened, page=page)
 
     def _choose(self, context: RequestContext, opened: OpenPlan) -> Response:
@@ -387,12 +373,12 @@ class PlanResponses(Struct):
         differ from the page, or someone else has decided.
         """
         form, session, plan_id = context.form, context.session, opened.plan.plan_id
-        verb, notes, back = form.get("verb", ""), notes_of(opened, session), context.plan_path(plan_id)
+        verb, notes, back = form.get("verb", ""), pages.notes_of(opened, session), context.plan_path(plan_id)
         choices = notes.choices or {}
         if verb not in {*_APPROVALS, *_VERDICTS}:
             return refused(400, "A decision is to approve, to apply, to request changes, or to reject.")
         if verb in _APPROVALS:
-            progress = progress_of(opened, notes)
+            progress = pages.progress_of(opened, notes)
             unviewed = set(progress.unviewed).difference(progress.settled)
             if not unviewed.issubset(map(number_in, form.get("unviewed", "").split(","))):
                 # Nothing was decided yet, so a reload asks again.
@@ -473,13 +459,13 @@ class PlanResponses(Struct):
 
     def _merge_chosen(self, context: RequestContext, opened: OpenPlan) -> Response:
         plan_id = opened.plan.plan_id
-        merged = merge_chosen(self.reviewing.engine, context.session, plan_id, context.form)
+        merged = pages.merge_chosen(self.reviewing.engine, context.session, plan_id, context.form)
         return redirect(context.plan_path(merged) if merged else context.plan_path(plan_id) + "/merge")
 
 
 def _choose(context: RequestContext, opened: OpenPlan, part: str, choice: EditChoice) -> None:
     """Note the reader's choice for a part of a plan; nothing is decided yet."""
-    notes, shown = context.notes(opened), notes_of(opened, context.session)
+    notes, shown = context.notes(opened), pages.notes_of(opened, context.session)
     notes.choices, notes.said = dict(shown.choices or {}), shown.said
     notes.choices.pop(part, None)
     if choice in _CHOSEN:
@@ -487,7 +473,7 @@ def _choose(context: RequestContext, opened: OpenPlan, part: str, choice: EditCh
 
 
 def _file_views(context: RequestContext, opened: OpenPlan) -> FileViews:
-    return FileViews(opened, notes_of(opened, context.session), context.options)
+    return FileViews(opened, pages.notes_of(opened, context.session), context.options)
 
 
 def _diff_html(template: str, context: RequestContext, opened: OpenPlan, **values: object) -> Response:
@@ -512,8 +498,8 @@ def _diff_values(context: RequestContext, opened: OpenPlan) -> dict[str, object]
 
 def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
     """Return the progress for the page's script."""
-    notes = notes_of(opened, context.session)
-    progress = progress_of(opened, notes)
+    notes = pages.notes_of(opened, context.session)
+    progress = pages.progress_of(opened, notes)
     return {
         "viewed": sorted(notes.viewed),
         "settled": progress.settled,
@@ -629,14 +615,14 @@ def _environment() -> Environment:
         "shown": shown,
         "counted": counted,
         "short": short,
-        "plan_title": plan_title,
-        "plan_summary": plan_summary,
+        "plan_title": pages.plan_title,
+        "plan_summary": pages.plan_summary,
         "date": _date,
         "rendered": _rendered_text,
         # Only for HTML from `safe_html`.
         "inert": Markup,
         "code_spans": _code_spans,
-        "height": height_of,
+        "height": pages.height_of,
         "beside": lambda cells: list(side_by_side(cells)),
         "found": _marked_line,
     }
@@ -754,7 +740,7 @@ def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
     options = DiffOptions()
     views = FileViews(opened, PlanNotes(), options)
     values = {
-        "view": views.of(opened.review.files[index], first, LINES_OF_A_FILE, goes_on=first > 0),
+        "view": views.of(opened.review.files[index], first, pages.LINES_OF_A_FILE, goes_on=first > 0),
         "options": options,
         # An undo can only be approved whole.
         "takes_choices": not opened.review.is_whole and not opened.state.is_result,
