@@ -17,7 +17,6 @@ from mdplan.bot.job import (
     PackedPlan,
     Spool,
     near_miss,
-    unpacked,
 )
 from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
@@ -246,16 +245,16 @@ class SpooledPlans(Struct):
 
     def changes(self, number: int) -> Sequence[tuple[FileChange, Sequence[Mapping[str, Any]]]]:
         """Return the files of a plan with their requested edits."""
-        return unpacked(self.spool.get(self.made[number].at[0]))
+        return self.spool.get(self.made[number].at[0])
 
     def effects(self, number: int) -> Sequence[tuple[Effect, ...]]:
         """Return what its edits remove and insert."""
-        return unpacked(self.spool.get(self.made[number].at[1]))
+        return self.spool.get(self.made[number].at[1])
 
     def results(self, number: int) -> Sequence[EditResult]:
         """Return the results of its edits."""
-        return unpacked(self.spool.get(self.made[number].at[2]))
+        return self.spool.get(self.made[number].at[2])
 
     def diffs(self) -> Iterator[bytes]:
         """Yield the exact diff, plan by plan."""
-        return (self.spool.get(each.at[3]) for each in self.made)
+        return (self.spool.get(each.at[3])[0] for each in self.made)

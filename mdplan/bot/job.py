@@ -197,8 +197,8 @@ class PackedJob(Struct):
 class PackedPlan(Struct, kw_only=True):
     """A plan in pieces, with data that the bot needs before all files are planned.
 
-    - `pieces`: changed files with requested edits, effects and results, all pickled, and the exact diff; `at`
-      are their places in a spool.
+    - `pieces`: changed files with requested edits, effects, results and the exact diff, all pickled; `at` are
+      their places in a spool.
     - `written`: the changed files; `edits`: the number of edits, `ops` the operations that change something.
     - `places`: link targets that may change in other files.
     - `all_open`: none of the manifest's edits is done yet.
@@ -227,7 +227,7 @@ class PackedPlan(Struct, kw_only=True):
         kept = ready_to_merge(planned.plan)
         changes = tuple(zip(kept.files, kept.requested, strict=True))
         return cls(
-            pieces=(*map(_packed, (changes, kept.effects, kept.results)), planned.diff),
+            pieces=tuple(map(_packed, (changes, kept.effects, kept.results, (planned.diff,)))),
             written=tuple(change.path for change in kept.files),
             edits=len(kept.results),
             ops=frozenset(result.op for result in kept.results if not result.no_op),
@@ -249,13 +249,6 @@ class PackedPlan(Struct, kw_only=True):
 
 def _packed(value: object) -> bytes:
     return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-
-
-def unpacked(piece: bytes) -> tuple[Any, ...]:
-    """Unpickle a piece from a process of this run."""
-    values = pickle.loads(piece)  # noqa: S301 (made by `PackedPlan.of` in this run)
-    assert isinstance(values, tuple)
-    return values
 
 
 class CandidateFile(Struct):
@@ -334,10 +327,9 @@ def _shown(path: Sequence[str]) -> str:
     return f"`{text if len(text) <= _SHOWN else f'{text[: _SHOWN - 1]}…'}`"
 
 
-# --- Spool: bytes to read again later, on disk if there are many
+# --- Spool: pickled values to read again later, on disk if there are many
 
 _IN_MEMORY: Final = 1 << 20
-_LENGTH_BYTES: Final = 8
 
 
 class Spool:
@@ -345,21 +337,18 @@ class Spool:
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 (it is closed with its owner)
-        self._end = 0
 
-    def put(self, data: bytes) -> int:
-        """Store `data`; return its offset for `get`."""
-        start = self._end
-        self._file.seek(start)
-        self._file.write(len(data).to_bytes(_LENGTH_BYTES, "big"))
-        self._file.write(data)
-        self._end += _LENGTH_BYTES + len(data)
+    def put(self, pickled: bytes) -> int:
+        """Store a pickled value; return its offset for `get`."""
+        start = self._file.seek(0, os.SEEK_END)
+        self._file.write(pickled)
         return start
 
-    def get(self, start: int) -> bytes:
-        """Return the data stored at `start`."""
+    def get(self, start: int) -> tuple[Any, ...]:
+        """Return the values stored at `start`."""
         self._file.seek(start)
-        return self._file.read(int.from_bytes(self._file.read(_LENGTH_BYTES), "big"))
+        values: tuple[Any, ...] = pickle.load(self._file)  # noqa: S301 (made by `PackedPlan.of` in this run)
+        return values
 
     def close(self) -> None:
         """Delete the file."""

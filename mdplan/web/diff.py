@@ -110,8 +110,7 @@ class EditCard(Struct, kw_only=True):
 class HunkView(Struct, kw_only=True):
     """A hunk, or its part on this page. `cards` are edits that first appear here.
 
-    `gap` are the hidden lines before it; None within a hunk. `rows` are its lines side by side, if requested;
-    otherwise `cells` are its lines.
+    `gap` are the hidden lines before it; None within a hunk. `cells` are its lines.
     """
 
     hunk: plan_review.ReviewedHunk
@@ -120,7 +119,6 @@ class HunkView(Struct, kw_only=True):
     cards: tuple[EditCard, ...]
     names_edits: bool
     cells: tuple[Cell, ...]
-    rows: tuple[Row, ...]
 
 
 class FileView(Struct, kw_only=True):
@@ -305,8 +303,7 @@ class FileViews:
             ),
             cards=tuple(self._cards(edits[1], file, edit_lines)),
             names_edits=any(cell.edits for cell in cells),
-            cells=() if self._options.is_split else cells,
-            rows=tuple(side_by_side(cells)) if self._options.is_split else (),
+            cells=cells,
         )
 
     def _other(self, index: int, file: plan_review.ReviewedFile) -> OtherFile | None:

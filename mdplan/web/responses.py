@@ -108,7 +108,7 @@ class PlanResponses(Struct):
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
-    def pages(self) -> Mapping[str, PlanResponse]:
+    def page_routes(self) -> Mapping[str, PlanResponse]:
         """Pages by path below the plan's."""
         return {
             "": self._plan,
@@ -126,7 +126,7 @@ class PlanResponses(Struct):
         }
 
     @property
-    def forms(self) -> Mapping[str, PlanResponse]:
+    def form_routes(self) -> Mapping[str, PlanResponse]:
         """Forms by path below the plan's."""
         return {
             "/edit/{edit:int}": self._mark,

@@ -51,9 +51,14 @@ class ReviewRoutes:
             "": self._list,
             "news": self._news,
             "static/{name}": lambda context: responses.static(context.path["name"]) or responses.nothing(),
-            **{_PLAN + path: self._on_plan(response_of) for path, response_of in self._plans.pages.items()},
+            **{
+                _PLAN + path: self._on_plan(response_of)
+                for path, response_of in self._plans.page_routes.items()
+            },
         }
-        forms = {_PLAN + path: self._on_plan(response_of) for path, response_of in self._plans.forms.items()}
+        forms = {
+            _PLAN + path: self._on_plan(response_of) for path, response_of in self._plans.form_routes.items()
+        }
         return (
             _page(sessions, sessions.base.rstrip("/"), lambda context: responses.redirect(context.base)),
             *(_page(sessions, sessions.base + path, response_of) for path, response_of in pages.items()),
