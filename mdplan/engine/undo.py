@@ -377,8 +377,8 @@ class Recovery:
         return recovery.RecoveryResult(
             recovered.rolled_back,
             recovered.finished,
-            [file for file in recovered.files if not self._workspace.hides(file)],
-            list(without_hidden(self._workspace, tuple(recovered.problems))),
+            tuple(file for file in recovered.files if not self._workspace.hides(file)),
+            without_hidden(self._workspace, recovered.problems),
         )
 
 

@@ -22,7 +22,7 @@ from mdplan.storage.lock import RootLock, is_locked
 from mdplan.storage.neighbours import FoundContents, StagedPlace
 from mdplan.storage.root import Root
 from mdplan.storage.store import FileEntry, Record, State, Store
-from mdplan.values import field, replace
+from mdplan.values import replace
 from mdplan.words import say
 
 
@@ -32,10 +32,10 @@ class RecoveryResult(msgspec.Struct):
     `files` are the restored paths. Errors in `problems` need a person; other problems are information.
     """
 
-    rolled_back: list[str] = field(default_factory=list)
-    finished: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    problems: list[Diagnostic] = field(default_factory=list)
+    rolled_back: tuple[str, ...] = ()
+    finished: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    problems: Problems = ()
 
 
 class RootState(NamedTuple):
@@ -184,11 +184,11 @@ def _settle_own(
 def _undo(state: RootState, record: Record, findings: RecoveryResult, *, keep: Keep | None) -> bool:
     """Undo a transaction; return True if done."""
     undone = roll_back(state, record, keeps=True, keep=keep)
-    findings.files.extend(undone.files)
-    findings.problems.extend(undone.problems)
+    findings.files += undone.files
+    findings.problems += undone.problems
     is_done = all(problem.severity is Severity.WARNING for problem in undone.problems)
     if is_done:
-        findings.rolled_back.append(record.transaction)
+        findings.rolled_back += (record.transaction,)
     return is_done
 
 
@@ -197,8 +197,8 @@ def _finish(state: RootState, record: Record, findings: RecoveryResult) -> None:
     places, _ = neighbours.places_of(state.folders, record)
     is_found, warnings = clean_up(state, record, places)
     if is_found:
-        findings.finished.append(record.transaction)
-    findings.problems.extend(warnings)
+        findings.finished += (record.transaction,)
+    findings.problems += warnings
 
 
 def _settle_note(
@@ -218,7 +218,7 @@ def _settle_note(
             known is None and adopts and _adopted(state, record, findings, keep)
         )
     elif adopts and not is_own:
-        findings.problems.append(record)
+        findings.problems += (record,)
     if is_settled:
         with suppress(OSError):
             neighbours.remove_note(state.root)

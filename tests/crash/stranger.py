@@ -93,7 +93,7 @@ def _recovered(checker: Checker, disk: SharedDisk, volume: Volume) -> Iterator[s
     """Return faults after `mdplan recover`, and after the person has kept the current content."""
     after = checker.disk(volume)
     with checker.lock(after) as lock:
-        problems = tuple(recover(lock, settles=True).problems)
+        problems = recover(lock, settles=True).problems
     yield from _judge(checker, disk, after.volume, problems)
     with checker.lock(after) as lock:
         recover(lock, settles=True, keep="current")
