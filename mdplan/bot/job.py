@@ -10,14 +10,15 @@ from contextlib import suppress
 from enum import StrEnum
 from itertools import groupby
 from tempfile import SpooledTemporaryFile
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from mdplan.bot.expansion import Path
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
 from mdplan.documents.workspace import Workspace
-from mdplan.git.repository import RepositoryLocation
+from mdplan.git.repository import RepositoryLocation, changed_files, file_history
+from mdplan.git.tree import CommitTree
 from mdplan.operations.base import Operation
 from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.replay import PlannedBatch
@@ -44,39 +45,6 @@ ChangedPlaces: TypeAlias = Mapping[str, frozenset[str] | None]
 NO_PLACES: Final[ChangedPlaces] = {}
 
 
-class Tree(Protocol):
-    """Files that can be opened in any process."""
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """Texts that identify the files and their scope."""
-
-    def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
-        """Return a stamp per path that changes with the content; empty if that is uncertain.
-
-        Missing files have no stamp.
-        """
-
-    def open(self) -> Workspace:
-        """Open the files for listing and reading. Raise `StorageRefused`."""
-
-    @property
-    def at(self) -> "tuple[RepositoryLocation, str] | None":
-        """The repository and the commit whose files these are; None for files on disk."""
-
-    def changed_since(self, reference: str) -> frozenset[str]:
-        """Return the paths, from the root, of files that differ from commit `reference`.
-
-        Raise `StorageRefused`: INVALID_ARGUMENT outside a repository, or for an unknown commit.
-        """
-
-    def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
-        """Return git's facts about the files at `paths`, from the root: see `file_history`.
-
-        Raise `StorageRefused`: INVALID_ARGUMENT outside a repository.
-        """
-
-
 class FolderTree(Struct):
     """The folders of a workspace, which every local process can open."""
 
@@ -92,13 +60,13 @@ class FolderTree(Struct):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The folders and their globs."""
+        """Texts that identify the files and their scope: the folders and their globs."""
         return (*self.roots, *self.roots.values(), repr(self.allow), repr(self.deny))
 
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
-        """Return stamps from identity, size and times; empty if a later change could have the same times.
+        """Return stamps from identity, size and times.
 
-        Files that are missing or behind a link have no stamp.
+        Files have none that are missing or behind a link, or that could change again with the same times.
         """
         latest = time.time_ns() - _RACY_NS
         is_real: dict[str, bool] = {}
@@ -111,10 +79,10 @@ class FolderTree(Struct):
                 is_real[folder] = real_path(folder) == absolute(folder)
             with suppress(OSError, ValueError):
                 status = os.lstat(path_on_disk)
-                if is_real[folder] and stat.S_ISREG(status.st_mode):
-                    times = (status.st_mtime_ns, status.st_ctime_ns)
+                times = (status.st_mtime_ns, status.st_ctime_ns)
+                if is_real[folder] and stat.S_ISREG(status.st_mode) and max(times) < latest:
                     facts = (status.st_dev, status.st_ino, status.st_size, *times)
-                    stamps[path] = ".".join(map(str, facts)) if max(times) < latest else ""
+                    stamps[path] = ".".join(map(str, facts))
         return stamps
 
     def open(self) -> Workspace:
@@ -127,17 +95,17 @@ class FolderTree(Struct):
 
     def changed_since(self, reference: str) -> frozenset[str]:
         """Return the paths of files that differ, including untracked ones. Raise `StorageRefused`."""
-        from mdplan.git.repository import RepositoryLocation, changed_files
-
         with self.open() as workspace:
             return changed_files(RepositoryLocation.of(workspace), reference)
 
     def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
         """Return git's facts about the files at `paths`. Raise `StorageRefused`."""
-        from mdplan.git.repository import RepositoryLocation, file_history
-
         with self.open() as workspace:
             return file_history(RepositoryLocation.of(workspace), paths)
+
+
+# Files that can be opened in any process.
+Tree: TypeAlias = FolderTree | CommitTree
 
 
 class Job(Struct, kw_only=True):
