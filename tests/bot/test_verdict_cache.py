@@ -108,7 +108,7 @@ def test_damaged_cache_file_is_rebuilt(
     root: Path, manifest: Path, read: list[str], state_dir: Path, damage: bytes
 ) -> None:
     changed(root, manifest)
-    (path,) = state_dir.rglob("bot.sqlite3")
+    (path,) = state_dir.rglob("bot-*.json")
     path.write_bytes(damage)
     assert changed(root, manifest) == []
     read.clear()
@@ -120,7 +120,7 @@ def test_cache_in_a_folder_writable_by_others_is_ignored(
     root: Path, manifest: Path, read: list[str], state_dir: Path
 ) -> None:
     changed(root, manifest)
-    (path,) = state_dir.rglob("bot.sqlite3")
+    (path,) = state_dir.rglob("bot-*.json")
     path.parent.chmod(0o777)
     read.clear()
     assert (changed(root, manifest), len(read)) == ([], len(PAGES))
