@@ -7,7 +7,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -243,8 +243,8 @@ _Header: TypeAlias = tuple[str, int, int]
 class FleetStates:
     """The states of the repositories of `shard` in the file `path`.
 
-    The first line names the branch and the shard. Each change adds a line; the last one of a repository
-    counts. `known` are the states by name.
+    The first line names the branch and the shard, each other line is a repository. `known` are the states by
+    name.
     """
 
     path: Path
@@ -271,17 +271,12 @@ class FleetStates:
             first, *lines = path.read_bytes().split(b"\n")
         try:
             branch, *numbers = msgspec.json.decode(first, type=_Header)
+            known = [msgspec.json.decode(line, type=FleetRepository) for line in lines]
         except ValueError as error:
             message = f"`{path}` is no file of the states of a fleet"
             hint = say("name the file of {--state}")
             raise StorageRefused.of(Code.INVALID_ARGUMENT, message, hint) from error
-        states = cls(path, branch, Shard(*numbers))
-        for line in lines:
-            # A killed run may leave half a line.
-            with suppress(ValueError):
-                repository = msgspec.json.decode(line, type=FleetRepository)
-                states.known[repository.name] = repository
-        return states
+        return cls(path, branch, Shard(*numbers), {each.name: each for each in known})
 
     def begin(self, members: Iterable[FleetMember]) -> None:
         """Save the states of `members`, the new ones as pending, and no others.
@@ -290,21 +285,21 @@ class FleetStates:
         """
         old = self.known
         self.known = {each.name: old.get(each.name, FleetRepository(name=each.name)) for each in members}
+        self._save()
+
+    def put(self, repository: FleetRepository) -> None:
+        """Save the state of `repository`. Raise `StorageRefused` (IO_ERROR)."""
+        if self.known[repository.name] != repository:
+            self.known[repository.name] = repository
+            self._save()
+
+    def _save(self) -> None:
         header = (self.branch, self.shard.number, self.shard.count)
         with storage_errors(str(self.path), "writing"):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             new = self.path.with_name(f"{self.path.name}.new")
             new.write_bytes(b"\n".join(map(msgspec.json.encode, (header, *self.known.values()))))
             new.replace(self.path)
-
-    def put(self, repository: FleetRepository) -> None:
-        """Save the state of `repository`. Raise `StorageRefused` (IO_ERROR)."""
-        if self.known[repository.name] == repository:
-            return
-        self.known[repository.name] = repository
-        with storage_errors(str(self.path), "writing"), self.path.open("ab") as file:
-            # The line break in front ends a line that a killed run did not.
-            file.write(b"\n" + msgspec.json.encode(repository))
 
 
 def joined_states(paths: Sequence[Path]) -> FleetReport:
