@@ -21,7 +21,7 @@ from mdplan.web import responses
 from mdplan.web.http import HttpPart, serve_http
 from mdplan.web.http_options import local_options
 from mdplan.web.pages import listed_plans
-from mdplan.web.sessions import ReviewSession, ReviewSessions, SessionStore, announce, withdraw
+from mdplan.web.sessions import ReviewSessions, SessionStore, announce, withdraw
 
 # The last component of a link.
 OPEN: Final = "open"
@@ -60,9 +60,12 @@ class ReviewRoutes:
             _PLAN + path: self._on_plan(response_of) for path, response_of in self._plans.form_routes.items()
         }
         return (
-            _page(sessions, sessions.base.rstrip("/"), lambda context: responses.redirect(context.base)),
-            *(_page(sessions, sessions.base + path, response_of) for path, response_of in pages.items()),
-            *(_form(sessions, sessions.base + path, response_of) for path, response_of in forms.items()),
+            _route(sessions, sessions.base.rstrip("/"), lambda context: responses.redirect(context.base)),
+            *(_route(sessions, sessions.base + path, response_of) for path, response_of in pages.items()),
+            *(
+                _route(sessions, sessions.base + path, response_of, "POST")
+                for path, response_of in forms.items()
+            ),
         )
 
     async def _open(self, request: Request) -> Response:
@@ -100,36 +103,33 @@ class ReviewRoutes:
         return partial(self._plans.respond, response_of=response_of)
 
 
-def _page(sessions: SessionStore, path: str, response_of: ResponseOf) -> Route:
+def _route(sessions: SessionStore, path: str, response_of: ResponseOf, method: str = "GET") -> Route:
+    """Return the route of a page, or of a form, which must contain the token of the session."""
+
     async def endpoint(request: Request) -> Response:
-        session = sessions.of(request.cookies)
+        session, form = sessions.of(request.cookies), None
         if session is None:
             return _no_session()
-        context = _context_of(request, sessions, session, {})
-        return (
-            await anyio.to_thread.run_sync(response_of, context)
-            if _may_see(context)
-            else responses.refused(403, _VIEW_ONLY)
-        )
-
-    return Route(path, endpoint, methods=["GET"])
-
-
-def _form(sessions: SessionStore, path: str, response_of: ResponseOf) -> Route:
-    async def endpoint(request: Request) -> Response:
-        session = sessions.of(request.cookies)
-        if session is None:
-            return _no_session()
-        if not session.may_decide:
+        # A view link shows one plan and static files.
+        shows = "name" in request.path_params or session.may_see(request.path_params.get("plan_id", ""))
+        if not session.may_decide and (method == "POST" or not shows):
             return responses.refused(403, _VIEW_ONLY)
-        form = _form_fields(await request.body())
-        if form is None or not session.owns(form.get("form_token", "")):
-            return responses.refused(
-                403, "This form belongs to a page that is no longer open. Reload the page."
-            )
-        return await anyio.to_thread.run_sync(response_of, _context_of(request, sessions, session, form))
+        if method == "POST":
+            form = _form_fields(await request.body())
+            if form is None or not session.owns(form.get("form_token", "")):
+                message = "This form belongs to a page that is no longer open. Reload the page."
+                return responses.refused(403, message)
+        context = responses.RequestContext(
+            base=sessions.base,
+            session=session,
+            path={name: str(value) for name, value in request.path_params.items()},
+            query=request.query_params,
+            form=form or {},
+            wants_json=request.headers.get("accept", "") == "application/json",
+        )
+        return await anyio.to_thread.run_sync(response_of, context)
 
-    return Route(path, endpoint, methods=["POST"])
+    return Route(path, endpoint, methods=[method])
 
 
 def _first_page(sessions: SessionStore, value: str, target: str) -> Response:
@@ -145,25 +145,6 @@ def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> 
     route = Route(path, endpoint, methods=["GET"])
     route.methods = {"GET"}
     return route
-
-
-def _may_see(context: responses.RequestContext) -> bool:
-    """Return True if the session may see the page: a view link shows one plan and static files."""
-    plan_id, static_name = context.path.get("plan_id"), context.path.get("name")
-    return context.session.may_decide or static_name is not None or context.session.may_see(plan_id or "")
-
-
-def _context_of(
-    request: Request, sessions: SessionStore, session: ReviewSession, form: Mapping[str, str]
-) -> responses.RequestContext:
-    return responses.RequestContext(
-        base=sessions.base,
-        session=session,
-        path={name: str(value) for name, value in request.path_params.items()},
-        query=request.query_params,
-        form=form,
-        wants_json=request.headers.get("accept", "") == "application/json",
-    )
 
 
 def _form_fields(body: bytes) -> Mapping[str, str] | None:
