@@ -265,8 +265,6 @@ def test_status_joins_shards_and_names_what_is_missing(tmp_path: Path, many: lis
         own = ("--shard", f"{number}/3", "--state", str(tmp_path / str(number)))
         run(tmp_path, "open", "--forge", "none", *own)
     files = [str(tmp_path / str(number)) for number in shards]
-    with (tmp_path / str(shards[0])).open("ab") as torn:
-        torn.write(b'\n{"name": "r1", "st')
     joined, part = (mdplan("fleet", "status", *names, "--json") for names in (files, files[1:]))
     other = run(tmp_path, "open", "--forge", "none", "--state", files[0])
 
