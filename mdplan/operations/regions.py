@@ -268,7 +268,8 @@ def lines_of_region(region: Region) -> str:
 
 def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnostic:
     alone = [marker for marker in regions.unpaired if marker.name == name]
-    shown = f"`{name}`" if re.fullmatch(r"[\w.-]{1,60}", name) else "of that name"
+    is_plain = re.fullmatch(r"[\w.-]{1,60}", name)
+    shown = f"`{name}`" if is_plain else "of that name"
     if named:
         places = ", ".join(map(lines_of_region, named[:_MOST_LISTED]))
         message = f"there are {len(named)} regions {shown}"
@@ -282,9 +283,7 @@ def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnost
             [f"`{known}` ({lines_of_region(found[0])})" for known, found in regions.by_name.items()]
         )
         message = f"there is no region {shown}"
-        hint = (
-            f"this file has {listed}"
-            if listed
-            else "this file has no regions: put `<!-- NAME:start -->` and `<!-- NAME:end -->` around one"
-        )
+        own = name if is_plain else "NAME"
+        around = f"put `<!-- {own}:start -->` and `<!-- {own}:end -->` around one"
+        hint = f"this file has {listed}" if listed else f"this file has no regions: {around}"
     return Code.REGION_NOT_FOUND.problem(message, hint)
