@@ -4,9 +4,11 @@ from typing import Any
 
 import click
 
+from mdplan.cli.completion import headings
 from mdplan.cli.field_types import heading_path
 from mdplan.cli.options import given_fields
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.suggestions import Misuse
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.markdown.headings import section_id_digits
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
@@ -17,10 +19,12 @@ from mdplan.values import replace
 
 @engine_command("read")
 @click.argument("file", type=click.Path(readable=False))
+@click.argument("section", metavar="[HEADING]", required=False, shell_complete=headings)
 def read(
     session: Session,
     *,
     file: str,
+    section: str | None,
     max_characters: int | None,
     cursor: str | None,
     is_long: bool,
@@ -33,7 +37,12 @@ def read(
     from mdplan.engine.read import read_files
     from mdplan.reading.read import place_line, rest_lines
 
-    target = granted(_target(session.named(file), given_fields(options)))
+    fields = given_fields(options)
+    if section is not None:
+        if fields.get("heading"):
+            raise Misuse("the section is given twice", "give it as HEADING or with `--section`")
+        fields["heading"] = (section,)
+    target = granted(_target(session.named(file), fields))
     limits: dict[str, Any] = {"max_characters": max_characters} if max_characters is not None else {}
     request = ReadRequest(targets=(target,), cursor=cursor, **limits)
     files = session.open_files()
