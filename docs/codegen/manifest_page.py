@@ -31,13 +31,16 @@ A rule names files by `file` or `glob`, and edits. The edits are the same as in 
 An edit that would change the file again in every run, such as `append_to_section`, needs a condition."""
 _EDITS: Final = """\
 Each edit has `op` and the fields of that operation, whose page has all of them. A section is named by `heading: Brew`, by `headingPath: [All about tea, Brew]` or by its `anchor`.
-`replace_match` expects one match in each file; `matchSelection: all` takes any number. It leaves code, link destinations and front matter alone, unless `include` names them."""
+`replace_match` takes its `pattern` by the letter, also inside words; with `matchType: regex` it is a regular expression, and `\\1` in the replacement is a group. Where nothing matches, nothing changes; two matches in a file are an error unless `matchSelection: all`. Code, link destinations and front matter stay, unless `include` lists `codeBlocks`, `inlineCode`, `linkDestinations` or `frontMatter`.
+Edits that set, upsert or delete do nothing where that is done already, and `add_list_item` needs `unique: true`. `create_file` is the only edit of its file, and makes the file with its first content.
+A key with dots, such as `ms.date`, is found by its whole name."""
 _CONDITIONS: Final = """\
 Texts can have placeholders. All fields of one condition must be true: `{hasText: a, hasSection: B}`."""
 _PLACEHOLDERS: Final = """\
 These are the values on `docs/tea.md`, on 31 January 2026, with `USER_NAME=Ada` in the environment and `--env USER_NAME`. The manifest begins with:"""
 _TYPES: Final = """\
-A placeholder on its own keeps its type, so that `set_value` can write a number or a list; in longer text, values become text. `{{{{` is two braces. An unknown name is an error, unless the filter `default` follows."""
+A placeholder on its own keeps its type, so that `set_value` can write a number or a list; in longer text, values become text. `{{{{` is two braces. An unknown name is an error, unless the filter `default` follows.
+CSV files have commas, and their values are texts: `json` makes a number, or true or false, of one. Texts that go into Markdown, such as titles, may need `escape`."""
 _LOOPS: Final = """\
 `forEach` names a list, such as `data.teas` or `pages.all`. Among edits it repeats `edits`; in place of a text it makes one text. The entry is `{{item}}`, or the name in `as`. An empty list gives an empty text, without `before` and `after`."""
 _BACK: Final = """\

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 from mdplan.bot.expansion import ManifestProblem, Path, Values, filled, filled_text, placed
 from mdplan.bot.manifest import Condition
+from mdplan.data.address import find
 from mdplan.data.content import DataContent, value_matches
+from mdplan.data.tree import value_at
 from mdplan.diagnostics import Code, Diagnostic, or_problem
 from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.front_matter import Unreadable
@@ -206,12 +208,13 @@ _ABSENT = object()
 
 
 def _value_at(key: str, values: dict[str, Any]) -> object:
-    value: Any = values
-    for part in key.split("."):
-        if not isinstance(value, dict) or part not in value:
+    """Return the value of `key`, which is read as edits read it. Raise `ManifestProblem` if it is unclear."""
+    found = or_problem(find, values, key)
+    if isinstance(found, Diagnostic):
+        if found.code is Code.KEY_NOT_FOUND:
             return _ABSENT
-        value = value[part]
-    return value
+        raise ManifestProblem(found)
+    return _ABSENT if found.missing else value_at(values, found.path)
 
 
 def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:

@@ -101,14 +101,21 @@ class Values(Struct):
     def written(self, name: str) -> Any:  # noqa: ANN401 (any JSON)
         """Return the value of `name` verbatim. Raise `ManifestProblem`."""
         value: Any = self.known
-        for depth, part in enumerate(name.split(".")):
-            is_index = isinstance(value, list) and part.isdecimal() and int(part) < len(value)
-            if isinstance(value, Mapping) and part in value:
-                value = value[part]
-            elif is_index:
+        parts, depth = name.split("."), 0
+        while depth < len(parts):
+            part, end = parts[depth], depth + 1
+            if isinstance(value, Mapping):
+                # A key may have dots itself, as `ms.date`.
+                names = [".".join(parts[depth:to]) for to in range(end, len(parts) + 1)]
+                named = next((each for each in names if each in value), None)
+                if named is None:
+                    raise _unknown(name, depth, value)
+                value, end = value[named], end + names.index(named)
+            elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
                 value = value[int(part)]
             else:
                 raise _unknown(name, depth, value)
+            depth = end
         return value
 
 
@@ -325,6 +332,10 @@ def pieces(text: str) -> list[str | Placeholder]:
                 f"`{_short(text[opening.start() :])}` does not begin a valid placeholder",
                 "write `{{name}}`, or `{{{{` for two braces",
             )
+        if "[" in placeholder[1]:
+            raise ManifestProblem.of(
+                f"`{_short(placeholder[1])}` has a bracket", "names have dots only: `data.rows.0.name`"
+            )
         filters = tuple(map(read_filter, placeholder[2].split("|")[1:]))
         parts.append(Placeholder(placeholder[1], filters))
         at = placeholder.end()
@@ -433,6 +444,24 @@ def _cell(text: str, _argument: str) -> str:
     return cell_source("<br>".join(lines_of(to_lf(text))) if has_line_end(text) else text)
 
 
+def _escape(text: str, _argument: str) -> str:
+    """Return a text as Markdown that shows it as it is."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+_SPECIAL: Final = lazy_pattern(r"[\\`*_\[\]<>|~&$#]")
+
+
+def _json(text: str, _argument: str) -> Any:  # noqa: ANN401 (any JSON)
+    """Return the value that a text is in JSON: a number, true or false, a list, a map."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ManifestProblem.of(
+            f"`{_short(text)}` is not JSON", "the filter `json` takes true, 3, a quoted text or a list"
+        ) from None
+
+
 def _slug(text: str, _argument: str) -> str:
     """Return GitHub's anchor for a heading with this title."""
     return heading_slug(text)
@@ -472,6 +501,8 @@ FILTERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     "cell": _cell,
     "code": _code,
     "date": _date,
+    "escape": _escape,
+    "json": _json,
     LINK: _link,
     "slug": _slug,
 }
@@ -662,11 +693,23 @@ class PagePlace(StrEnum):
     FIRST_H1 = "first H1"
     TOP_OF_BODY = "top of body"
     BELOW_TITLE = "below title"
+    LAST_SECTION = "last section"
 
 
 def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagnostic:
-    """Return the address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND without H1."""
+    """Return the address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND where it is missing."""
     section = next((section for section in outline.sections if section.level == 1), None)
+    if place is PagePlace.LAST_SECTION:
+        headed = [each for each in outline.sections if each.heading is not None]
+        # The title is around the others, where it is the only heading of its level.
+        is_title = sum(each.level == 1 for each in headed) == 1
+        below = [each for each in headed if not (is_title and each.level == 1)]
+        if below:
+            least = min(each.level for each in below)
+            return {"sectionId": str([each for each in below if each.level == least][-1].section_id)}
+        return Code.SECTION_NOT_FOUND.problem(
+            "the page has no section below its title", "use `at: below title`, which each page has"
+        )
     if section is not None and place is not PagePlace.TOP_OF_BODY:
         return {"sectionId": str(section.section_id)}
     if place is not PagePlace.FIRST_H1:

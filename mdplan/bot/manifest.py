@@ -37,6 +37,7 @@ from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.names import absolute, path_below, relative
 from mdplan.storage.root import Root
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import visible
 from mdplan.values import Struct, field, replace
 from mdplan.words import say
@@ -359,11 +360,13 @@ class EditChecks(Struct):
             given = {**given, "headingPath": []}
         misplaced = list(self.texts(given, path, inside))
         yield from misplaced
-        # Errors about unfilled values are meaningless; errors about field names are right.
+        # Errors about unfilled values are meaningless; those about field names and other values are right.
         checked = given if not expansion.is_to_fill(given) else _plain_fields(given)
         batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
         for problem in batch if isinstance(batch, tuple) else ():
-            if checked is given or problem.code is Code.UNKNOWN_FIELD or op_of(edit) is None:
+            field = _FIELD.match(problem.message)
+            is_written = field is not None and not expansion.is_to_fill(given.get(field[1], _TO_FILL))
+            if checked is given or problem.code is Code.UNKNOWN_FIELD or op_of(edit) is None or is_written:
                 yield expansion.ManifestProblem(replace(problem, edit_index=None), path)
 
     def _loop(
@@ -451,6 +454,9 @@ def _placed(name: str, located: expansion.SourceMap, misplaced: expansion.Manife
 # --- Checks of edits that need no file
 
 _ANY_FILE: Final = "a.md"
+# The field at the beginning of a message, and a value that is to be filled in.
+_FIELD: Final = lazy_pattern(r"`?(\w+)(?:\[\d+\])?`? is ")
+_TO_FILL: Final = "{{}}"
 
 
 def repeating_edits(edits: Sequence[Any], path: expansion.Path) -> Iterator[expansion.ManifestProblem]:
@@ -461,12 +467,25 @@ def repeating_edits(edits: Sequence[Any], path: expansion.Path) -> Iterator[expa
             continue
         op = op_of(edit) if isinstance(edit, Mapping) else None
         condition = OPERATIONS[op].once_condition if isinstance(op, str) and op in OPERATIONS else ""
-        if condition and not _is_conditional(edit):
-            yield expansion.ManifestProblem.of(
-                f"`{op}` would change the file again in every run",
-                f"add a condition to the rule: `when: {{not: {{{condition}}}}}`",
-                (*path, index),
-            )
+        hint = f"add a condition to the rule: `when: {{not: {{{condition}}}}}`" if condition else ""
+        if op == "add_list_item" and edit.get("unique") is not True:
+            hint = "add `unique: true`"
+        elif op == "replace_match" and _grows(edit):
+            hint = "the replacement contains what the pattern matches: make the pattern narrower"
+        if hint and not _is_conditional(edit):
+            message = f"`{op}` would change the file again in every run"
+            yield expansion.ManifestProblem.of(message, hint, (*path, index))
+
+
+def _grows(edit: Mapping[str, Any]) -> bool:
+    """Return True if a `replace_match` without placeholders changes its own replacement."""
+    pattern, replacement = edit.get("pattern"), edit.get("replacement")
+    if not isinstance(pattern, str) or not isinstance(replacement, str) or expansion.is_to_fill(edit):
+        return False
+    if edit.get("matchType") == "regex":
+        # A group may have any text, and what is no pattern is refused elsewhere.
+        return False
+    return bool(pattern) and replacement.replace(pattern, replacement) != replacement
 
 
 def has_unconditional(edits: Sequence[Any]) -> bool:
@@ -538,7 +557,7 @@ def _open(definition: Schema) -> Schema:
                 "type": "string",
                 "enum": list(expansion.PagePlace),
                 "description": "The section, by what it is on each page: below title is the first H1, or"
-                " the top of the body of a page without one.",
+                " the top of the body of a page without one; last section is the last one below the title.",
             }
         opened[expansion.ONLY_IF_CHANGED] = {
             "type": "boolean",

@@ -212,7 +212,14 @@ def test_only_a_tag_at_the_end_names_a_snippet(name: str, parts: tuple[str, str 
 # --- Placeholders are strict: what is not a name of a value is an error, and two braces can still be
 # written.
 
-OF_FILTERS = {"pipes": "a | b\nc", "title": "What's new?", "day": "2026-11-23T08:00:00"}
+OF_FILTERS = {
+    "pipes": "a | b\nc",
+    "title": "What's new?",
+    "day": "2026-11-23T08:00:00",
+    "dotted.name": "whole",
+    "html": "a <b> [c]",
+    "text": "true",
+}
 
 PLACEHOLDERS = Values(
     {
