@@ -23,7 +23,6 @@ from mdplan.operations.base import Operation
 from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.replay import PlannedBatch
 from mdplan.settings import Settings
-from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.names import absolute, real_path
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, field, replace
@@ -133,8 +132,6 @@ class Job(Struct, kw_only=True):
         from mdplan.engine.links import examine_links
 
         with self.tree.open() as workspace:
-            if len(workspace.roots) > 1:
-                raise StorageRefused((Diagnostic.invalid("links are repaired in one root", "give one root"),))
             site = self.loaded.manifest.links
             files = replace(
                 OutlinedFiles.of(workspace, self.settings), given_rules=site.rules() if site else None

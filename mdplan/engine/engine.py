@@ -201,8 +201,12 @@ class Engine(EngineServices):
         With `unused`, definitions that no link uses and pages without incoming links are listed too.
         """
         from mdplan.engine.links import batch_of, examine_links
+        from mdplan.reports.history import LinksReport
 
-        report, repairs = examine_links(self.documents, paths, tick, finds_unused=unused)
+        try:
+            report, repairs = examine_links(self.documents, paths, tick, finds_unused=unused)
+        except StorageRefused as refused:
+            return refusal(LinksReport, refused.problems)
         return replace(report, fix=batch_of(repairs)) if repairs else report
 
     @verb("plan")

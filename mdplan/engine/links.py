@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from mdplan.data.content import DataContent
 from mdplan.data.tree import strings_of
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
 from mdplan.git.link_history import GitLinkHistory
@@ -23,9 +23,11 @@ from mdplan.planning.navigation_entries import read_navigation
 from mdplan.reading.broken_tree_links import broken_link, broken_targets
 from mdplan.reports.history import LinksReport, UnusedDefinition
 from mdplan.settings import ProgressCallback, no_progress
+from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Position, Span
 from mdplan.values import Struct
+from mdplan.words import say
 
 # Pages that readers find without a link, and labels that only make a comment.
 _ENTRIES: Final = frozenset({"index", "readme", "_index", "summary", "changelog", "license", "contributing"})
@@ -75,8 +77,12 @@ def examine_links(
 
     `paths` limits the search to files or folders, relative to the root. `finds_unused` also reports orphan
     pages and unused definitions. `tick` is called for each document. `files` are on disk, or those of a
-    `commit` of a repository.
+    `commit` of a repository. Raise `StorageRefused` (INVALID_ARGUMENT) for several roots.
     """
+    if len(files.workspace.roots) > 1:
+        raise StorageRefused.of(
+            Code.INVALID_ARGUMENT, "links are examined in one root", say("give one {--root}")
+        )
     index = LinkIndex(files, files.workspace.roots[0])
     repairer = LinkRepairer(index, GitLinkHistory(files, commit))
     pages, named, definitions = list[str](), set[str](), list[UnusedDefinition]()

@@ -9,7 +9,7 @@ from mdplan.cli.options import approval_option, intent_options
 from mdplan.cli.proposal import ApplyOptions, answer_options, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.diagnostics import Exit
 from mdplan.storage.filesystem import granted
 from mdplan.text.visible import counted
 
@@ -45,8 +45,6 @@ def links(
     from mdplan.engine.links import batch_of, examine_links
 
     files = session.open_files()
-    if len(files.workspace.roots) > 1:
-        return session.refuse(Diagnostic.invalid("links are examined in one root", "give one `--root`"))
     named = granted(paths_from_root(session, files.workspace, paths))
     with session.console.progress("examining") as show:
         report, repairs = examine_links(files, [] if "" in named else named, show, finds_unused=unused)
