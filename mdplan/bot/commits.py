@@ -381,7 +381,8 @@ def write_commit(
         }
         _written(place, "read-tree", parents[0], **index)
         _written(place, "update-index", "-z", "--index-info", stdin=entries, **index)
-        tree = _written(place, "write-tree", **index)
+        # A partial clone lacks files that stay.
+        tree = _written(place, "write-tree", "--missing-ok", **index)
     return commit_tree(place, tree, parents, text)
 
 
