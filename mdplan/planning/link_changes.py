@@ -11,15 +11,11 @@ from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
 from mdplan.markdown import destinations
-from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.headings import folded, heading_slug, other_slug
 from mdplan.markdown.links import (
-    Definition,
-    LocalLink,
-    ReferenceUse,
     definitions,
     first_definitions,
     footnote_links,
@@ -44,7 +40,7 @@ from mdplan.markdown.targets import (
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Span, common_edges
+from mdplan.text.lines import Span, common_edges, overlapping
 from mdplan.text.source import DocumentFormat
 from mdplan.values import Struct, field, replace
 
@@ -302,61 +298,48 @@ _FOOTNOTE: Final = "[^"
 _LABEL_END: Final = "]:"
 
 
-def broken_labels(built: BuiltFile) -> Problems:
-    """Return BROKEN_LINK warnings for labels and footnotes; their lines are those of the result.
+def label_warnings(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Yield warnings about labels and footnotes that no longer name what they named; lines are the result's.
 
-    They are for those that resolved in the base and no longer do, and for footnotes in written text that
-    are not defined. Inline nodes are costly, so the whole document is examined only when a definition
-    or a footnote of the base is gone or changed.
+    BROKEN_LINK for those that resolved in the base and no longer do, and for written footnotes that are not
+    defined; LINK_RETARGETED for those that another definition defines now. Inline nodes are costly, so the
+    whole document is examined only when a definition or footnote of the base is gone or changed.
     """
-    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN:
-        return ()
-    broken = {link.span.start: link for link in _in_written_text(built)}
-    if any(_touches_footnote(built.base, edit.span) for edit in built.edits):
-        broken |= {link.span.start: link for link in _no_longer_resolved(built)}
-    return (*(_footnote_warning(built, broken[start]) for start in sorted(broken)), *undefined_labels(built))
+    if built.edits and built.base.format is DocumentFormat.MARKDOWN:
+        yield from _broken_footnotes(built)
+        yield from _undefined_labels(built)
+        yield from _retargeted_labels(built)
 
 
-def retargeted_labels(built: BuiltFile) -> Problems:
-    """Return LINK_RETARGETED for uses of a label or footnote that another definition defines now.
-
-    The first definition of a label counts. One that an edit changes in its place is meant: its uses follow.
-    """
-    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or not _touches_labels(built):
-        return ()
-    before, after = first_definitions(built.base), first_definitions(built.result)
-    other = {
-        label
-        for label, was in before.items()
-        if label in after
-        and built.edits.map_offset(was.start, after=True) != after[label].start
-        and built.base.text_of(was).strip() != built.result.text_of(after[label]).strip()
+def _broken_footnotes(built: BuiltFile) -> Iterator[Diagnostic]:
+    lines, text_of = built.result.source.lines, built.result.text_of
+    written = [span for span in built.edits.result_spans if len(span)]
+    # An edit may write a part of a label.
+    areas = {lines.span(lines.line_at(span.start), lines.line_at(span.end)) for span in written}
+    near = [area for area in areas if _FOOTNOTE in text_of(area)]
+    links = footnote_links(built.result, near) if near else ()
+    broken = {
+        link.span.start: link
+        for link in links
+        if not link.resolves and overlapping(written, link.span) is not None
     }
-    lines = built.result.source.lines
-    # Text that moves is not new.
-    written = [
-        span
-        for item in built.resolved
-        if not item.operation.moves_text
-        for span in built.written.get(item.index, ())
-    ]
-    return tuple(
-        Code.LINK_RETARGETED.warning(
-            f"`{short_name(built.result.text_of(use.span))}` at line {use.line} named the definition of "
-            f"line {built.base.source.lines.line_at(before[use.label].start)} before the plan, and now names "
-            f"another one, at line {lines.line_at(after[use.label].start)}",
-            "give the new definition another label",
-            place=lines.position(use.span.start),
+    if any(_touches_footnote(built.base, edit.span) for edit in built.edits):
+        resolved = {
+            built.edits.map_offset(link.span.start, after=True)
+            for link in footnote_links(built.base)
+            if link.resolves
+        }
+        links = footnote_links(built.result)
+        broken |= {
+            link.span.start: link for link in links if not link.resolves and link.span.start in resolved
+        }
+    for start in sorted(broken):
+        place = lines.position(start)
+        yield Code.BROKEN_LINK.warning(
+            f"the footnote `{short_name(broken[start].target)}` at line {place.line} has no definition",
+            "write its definition in the same batch, or delete the reference",
+            place=place,
         )
-        for use in label_uses(built.result)
-        if use.label in other and not any(span.overlaps(use.span) for span in written)
-    )
-
-
-def _touches_labels(built: BuiltFile) -> bool:
-    """Return True if an edit may add, delete or move a definition."""
-    removed = any(_LABEL_END in built.base.text_of(edit.span) for edit in built.edits)
-    return removed or any(_LABEL_END in edit.new_text for edit in built.edits)
 
 
 def _touches_footnote(outline: Outline, span: Span) -> bool:
@@ -366,51 +349,35 @@ def _touches_footnote(outline: Outline, span: Span) -> bool:
     return label >= 0 and text.find("]", label, span.start) < 0
 
 
-def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
-    written = list(_near_footnotes(built.result, [span for span in built.edits.result_spans if len(span)]))
-    lines = built.result.source.lines
-    # An edit may write a part of a label.
-    areas = [lines.span(lines.line_at(span.start), lines.line_at(span.end)) for span in written]
-    for link in footnote_links(built.result, areas) if written else ():
-        before = bisect_left(written, link.span.end, key=lambda span: span.start)
-        if not link.resolves and before and written[before - 1].overlaps(link.span):
-            yield link
+def _retargeted_labels(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Yield LINK_RETARGETED for uses of a label or footnote that another definition defines now.
 
-
-def _near_footnotes(outline: Outline, spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield those of the sorted `spans` in whose lines an edit may have completed a reference."""
-    text, lines = outline.source.text, outline.source.lines
-    end = lines.end(lines.line_at(spans[-1].end)) if spans else 0
-    at = 0
-    while at < len(spans):
-        footnote = text.find(_FOOTNOTE, lines.start(lines.line_at(spans[at].start)), end)
-        if footnote < 0:
-            return
-        line = lines.span(lines.line_at(footnote), lines.line_at(footnote))
-        at = bisect_left(spans, line.start, lo=at, key=lambda span: span.end)
-        while at < len(spans) and spans[at].start < line.end:
-            yield spans[at]
-            at += 1
-
-
-def _no_longer_resolved(built: BuiltFile) -> Iterator[LocalLink]:
-    resolved = {
-        built.edits.map_offset(link.span.start, after=True)
-        for link in footnote_links(built.base)
-        if link.resolves
+    The first definition of a label counts. One that an edit changes in its place is meant: its uses follow.
+    """
+    base, result = built.base, built.result
+    if not any(_LABEL_END in base.text_of(edit.span) + edit.new_text for edit in built.edits):
+        return
+    before, after = first_definitions(base), first_definitions(result)
+    other = {
+        label
+        for label, was in before.items()
+        if label in after
+        and built.edits.map_offset(was.start, after=True) != after[label].start
+        and base.text_of(was).strip() != result.text_of(after[label]).strip()
     }
-    for link in footnote_links(built.result):
-        if not link.resolves and link.span.start in resolved:
-            yield link
-
-
-def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
-    place = built.result.source.lines.position(link.span.start)
-    return Code.BROKEN_LINK.warning(
-        f"the footnote `{short_name(link.target)}` at line {place.line} has no definition",
-        "write its definition in the same batch, or delete the reference",
-        place=place,
-    )
+    # Text that moves is not new.
+    items = [item for item in built.resolved if not item.operation.moves_text]
+    written = [span for item in items for span in built.written.get(item.index, ())]
+    lines = result.source.lines
+    for use in label_uses(result) if other else ():
+        if use.label in other and not any(span.overlaps(use.span) for span in written):
+            yield Code.LINK_RETARGETED.warning(
+                f"`{short_name(result.text_of(use.span))}` at line {use.line} named the definition of line "
+                f"{base.source.lines.line_at(before[use.label].start)} before the plan, and now names "
+                f"another one, at line {lines.line_at(after[use.label].start)}",
+                "give the new definition another label",
+                place=lines.position(use.span.start),
+            )
 
 
 def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> AnchorChanges:
@@ -650,104 +617,49 @@ def _reappeared(
             yield from ((before.heading_start, after) for before, after in pairs)
 
 
-_LABEL_END_SIGN: Final = lazy_pattern(re.escape(_LABEL_END))
-_LONGEST_LABEL: Final = 1_000  # CommonMark 0.31.2, section 4.7, has 999.
 _LONGEST_TRIMMED: Final = 10_000
 
 
-def undefined_labels(built: BuiltFile) -> Iterator[Diagnostic]:
+def _undefined_labels(built: BuiltFile) -> Iterator[Diagnostic]:
     """Yield BROKEN_LINK for links and images that had a definition in the base, and have none now.
 
     The parser of the result reads them as text. A link whose brackets an edit replaced is another link.
     """
-    if _LABEL_END not in built.base.source.text:
+    base, result = built.base, built.result
+    if _LABEL_END not in base.source.text:
         return
-    edits = EditList(tuple(_trimmed(edit, built.base.source.text) for edit in built.edits))
-    uses = reference_uses(built.base) if _loses_definitions(built) else _relabelled(built.base, edits)
-    labels = _Labels(built, edits)
-    for use in uses:
-        label_span = _kept_label(edits, use)
-        if label_span is not None and labels.has_none_for(label_span):
-            yield labels.warning(use, label_span)
-
-
-def _relabelled(base: Outline, edits: EditList) -> Iterator[ReferenceUse]:
-    """Yield links and images of `base` inside whose labels an edit begins and ends, each once."""
-    text = base.source.text
-    last = -1
-    for edit in edits:
-        start, end = edit.span.start, edit.span.end
-        is_near = text.rfind("[", max(start - _LONGEST_LABEL, 0), start) >= 0
-        if not is_near or text.find("]", end, end + _LONGEST_LABEL) < 0:
+    edits = EditList(tuple(_trimmed(edit, base.source.text) for edit in built.edits))
+    near = [Span(max(edit.span.start - 1, 0), edit.span.end + 1) for edit in edits]
+    is_lost = not _definitions(base) <= _definitions(result)
+    uses = {use.span: use for area in ([None] if is_lost else near) for use in reference_uses(base, area)}
+    before, after = (definitions(base), definitions(result)) if uses else ({}, {})
+    now = {definition.span.start: definition.label for definition in after.values()}
+    for use in uses.values():
+        # The brackets must be what they were.
+        opening, closing = (
+            edits.map_offset(offset, after=True) for offset in (use.span.start - 1, use.span.end)
+        )
+        span = None if opening is None or closing is None else Span(opening + 1, closing)
+        if span is None or normalized(result, span) in after or not is_undefined(result, span):
             continue
-        for use in reference_uses(base, Span(start - 1, end + 1)):
-            if last < use.span.start <= start and end <= use.span.end:
-                last = use.span.start
-                yield use
-
-
-def _kept_label(edits: EditList, use: ReferenceUse) -> Span | None:
-    """Return where the label of `use` is in the result; None if one of its brackets is gone."""
-    opening = edits.map_offset(use.span.start - 1, after=True)
-    closing = edits.map_offset(use.span.end, after=True)
-    return None if opening is None or closing is None else Span(opening + 1, closing)
-
-
-class _Labels(Struct, dict=True):
-    """The labels that base and result define; `edits` lead from one to the other."""
-
-    built: BuiltFile
-    edits: EditList
-
-    @cached_property
-    def _before(self) -> dict[str, Definition]:
-        return definitions(self.built.base)
-
-    @cached_property
-    def _after(self) -> dict[str, Definition]:
-        return definitions(self.built.result)
-
-    def has_none_for(self, label_span: Span) -> bool:
-        """Return True if `label_span` of the result is the label of a link that has no definition."""
-        result = self.built.result
-        return normalized(result, label_span) not in self._after and is_undefined(result, label_span)
-
-    def warning(self, use: ReferenceUse, label_span: Span) -> Diagnostic:
-        """Return BROKEN_LINK for `use`, whose label is at `label_span` of the result."""
-        base, result = self.built.base, self.built.result
-        position = result.source.lines.position(label_span.start)
-        old, new = base.text_of(use.span), result.text_of(label_span)
-        change, hint = "was deleted", "keep the definition, or change the link too"
-        if normalized(result, label_span) == use.label:
-            renamed = self._renamed(use.label)
-            if renamed is not None:
-                change = f"now {_label_name(renamed.label)}, line {self._line(renamed)}"
-                hint = f"rename the link too, or write {self._with_label(label_span, renamed.label)}"
-        elif use.label in self._after:
-            change = f"was {_label_name(old)}, line {self._line(self._after[use.label])}"
-            hint = f"rename that too, or write {self._with_label(label_span, old)}"
+        place = result.source.lines.position(span.start)
+        renamed = now.get(edits.map_offset(before[use.label].span.start, after=True) or 0)
+        hint = "give the link and its definition the same label"
+        if normalized(result, span) != use.label:
+            change = f"was {_label_name(base.text_of(use.span))}"
+        elif renamed is not None:
+            change = f"now {_label_name(renamed)}"
         else:
-            change, hint = f"was {_label_name(old)}", "give the link and its definition the same label"
-        return Code.BROKEN_LINK.warning(
-            f"line {position.line}: no definition of {_label_name(new)} ({change})", hint, place=position
+            change, hint = "was deleted", "keep the definition, or change the link too"
+        yield Code.BROKEN_LINK.warning(
+            f"line {place.line}: no definition of {_label_name(result.text_of(span))} ({change})",
+            hint,
+            place=place,
         )
 
-    def _renamed(self, label: str) -> Definition | None:
-        """Return the definition of the result that had `label` in the base."""
-        start = self.edits.map_offset(self._before[label].span.start, after=True)
-        return next(
-            (definition for definition in self._after.values() if definition.span.start == start), None
-        )
 
-    def _line(self, definition: Definition) -> int:
-        return self.built.result.source.lines.line_at(definition.span.start)
-
-    def _with_label(self, label_span: Span, label: str) -> str:
-        """Return Markdown for the link with its label at `label_span` and the definition of `label`."""
-        text = self.built.result.source.text
-        is_full = text.endswith("][", 0, label_span.start)
-        shown = "…" if is_full else short_name(text[label_span.start : label_span.end])
-        return f"[{shown}][{short_name(label)}]"
+def _definitions(outline: Outline) -> set[str]:
+    return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
 
 
 def _label_name(label: str) -> str:
@@ -762,28 +674,6 @@ def _trimmed(edit: TextEdit, text: str) -> TextEdit:
         return edit
     head, tail = common_edges(old, new)
     return TextEdit(Span(edit.span.start + head, edit.span.end - tail), new[head : len(new) - tail])
-
-
-def _loses_definitions(built: BuiltFile) -> bool:
-    """Return True if a definition of the base is not in the result as it was."""
-    if built.changed is not None:
-        before = _definitions(built.base, [old for old, _ in built.changed])
-        if before <= _definitions(built.result, [new for _, new in built.changed]):
-            return False
-    return not _definitions(built.base) <= _definitions(built.result)
-
-
-def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[str]:
-    """Return the definitions in `areas`, or all, as they are written."""
-    if areas is None:
-        return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
-    return {
-        outline.text_of(block.span).strip()
-        for area in areas
-        if _LABEL_END in outline.text_of(area)
-        for block in outline.tree.inside(area, _LABEL_END_SIGN)
-        if block.kind is BlockKind.DEFINITION
-    }
 
 
 # --- Which files a text may link to, found without parsing it

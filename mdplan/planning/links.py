@@ -3,7 +3,6 @@
 A link of the base keeps its target; a link that an edit wrote stays as its author wrote it.
 """
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -47,7 +46,7 @@ from mdplan.planning.sequence import with_post_edits
 from mdplan.requests.batch import ReferenceScope
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import BY_PLACE, Position, Span
+from mdplan.text.lines import BY_PLACE, Position, Span, overlapping
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.values import Struct, replace
 from mdplan.words import either, say
@@ -193,9 +192,9 @@ class _LinkChecker:
 
     def outcome(self, destination: Destination) -> _Outcome:
         """Return what becomes of `destination`."""
-        if _overlapping(self.document.written, destination.span) is not None:
+        if overlapping(self.document.written, destination.span) is not None:
             return self._written(destination)
-        moved = _overlapping(self._moved, destination.span)
+        moved = overlapping(self._moved, destination.span)
         origin = self.document.old_path if moved is None else self.document.moved[moved]
         is_moved = self._moves_away or moved is not None
         target = self.changes.target(origin, destination, is_moved=is_moved)
@@ -466,12 +465,6 @@ class _LinkChecker:
         new = link_between(self._start(target), new_path)
         new = f"./{new}" if old.path.startswith("./") and not new.startswith(".") else new
         return f"{new}/" if old.path.endswith("/") else new
-
-
-def _overlapping(spans: Sequence[Span], span: Span) -> Span | None:
-    """Return the one of `spans`, which are sorted and disjoint, that shares a code point with `span`."""
-    before = bisect_right(spans, span.end - 1, key=lambda candidate: candidate.start) - 1
-    return spans[before] if before >= 0 and spans[before].overlaps(span) else None
 
 
 def _blocks_with_links(outline: Outline, spans: Sequence[Span]) -> list[Span]:
@@ -746,8 +739,7 @@ def _updated(
     warnings = (
         *(_broken_warning(updated, link, edits) for link in updates.broken),
         *(_retargeted_warning(updated, link, edits) for link in updates.retargeted),
-        *link_changes.broken_labels(updated),
-        *link_changes.retargeted_labels(updated),
+        *link_changes.label_warnings(updated),
     )
     return replace(
         updated,

@@ -20,7 +20,7 @@ from mdplan.reports.plan import ContextBlock, FileReport, LineShift, WrittenFile
 from mdplan.requests.batch import Batch, normalized_edits
 from mdplan.text.diff import ChangedLines, DiffStat, DiffText, changed_lines, kept_lines
 from mdplan.text.edit import EditList
-from mdplan.text.lines import LineIndex, Lines, Position, Span, lines_of, to_lf
+from mdplan.text.lines import LineIndex, Lines, Position, Span, lines_of, overlapping, to_lf
 from mdplan.text.source import Source, visible
 from mdplan.values import Struct, replace
 
@@ -356,7 +356,7 @@ def broken_rows(built: BuiltFile) -> Iterator[Diagnostic]:
     if built.file.is_deleted or not any("|" in edit.new_text for edit in built.edits):
         return
     written = [span for span in built.edits.result_spans if len(span)]
-    tables = [table for table in built.result.tables if _overlaps_one(written, table.block.span)]
+    tables = [table for table in built.result.tables if overlapping(written, table.block.span)]
     lines = built.base.source.lines
     known = frozenset(
         lines.content(line).strip()
@@ -364,12 +364,6 @@ def broken_rows(built: BuiltFile) -> Iterator[Diagnostic]:
         for line in range(table.block.first_line, table.block.last_line + 1)
     )
     yield from overlong_rows(built.result, tables, known)
-
-
-def _overlaps_one(spans: Sequence[Span], area: Span) -> bool:
-    """Return True if one of the sorted, disjoint `spans` overlaps `area`."""
-    index = bisect_right(spans, area.start, key=lambda span: span.end)
-    return index < len(spans) and spans[index].overlaps(area)
 
 
 def overlong_rows(

@@ -42,6 +42,12 @@ class Span(Struct, order=True):
         return self.start < other.end and other.start < self.end
 
 
+def overlapping(spans: "Sequence[Span]", span: Span) -> Span | None:
+    """Return one of `spans`, which are sorted and disjoint, that shares a character with `span`."""
+    index = bisect_right(spans, span.start, key=attrgetter("end"))
+    return spans[index] if index < len(spans) and spans[index].overlaps(span) else None
+
+
 class Position(Struct, order=True):
     """A position in a text: 1-based `line` and `col`; columns count characters."""
 
