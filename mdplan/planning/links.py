@@ -47,7 +47,7 @@ from mdplan.requests.batch import ReferenceScope
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Position, Span, overlapping
-from mdplan.text.source import DocumentFormat, visible
+from mdplan.text.source import DocumentFormat
 from mdplan.values import Struct, replace
 from mdplan.words import either, say
 
@@ -69,43 +69,41 @@ class LinkedDocument(Struct, kw_only=True):
     may_rewrite: bool
 
 
-class UnresolvedLink(Struct):
-    """A destination of the result that names nothing: where it starts, how it is written, why, what to do."""
+class LinkWarning(Struct):
+    """What is wrong with the destination at `offset` of the result, which leads to `target`.
 
-    offset: int
-    target: str
-    cause: str
-    hint: str
-
-
-class RetargetedLink(Struct):
-    """A destination of the result that still resolves, but no longer to what it named in the base.
-
-    `offset` is where it starts. `old` says where its target is now, `new` what the link names instead.
+    The message is `subject`, its line, and `problem`.
     """
 
+    code: Code
     offset: int
-    text: str
-    old: str
-    new: str
+    target: str
+    subject: str
+    problem: str
     hint: str
 
-
-class UncertainLink(Struct):
-    """A destination that may mean the file `path`, which moves or goes: no rule of the site says so."""
-
-    offset: int
-    path: str
+    def at(self, place: Position) -> Diagnostic:
+        """Return the warning about the destination, which is at `place`."""
+        message = f"{self.subject} at line {place.line} {self.problem}"
+        return self.code.warning(message, self.hint, place=place)
 
 
 class LinkUpdates(Struct):
-    """`edits` of the result rewrite `rewritten` links; `broken` are those that name nothing any more."""
+    """`edits` of the result rewrite `rewritten` links.
+
+    `uncertain` are offsets of destinations that may mean files that move or go, though no rule of the site
+    says so, with the paths of these.
+    """
 
     edits: tuple[TextEdit, ...] = ()
     rewritten: int = 0
-    broken: tuple[UnresolvedLink, ...] = ()
-    retargeted: tuple[RetargetedLink, ...] = ()
-    uncertain: tuple[UncertainLink, ...] = ()
+    warnings: tuple[LinkWarning, ...] = ()
+    uncertain: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def broken(self) -> list[str]:
+        """What the broken links lead to, as they are written."""
+        return [link.target for link in self.warnings if link.code is Code.BROKEN_LINK]
 
 
 def update_links(
@@ -116,22 +114,13 @@ def update_links(
     Only blocks that may hold a link of interest are parsed for inline nodes.
     """
     checker = _LinkChecker(document, changes, anchors)
-    edits: list[TextEdit] = []
-    broken: list[UnresolvedLink] = []
-    retargeted: list[RetargetedLink] = []
-    uncertain: list[UncertainLink] = []
-    rewritten = 0
-    for destination in checker.destinations():
-        outcome = checker.outcome(destination)
-        edits += outcome.edits
-        rewritten += bool(outcome.edits)
-        if outcome.is_broken:
-            broken.append(checker.unresolved(destination, outcome))
-        elif outcome.is_retargeted:
-            retargeted.append(checker.retargeted(destination, outcome))
-        elif outcome.near is not None:
-            uncertain.append(UncertainLink(destination.span.start, outcome.near))
-    return LinkUpdates(tuple(edits), rewritten, tuple(broken), tuple(retargeted), tuple(uncertain))
+    outcomes = [(each, checker.outcome(each)) for each in checker.destinations()]
+    return LinkUpdates(
+        edits=tuple(edit for _, outcome in outcomes for edit in outcome.edits),
+        rewritten=sum(bool(outcome.edits) for _, outcome in outcomes),
+        warnings=tuple(outcome.warning for _, outcome in outcomes if outcome.warning is not None),
+        uncertain=tuple((each.span.start, outcome.near) for each, outcome in outcomes if outcome.near),
+    )
 
 
 def edit_to_name(
@@ -154,10 +143,7 @@ def edit_to_name(
 
 class _Outcome(Struct):
     edits: tuple[TextEdit, ...] = ()
-    is_broken: bool = False
-    is_retargeted: bool = False
-    now: link_changes.CurrentTarget | None = None
-    could_follow: bool = False
+    warning: LinkWarning | None = None
     near: str | None = None
 
 
@@ -202,109 +188,101 @@ class _LinkChecker:
         near = self.changes.near(origin, destination) if not is_certain and moved is None else None
         if target is None or near is not None:
             return _Outcome(near=near)
-        target_now = self.changes.now(target, destination)
-        edits = self._edits(destination, target, target_now)
+        now = self.changes.now(target, destination)
+        edits = self._edits(destination, target, now)
         # What nobody found stays as it is written: only the site knows what it means.
-        is_same = edits == () and not target_now.is_removed
+        is_same = edits == () and not now.is_removed
         if is_same or (kind_before := self._kind_before(target, origin, destination)) is TargetKind.NOTHING:
             return _UNCHANGED
         if destination.is_code:
             return _Outcome(near=target.path if target.path in self.changes.affected else None)
-        may_rewrite = self.document.may_rewrite or moved is not None
-        if may_rewrite and edits is not None:
-            is_there = self._has_place(destination, target_now) or self._names_a_place(destination)
-            is_broken = target_now.is_removed and not is_there
-            return _Outcome(
-                edits,
-                is_broken=is_broken,
-                is_retargeted=target_now.is_removed and not is_broken and self._names_a_place(destination),
-                now=target_now,
-            )
-        return _Outcome(
-            is_broken=not self._resolves(destination, was_there=kind_before is TargetKind.FILE),
-            is_retargeted=self._names_a_place(destination),
-            now=target_now,
-            could_follow=edits is not None and not target_now.is_removed,
-        )
+        is_retargeted = self._names_a_place(destination)
+        if edits is not None and (self.document.may_rewrite or moved is not None):
+            could_follow = False
+            is_broken = now.is_removed and not is_retargeted and not self._has_place(destination, now)
+            is_retargeted = is_retargeted and now.is_removed
+        else:
+            could_follow, edits = edits is not None and not now.is_removed, ()
+            is_broken = not self._resolves(destination, was_there=kind_before is TargetKind.FILE)
+        warn = self._broken if is_broken else self._retargeted if is_retargeted else None
+        return _Outcome(edits, warn(destination, now, could_follow=could_follow) if warn else None)
 
-    def unresolved(self, destination: Destination, outcome: _Outcome) -> UnresolvedLink:
-        """Return how `destination` is written, why it names nothing, and what to do about it."""
-        return UnresolvedLink(
-            destination.span.start,
-            self._outline.text_of(destination.span),
-            self._cause(destination),
-            self._hint(destination, outcome),
-        )
-
-    def _cause(self, destination: Destination) -> str:
+    def _broken(
+        self, destination: Destination, now: link_changes.CurrentTarget | None, *, could_follow: bool = False
+    ) -> LinkWarning:
+        """Say why `destination` names nothing, and what to do about it; what it named is `now` elsewhere."""
         target = find_target(self.changes.after, self.document.path, destination)
-        if target is None:
-            return f"there is no file `{short_name(destination.path)}`"
-        if target.kind is not TargetKind.FILE:
-            return f"there is no file `{visible(target.path)}`"
-        fragment = destination.fragment or ""
-        kind = "block with the ID" if fragment.startswith("^") else "heading with the anchor"
-        return f"`{target.path}` has no {kind} `{short_name(fragment)}`"
+        if target is not None and target.kind is TargetKind.FILE:
+            fragment = destination.fragment or ""
+            kind = "block with the ID" if fragment.startswith("^") else "heading with the anchor"
+            cause = f"`{target.path}` has no {kind} `{short_name(fragment)}`"
+        else:
+            named = destination.path if target is None else target.path
+            cause = f"there is no file `{short_name(named)}`"
+        written = self._outline.text_of(destination.span)
+        return LinkWarning(
+            Code.BROKEN_LINK,
+            destination.span.start,
+            written,
+            f"the link to `{short_name(written)}`",
+            f"leads to nothing: {cause}",
+            self._hint(destination, now, could_follow=could_follow),
+        )
 
-    def _hint(self, destination: Destination, outcome: _Outcome) -> str:
-        """Return what to do about a link whose target is somewhere else now, or nowhere."""
-        now = outcome.now
-        follow = say('{updateReferences="workspace"} updates links to it') if outcome.could_follow else ""
+    def _hint(
+        self, destination: Destination, now: link_changes.CurrentTarget | None, *, could_follow: bool
+    ) -> str:
+        """Return what to do about a link whose target is somewhere else `now`, or nowhere."""
+        here = self.document.path
         if now is not None and not now.is_removed and now.path is not None:
-            place, is_wiki = now.place, destination.is_wiki
-            section = self._heading_at(place) if place is not None and is_wiki else None
+            place = now.place
+            section = self._heading_at(place) if place is not None and destination.is_wiki else None
             title = name_of_heading(section.title) if section is not None else None
             anchor = title or (destination.fragment if place is None else place.anchor)
-            if now.path == self.document.path and place is not None:
-                return either(f"the anchor of the heading is now `#{anchor}`", follow, joint="; ")
             fragment = f"#{anchor}" if anchor else ""
-            written = link_between(folder_of(self.document.path), now.path)
-            return either(f"it is now `{written}{fragment}`", follow, joint="; ")
-        near = find_near(self.changes.after, self.document.path, destination.path)
-        here = {self.document.path, self.changes.file_now(self.document.path, destination)}
-        if near is not None and near not in here:
-            written = link_between(folder_of(self.document.path), near)
+            moved = f"it is now `{link_between(folder_of(here), now.path)}{fragment}`"
+            if now.path == here and place is not None:
+                moved = f"the anchor of the heading is now `{fragment}`"
+            follow = say('{updateReferences="workspace"} updates links to it') if could_follow else ""
+            return either(moved, follow, joint="; ")
+        near = find_near(self.changes.after, here, destination.path)
+        named = self.changes.file_now(here, destination)
+        if near is not None and near not in {here, named}:
+            written = link_between(folder_of(here), near)
             is_case = written.casefold() == destination.path.casefold()
             how = "differs in case only" if is_case else "has nearly this path"
             return f"did you mean `{written}`? It {how}"
-        anchor = self._near_anchor(destination)
+        anchors = self.anchors(named) if named is not None else None
+        alike = get_close_matches(target_key(destination.fragment or ""), anchors or (), n=3)
+        anchor = next((anchor for anchor in alike if not anchor.startswith("#")), None)
         if anchor is not None:
             return f"did you mean `{destination.path}#{anchor}`?"
         return "correct the link, or add what it names"
 
-    def _near_anchor(self, destination: Destination) -> str | None:
-        """Return the anchor of the file that `destination` names which is most like its own."""
-        path = self.changes.file_now(self.document.path, destination)
-        anchors = self.anchors(path) if path is not None else None
-        near = get_close_matches(target_key(destination.fragment or ""), anchors or (), n=3)
-        return next((anchor for anchor in near if not anchor.startswith("#")), None)
-
-    def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
-        """Return what `destination` named, and what it names now."""
+    def _retargeted(
+        self, destination: Destination, now: link_changes.CurrentTarget, *, could_follow: bool = False
+    ) -> LinkWarning:
+        """Say what `destination` named, and what it names now."""
+        here, written = self.document.path, self._outline.text_of(destination.span)
         nodes = self._outline.inline.nodes_in(destination.span)
         text = next((self._outline.text_of(node.text) for node in nodes if node.text is not None), "")
-        follow = say('{send updateReferences="file"} and the link follows, or correct it in the same batch')
-        return RetargetedLink(
-            destination.span.start,
-            text,
-            old=self._place_now(outcome.now),
-            new=f"`{self._outline.text_of(destination.span)}`{self._heading_named(destination)}",
-            hint=follow if outcome.could_follow else "correct the link in the same batch",
-        )
-
-    def _place_now(self, now: link_changes.CurrentTarget | None) -> str:
-        """Say where the target that a link had is now."""
-        if now is None or now.path is None or now.is_removed:
-            return "a place that is deleted"
-        file = "" if now.path == self.document.path else link_between(folder_of(self.document.path), now.path)
-        return f"what is now `{file}{'#' + now.place.anchor if now.place is not None else ''}`"
-
-    def _heading_named(self, destination: Destination) -> str:
-        """Say which heading of this document `destination` names: its title and line."""
+        old = "a place that is deleted"
+        if now.path is not None and not now.is_removed:
+            file = "" if now.path == here else link_between(folder_of(here), now.path)
+            old = f"what is now `{file}{'#' + now.place.anchor if now.place is not None else ''}`"
         section = self._outline.with_anchor(target_key(destination.fragment or ""))
-        if destination.path or section is None:
-            return ""
-        return f', the heading "{short_name(section.title)}" at line {section.heading_line}'
+        heading = ""
+        if section is not None and not destination.path:
+            heading = f', the heading "{short_name(section.title)}" at line {section.heading_line}'
+        follow = say('{send updateReferences="file"} and the link follows, or correct it in the same batch')
+        return LinkWarning(
+            Code.LINK_RETARGETED,
+            destination.span.start,
+            written,
+            f'the link "{short_name(text)}"' if text else "the link",
+            f"named {old}, and now names `{written}`{heading}",
+            follow if could_follow else "correct the link in the same batch",
+        )
 
     def _written(self, destination: Destination) -> _Outcome:
         """Check a link that an edit wrote: it is not rewritten, and must name something."""
@@ -312,8 +290,11 @@ class _LinkChecker:
         if is_right or self._is_in_form_of_a_site(destination):
             return _UNCHANGED
         target = self.changes.target(self.document.old_path, destination, is_moved=False)
-        now = None if target is None else self._moved_to(target, destination)
-        return _Outcome(is_broken=True, now=now)
+        now = None if target is None else self.changes.now(target, destination)
+        is_moved = now is not None and (
+            now.place is not None or (target is not None and target.path in self.changes.after.paths)
+        )
+        return _Outcome(warning=self._broken(destination, now if is_moved else None))
 
     def _is_in_form_of_a_site(self, destination: Destination) -> bool:
         """Return True if `destination` names no file, but omits suffix, index name or first folder of one."""
@@ -329,10 +310,6 @@ class _LinkChecker:
             return target.kind
         base_target = find_target(self.changes.before, origin, destination)
         return TargetKind.NOTHING if base_target is None else base_target.kind
-
-    def _moved_to(self, target: LinkedPath, destination: Destination) -> link_changes.CurrentTarget | None:
-        now = self.changes.now(target, destination)
-        return now if now.place is not None or target.path in self.changes.after.paths else None
 
     def _resolves(self, destination: Destination, *, is_new: bool = False, was_there: bool = False) -> bool:
         """Return False if `destination`, as it is written, certainly names nothing in the result.
@@ -712,7 +689,9 @@ def _updated(
             here, before = path, built.file.relative
             document = LinkedDocument(outline=outline, path=here, old_path=before, moved={}, may_rewrite=True)
             updates = update_links(document, changes, anchors)
-            return EditList(updates.edits), [link.target for link in updates.broken]
+            return EditList(updates.edits), [
+                link.target for link in updates.warnings if link.code is Code.BROKEN_LINK
+            ]
 
         return update_values(built, follow, changes.before.rules.slugs, may_rewrite=may_rewrite)
     has_tree = pages and f"{{{TOCTREE}}}" in built.result.source.text
@@ -734,35 +713,16 @@ def _updated(
         updates = replace(
             update_links(_linked_document(built, may_rewrite=False), changes, anchors), rewritten=0
         )
-    for link in updates.uncertain:
-        uncertain[link.path].append((built.file.result_path, _place(updated, link.offset, edits).line))
+    for offset, named in updates.uncertain:
+        uncertain[named].append((built.file.result_path, _place(updated, offset, edits).line))
     warnings = (
-        *(_broken_warning(updated, link, edits) for link in updates.broken),
-        *(_retargeted_warning(updated, link, edits) for link in updates.retargeted),
+        *(link.at(_place(updated, link.offset, edits)) for link in updates.warnings),
         *link_changes.label_warnings(updated),
     )
     return replace(
         updated,
         references_updated=built.references_updated + updates.rewritten,
         warnings=(*built.warnings, *(warning.at(file=built.file.path) for warning in warnings)),
-    )
-
-
-def _broken_warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -> Diagnostic:
-    """Return BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
-    place = _place(updated, link.offset, edits)
-    return Code.BROKEN_LINK.warning(
-        f"the link to `{short_name(link.target)}` at line {place.line} leads to nothing: {link.cause}",
-        link.hint,
-        place=place,
-    )
-
-
-def _retargeted_warning(updated: BuiltFile, link: RetargetedLink, edits: EditList) -> Diagnostic:
-    place = _place(updated, link.offset, edits)
-    text = f'the link "{short_name(link.text)}"' if link.text else "the link"
-    return Code.LINK_RETARGETED.warning(
-        f"{text} at line {place.line} named {link.old}, and now names {link.new}", link.hint, place=place
     )
 
 
