@@ -4,14 +4,14 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mdplan.diagnostics import Code, Problems, Severity
 from mdplan.documents.documents import BACKUP_SUFFIX, Documents, Seen, with_seen_bases
-from mdplan.engine.approval import ApprovalGate, Clearance, Feedback
-from mdplan.engine.history import CallerIdentity, PastTransaction, note_of
-from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner, PlanRef, StoredPlans
-from mdplan.engine.undo import Recovery, UndoService, with_recovered
+from mdplan.engine.approval import Clearance
+from mdplan.engine.history import CommitNote, PastTransaction
+from mdplan.engine.plans import PlanDocument, PlanRef
+from mdplan.engine.undo import with_recovered
 from mdplan.plan import FileChange, Plan
 from mdplan.planning import replan
 from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
@@ -20,7 +20,7 @@ from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
 from mdplan.requests.batch import Batch
 from mdplan.requests.verbs import OnStale
-from mdplan.settings import ProgressCallback, Settings
+from mdplan.settings import ProgressCallback
 from mdplan.storage.commit import LaterContent, StagedFile, publish, stage
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused, granted
@@ -30,55 +30,46 @@ from mdplan.storage.root import Root
 from mdplan.text.source import Source
 from mdplan.values import Struct, replace
 
+if TYPE_CHECKING:
+    from mdplan.engine.engine import EngineServices
+
 # Plans a change or raises `StorageRefused`. A bare plan means that it was committed before and is still in
 # place.
 MakePlan: TypeAlias = Callable[[], PlannedBatch | Plan]
 
 
-class Committer(Struct, kw_only=True):
-    """Commits batches, plans and undos, each under the lock of its root and through the `gate`.
+class Committer(Struct):
+    """Commits batches, plans and undos of `engine`, each under the lock of its root and through the gate.
 
-    Plans stale batches and plans again if the caller asks for it. `caller` is recorded as the author of a
-    commit; `clock` returns seconds since the epoch. Public methods raise `StorageRefused` if they cannot take
-    the lock.
+    Plans stale batches and plans again if the caller asks for it. Public methods raise `StorageRefused` if
+    they cannot take the lock.
     """
 
-    documents: Documents
-    library: PlanLibrary
-    stored: StoredPlans
-    planner: Planner
-    merging: MergeService
-    undoing: UndoService
-    recovery: Recovery
-    feedback: Feedback
-    gate: ApprovalGate
-    settings: Settings
-    caller: CallerIdentity
-    clock: Callable[[], float]
+    engine: "EngineServices"
 
     def apply_batch(self, batch: Batch, tick: ProgressCallback, seen: Seen | None) -> ApplyReport:
         """Commit the plan of `batch`, which `seen` or its own evidence guards; not twice in a row."""
-        plan, workspace = partial(self.merging.plan, tick=tick), self.documents.workspace
+        plan, workspace = partial(self.engine.merging.plan, tick=tick), self.engine.documents.workspace
 
         def make_plan() -> PlannedBatch | Plan:
             is_pinned = replan.is_pinned(batch)
-            repeated = None if is_pinned else self.stored.repeated(batch)
+            repeated = None if is_pinned else self.engine.stored.repeated(batch)
             if repeated is not None:
                 return repeated
             if seen is None:
-                planned = replan.replan_with_preconditions(plan, batch, self.merging.past_outline)
+                planned = replan.replan_with_preconditions(plan, batch, self.engine.merging.past_outline)
             else:
                 planned = replan.replan_with_guards(
                     plan,
                     batch,
                     lambda batch, free: with_seen_bases(batch, workspace, seen, free),
-                    self.merging.past_outline,
+                    self.engine.merging.past_outline,
                 )
             if isinstance(planned, PlannedBatch):
-                granted(self.feedback.record_revision(planned.plan, batch.revises))
+                granted(self.engine.feedback.record_revision(planned.plan, batch.revises))
                 return planned
             # The base may be gone because this batch was committed and the answer got lost.
-            return (self.stored.repeated(batch) if is_pinned else None) or granted(planned)
+            return (self.engine.stored.repeated(batch) if is_pinned else None) or granted(planned)
 
         return self.commit_batch(make_plan)
 
@@ -88,13 +79,15 @@ class Committer(Struct, kw_only=True):
         If another writer was faster, plan again under the lock.
         """
         # Never plan on the remains of an interrupted commit.
-        recovered = self.recovery.recover_pending()
+        recovered = self.engine.recovery.recover_pending()
 
         def commit_planned() -> ApplyReport:
             planned = make_plan()
 
             def commit(lock: RootLock) -> ApplyReport:
-                is_current = isinstance(planned, PlannedBatch) and self.documents.are_bases(planned.files)
+                is_current = isinstance(planned, PlannedBatch) and self.engine.documents.are_bases(
+                    planned.files
+                )
                 current = planned if is_current else make_plan()
                 if isinstance(current, Plan):
                     return self._report_already_applied(current)
@@ -102,7 +95,7 @@ class Committer(Struct, kw_only=True):
                     lock, current.plan, current.bases, replayed=current.replayed(), rebased=current.rebased
                 )
 
-            root = self.library.root_of(planned if isinstance(planned, Plan) else planned.plan)
+            root = self.engine.library.root_of(planned if isinstance(planned, Plan) else planned.plan)
             return self._locked(root, commit)
 
         return with_recovered(_reported(commit_planned), recovered)
@@ -110,7 +103,7 @@ class Committer(Struct, kw_only=True):
     def apply_plan(self, plan: Plan, root: Root, request: PlanRef | PlanDocument) -> ApplyReport:
         """Commit `plan` of `root`, or the part of it that `request` accepts; or preview that."""
         # A part, or the same edits on other files, is another plan.
-        granted(() if request.dry_run else self.gate.rejection(plan, root))
+        granted(() if request.dry_run else self.engine.gate.rejection(plan, root))
         selected = PlanSelection(plan) if request.accept is None else self.select(plan, request.accept)
         if request.dry_run:
             report = self.preview(selected.plan, request.on_stale)
@@ -125,7 +118,7 @@ class Committer(Struct, kw_only=True):
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan` if its files are its bases; the report has no diff."""
         return self._locked(
-            self.library.root_of(plan), partial(self._commit_plan, plan=plan, with_diff=False)
+            self.engine.library.root_of(plan), partial(self._commit_plan, plan=plan, with_diff=False)
         )
 
     def undo(
@@ -133,9 +126,11 @@ class Committer(Struct, kw_only=True):
     ) -> ApplyReport:
         """Commit the undo of `past`, or of `files` of it; with `dry_run`, store its plan."""
         if dry_run:
-            planned = self.undoing.plan(past, on_stale, files)
-            self.library.save(planned.plan)
-            report = replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
+            planned = self.engine.undoing.plan(past, on_stale, files)
+            self.engine.library.save(planned.plan)
+            report = replace(
+                as_apply_report(self.engine.stored.report(planned.plan)), rebased=planned.rebased
+            )
         else:
             commit = partial(self._commit_undo, transaction=past.id, on_stale=on_stale, files=files)
             report = self._locked(past.root, commit)
@@ -143,7 +138,7 @@ class Committer(Struct, kw_only=True):
 
     def _locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
         """Return what `commit` reports under the lock of `root`, after recovery of interrupted commits."""
-        with locked(root, self.settings.lock_timeout) as lock:
+        with locked(root, self.engine.settings.lock_timeout) as lock:
             recovered = recover(lock)
             return with_recovered(_reported(partial(commit, lock)), [recovered])
 
@@ -156,17 +151,19 @@ class Committer(Struct, kw_only=True):
         """Store the plan of the edits in `accept`, the `split` ones in part. Errors: as `plan_part`."""
         if plan.undoes is not None:
             raise StorageRefused((replan.UNDO_IS_WHOLE,))
-        planned = granted(replan.plan_part(self.planner.plan, plan, accept, self.settings.batch, split))
-        self.library.save(planned, origin=plan)
+        planned = granted(
+            replan.plan_part(self.engine.planner.plan, plan, accept, self.engine.settings.batch, split)
+        )
+        self.engine.library.save(planned, origin=plan)
         return planned.chosen
 
     def preview(self, plan: Plan, on_stale: OnStale, *, stores: bool = True) -> ApplyReport:
         """Return what a commit of `plan` would do, with its diff; a new plan for changed files is stored."""
-        report = as_apply_report(self.stored.report(plan))
+        report = as_apply_report(self.engine.stored.report(plan))
         if report.ok or on_stale == "refuse" or plan.undoes is not None:
             return report
-        carried = self._on_current_files(plan, granted(self.documents.read_current(plan)), on_stale)
-        stored = stores and self.library.save(carried, origin=plan)
+        carried = self._on_current_files(plan, granted(self.engine.documents.read_current(plan)), on_stale)
+        stored = stores and self.engine.library.save(carried, origin=plan)
         return ApplyReport(ok=True, stored=stored, rebased=True, **carried.report_fields())
 
     def _on_current_files(
@@ -174,39 +171,39 @@ class Committer(Struct, kw_only=True):
     ) -> PlannedBatch:
         """Return the plan that does on `current_files` what the stale `plan` did, as `on_stale` says."""
         if on_stale == "merge":
-            return self.merging.of_plan(plan, current_files)
-        planned = self.merging.on_new_base(plan) if on_stale == "rebase" else ()
+            return self.engine.merging.of_plan(plan, current_files)
+        planned = self.engine.merging.on_new_base(plan) if on_stale == "rebase" else ()
         if isinstance(planned, PlannedBatch):
             return planned
-        raise StorageRefused((*self.documents.stale(plan, current_files), *planned))
+        raise StorageRefused((*self.engine.documents.stale(plan, current_files), *planned))
 
     def _commit_plan(
         self, lock: RootLock, plan: Plan, *, on_stale: OnStale = "refuse", with_diff: bool = True
     ) -> ApplyReport:
         """Commit `plan` if its files are its bases; if they are its results, it is applied already."""
-        current_files = granted(self.documents.read_current(plan))
+        current_files = granted(self.engine.documents.read_current(plan))
         if is_applied(plan, current_files):
             return self._report_already_applied(plan)
-        if not self.documents.stale(plan, current_files):
+        if not self.engine.documents.stale(plan, current_files):
             return self._publish(lock, plan, bases_of(plan, current_files), with_diff=with_diff)
         if on_stale != "refuse" and plan.undoes is not None:
             return self._commit_undo(lock, plan.undoes, on_stale, plan.undone_files)
         rebased = self._on_current_files(plan, current_files, on_stale)
-        self.library.save(rebased, origin=plan)
+        self.engine.library.save(rebased, origin=plan)
         return self._publish(lock, rebased.plan, rebased.bases, replayed=rebased.replayed(), rebased=True)
 
     def _commit_undo(
         self, lock: RootLock, transaction: str, on_stale: OnStale, files: Sequence[str]
     ) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""
-        planned = self.undoing.plan(granted(self.undoing.find(transaction)), on_stale, files)
+        planned = self.engine.undoing.plan(granted(self.engine.undoing.find(transaction)), on_stale, files)
         if planned.is_applied:
             return self._report_already_applied(planned.plan)
         return self._publish(lock, planned.plan, planned.bases, rebased=planned.rebased)
 
     def _report_already_applied(self, plan: Plan) -> ApplyReport:
         """Report a committed `plan` with its receipt; the result is in place."""
-        last = self.library.last_commit_of(plan)
+        last = self.engine.library.last_commit_of(plan)
         receipt = last.receipt() if last is not None else None
         return ApplyReport(
             ok=True, applied=True, already_applied=True, receipt=receipt, **report_fields(plan, None)
@@ -227,39 +224,45 @@ class Committer(Struct, kw_only=True):
         `replayed` is what they make, if that is known already. Errors: PLAN_TAMPERED; as for the gate.
         Raises `StorageRefused`.
         """
-        results = replayed or granted(self.documents.replay(plan, bases, with_diff=with_diff))
+        results = replayed or granted(self.engine.documents.replay(plan, bases, with_diff=with_diff))
         fields = report_fields(plan, results.diff if with_diff else None) | {"rebased": rebased}
         if plan.is_no_op:
             return ApplyReport(ok=True, **fields)
-        clearance = self.gate.check(plan, lock.root)
+        clearance = self.engine.gate.check(plan, lock.root)
         if not isinstance(clearance, Clearance):
             # Whoever is to approve the plan must be able to examine it.
-            stored = self.library.save(plan, bases=bases)
+            stored = self.engine.library.save(plan, bases=bases)
             return replace(refusal(ApplyReport, clearance), stored=stored, **fields)
         fields |= {"approved": clearance.approved}
         # Do this before any file is replaced: afterwards, a base that is not in memory can no longer be read.
         fields |= {"written": written_files(plan, bases, results.texts)}
-        transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
+        transaction, now, durability = (
+            secrets.token_hex(8),
+            self.engine.clock(),
+            self.engine.settings.durability,
+        )
         staged = stage(
             lock,
-            files_to_stage(plan, self.documents, bases, results),
+            files_to_stage(plan, self.engine.documents, bases, results),
             transaction=transaction,
-            note=note_of(
-                plan,
-                lock.root,
+            note=CommitNote(
+                plan_id=plan.plan_id,
                 committed_at=now,
                 durability=durability,
-                actor=self.caller.actor(),
-                client=self.library.client_of(plan.plan_id, lock.root) or self.caller.client(),
+                actor=self.engine.caller.actor(),
+                client=self.engine.library.client_of(plan.plan_id, lock.root) or self.engine.caller.client(),
+                root_name=lock.root.name,
+                undoes=plan.undoes,
+                undoes_part=bool(plan.undone_files) or None,
                 approved=clearance.approved,
-            ),
+            ).document(plan),
             now=now,
-            max_bytes=self.settings.max_file_bytes,
+            max_bytes=self.engine.settings.max_file_bytes,
             durability=durability,
-            removed_folders=self.undoing.folders_to_remove(plan),
+            removed_folders=self.engine.undoing.folders_to_remove(plan),
         )
         # From here on the approval is used, whatever happens: a crash must not leave it for a second commit.
-        problems = self.gate.use(clearance, plan.plan_id, lock.root, transaction, now)
+        problems = self.engine.gate.use(clearance, plan.plan_id, lock.root, transaction, now)
         if problems:
             return refusal(ApplyReport, (*problems, *staged.discard()))
         facts = publish(staged)
@@ -279,7 +282,7 @@ class Committer(Struct, kw_only=True):
     def _forget_old(self, lock: RootLock, now: float) -> Problems:
         """Forget the oldest transactions beyond what is kept; what goes wrong there is a warning."""
         try:
-            lock.store.collect_if_due(*self.settings.history_limits(now))
+            lock.store.collect_if_due(*self.engine.settings.history_limits(now))
         except StorageRefused as refused:
             return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
         return ()

@@ -108,20 +108,7 @@ class EngineServices:
         """Commits of batches, plans and undos."""
         from mdplan.engine.commit import Committer
 
-        return Committer(
-            documents=self.documents,
-            library=self.library,
-            stored=self.stored,
-            planner=self.planner,
-            merging=self.merging,
-            undoing=self.undoing,
-            recovery=self.recovery,
-            feedback=self.feedback,
-            gate=self.gate,
-            settings=self.settings,
-            caller=self.caller,
-            clock=self.clock,
-        )
+        return Committer(self)
 
 
 class Engine(EngineServices):

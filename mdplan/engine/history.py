@@ -8,14 +8,16 @@ import heapq
 import os
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+
+from msgspec import Meta
 
 from mdplan import __version__
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.workspace import Workspace
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json, one_line
-from mdplan.planning.plan_document import document_parts, read_document
+from mdplan.planning.plan_document import document_parts, of_json, read_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
 from mdplan.storage.files import FileName
@@ -30,48 +32,49 @@ if TYPE_CHECKING:
 
 _LEAST_DIGITS: Final = 4
 _LEAST_PLAN_DIGITS: Final = 12
-_COMMITTED: Final = "committed"
-
 # In the year 9999, where calendars end.
 _LATEST: Final = 253_000_000_000
 
 
-def note_of(  # noqa: PLR0913 (one parameter for each fact)
-    plan: Plan,
-    root: Root,
-    *,
-    committed_at: float,
-    durability: str,
-    actor: str,
-    client: Client,
-    approved: Approved | None,
-) -> bytes:
-    """Return what the record of a transaction contains about the `plan` that it commits, as JSON.
+class CommitNote(Struct, kw_only=True):
+    """What the record of a transaction says about its commit, in JSON, next to its plan.
 
-    `committed_at` is in seconds since the epoch, and `client` the program that made the plan. All paths are
-    in the plan as callers wrote them, with the name that the root has now.
+    `committed_at` is in seconds since the epoch, and `client` the program that made the plan. `undoes` is the
+    transaction that it took back, of which `undoes_part` are only some files, and `approved` the approval
+    that it used. `root_name` is the name that the root had then.
     """
-    head = canonical_json(
-        {
-            "planId": plan.plan_id,
-            "committedAt": committed_at,
-            "durability": durability,
-            "actor": actor,
-            "client": to_wire(client),
-            "rootName": root.name,
-            "undoes": plan.undoes,
-            **({"undoesPart": True} if plan.undone_files else {}),
-            **({} if approved is None else {"approved": to_wire(approved)}),
-        }
-    )
-    return b"".join((head.removesuffix(b"}"), b',"plan":', *document_parts(plan), b"}"))
+
+    plan_id: str | None = None
+    committed_at: Annotated[float, Meta(ge=0, lt=_LATEST)] | None = None
+    durability: str | None = None
+    actor: str | None = None
+    client: Client | None = None
+    root_name: str | None = None
+    undoes: str | None = None
+    undoes_part: bool | None = None
+    approved: Approved | None = None
+
+    def document(self, plan: Plan) -> bytes:
+        """Return the note of the commit of `plan`, as it is stored."""
+        head = canonical_json(to_wire(self)).removesuffix(b"}")
+        return b"".join((head, b',"plan":', *document_parts(plan), b"}"))
 
 
 class PastTransaction(Struct):
-    """One transaction of `root`, `stored` in its history."""
+    """One transaction of `root`, `stored` in its history. Of a note that cannot be read nothing is known."""
 
     root: Root
     stored: "Transaction"
+    note: CommitNote
+
+    @classmethod
+    def of(cls, root: Root, stored: "Transaction") -> "PastTransaction":
+        """Return the transaction with its note read."""
+        said = {name: value for name, value in stored.note.items() if name != "plan"}
+        try:
+            return cls(root, stored, of_json(CommitNote, said))
+        except ValueError:
+            return cls(root, stored, CommitNote())
 
     @property
     def id(self) -> str:
@@ -96,73 +99,25 @@ class PastTransaction(Struct):
     @property
     def is_committed(self) -> bool:
         """True if it was committed, even if it was undone later; False if recovery rolled it back."""
-        return self.stored.state == _COMMITTED
-
-    @property
-    def committed_at(self) -> float | None:
-        """When, in seconds since the epoch."""
-        seconds = self.stored.note.get("committedAt")
-        return float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < _LATEST else None
-
-    @property
-    def durability(self) -> str | None:
-        """The durability setting of the commit."""
-        return _text(self.stored.note, "durability")
-
-    @property
-    def plan_id(self) -> str | None:
-        """ID of its plan."""
-        return _text(self.stored.note, "planId")
-
-    @property
-    def actor(self) -> str | None:
-        """Who committed it, or None if the record does not say."""
-        return _text(self.stored.note, "actor")
-
-    @property
-    def client(self) -> Client | None:
-        """The program that made its plan, or None if the record does not say."""
-        client = self.stored.note.get("client")
-        name = _text(client, "name") if isinstance(client, Mapping) else None
-        return Client(name, _text(client, "version") or "") if name and isinstance(client, Mapping) else None
-
-    @property
-    def approved(self) -> Approved | None:
-        """The approval that it used."""
-        approval = self.stored.note.get("approved")
-        if not isinstance(approval, Mapping):
-            return None
-        decided_at = approval.get("decidedAt")
-        return Approved(
-            decided_by=_text(approval, "decidedBy") or "",
-            decided_at=decided_at if isinstance(decided_at, int | float) else 0.0,
-            channel=_text(approval, "channel"),
-            comment=_text(approval, "comment") or "",
-            overrides=approval.get("overrides") is True or None,
-        )
-
-    @property
-    def undoes(self) -> str | None:
-        """The transaction that it took back."""
-        return _text(self.stored.note, "undoes")
+        return self.stored.state == "committed"
 
     @property
     def undoes_whole(self) -> str | None:
         """The transaction that it took back with all its files."""
-        return None if self.stored.note.get("undoesPart") else self.undoes
+        return None if self.note.undoes_part else self.note.undoes
 
     def plan(self) -> Plan | None:
         """Return the plan that it committed, with the paths of that time, or None without a valid plan."""
         document = self.stored.note.get("plan")
         plan = read_document(document) if isinstance(document, Mapping) else None
-        return plan if isinstance(plan, Plan) and plan.plan_id == self.plan_id else None
+        return plan if isinstance(plan, Plan) and plan.plan_id == self.note.plan_id else None
 
     def plan_now(self) -> Plan | None:
         """Return the committed plan with the current paths of its files, or None if they are unknown.
 
         The root may have had another name, or no name because it was the only root.
         """
-        plan, then = self.plan(), _text(self.stored.note, "rootName")
+        plan, then = self.plan(), self.note.root_name
         if plan is None or then is None:
             return None
         prefix = f"{then}:" if then else ""
@@ -184,17 +139,18 @@ class PastTransaction(Struct):
 
     def named(self) -> UndoneTransaction:
         """Return what an undo reports about the transaction that it takes back."""
-        return UndoneTransaction(transaction=self.id, actor=self.actor, committed_at=self.committed_at)
+        note = self.note
+        return UndoneTransaction(transaction=self.id, actor=note.actor, committed_at=note.committed_at)
 
     def receipt(self) -> Receipt:
         """Its receipt."""
         plan = self.plan_now()
         return Receipt(
             transaction=self.id,
-            plan_id=self.plan_id or "",
+            plan_id=self.note.plan_id or "",
             files=tuple(FileReport.of(change) for change in plan.files) if plan else (),
-            committed_at=self.committed_at or 0.0,
-            durability=self.durability or "",
+            committed_at=self.note.committed_at or 0.0,
+            durability=self.note.durability or "",
         )
 
     def _named(self, path: str) -> str:
@@ -224,7 +180,7 @@ class History:
         for past in self.newest_first():
             if isinstance(past, Diagnostic):
                 return past
-            if past.is_committed and (actor is None or past.actor == actor):
+            if past.is_committed and (actor is None or past.note.actor == actor):
                 return past
         return None
 
@@ -245,9 +201,9 @@ class History:
         commits = [
             past
             for past in self._readable()
-            if past.is_committed and (past.plan_id or "").startswith(PREFIX + digits)
+            if past.is_committed and (past.note.plan_id or "").startswith(PREFIX + digits)
         ]
-        return commits[0] if len({past.plan_id for past in commits}) == 1 else None
+        return commits[0] if len({past.note.plan_id for past in commits}) == 1 else None
 
     def with_undos(self) -> Iterator[tuple[PastTransaction | Diagnostic, str | None]]:
         """Yield the transactions newest first, each with the effective transaction that undid it."""
@@ -299,7 +255,7 @@ def list_root(root: Root, beginning: str = "") -> Iterator[PastTransaction | Dia
 
     try:
         for stored in Store(root.path).transactions(beginning):
-            past = PastTransaction(root, stored)
+            past = PastTransaction.of(root, stored)
             if past.shown_paths or not stored.record.entries:
                 yield past
     except StorageRefused as refused:
@@ -308,17 +264,12 @@ def list_root(root: Root, beginning: str = "") -> Iterator[PastTransaction | Dia
 
 def _age(past: PastTransaction | Diagnostic) -> float:
     """Sort newest first; an unreadable record precedes all older ones."""
-    return float("-inf") if isinstance(past, Diagnostic) else -(past.committed_at or 0.0)
+    return float("-inf") if isinstance(past, Diagnostic) else -(past.note.committed_at or 0.0)
 
 
 def changed_paths(change: FileChange) -> tuple[str, ...]:
     """Return the path of a change, and the new one where it renames the file."""
     return (change.path,) if change.new_path is None else (change.path, change.new_path)
-
-
-def _text(note: Mapping[str, Any], name: str) -> str | None:
-    value = note.get(name)
-    return value if isinstance(value, str) else None
 
 
 # --- Who calls an engine.

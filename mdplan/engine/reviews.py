@@ -588,8 +588,10 @@ class ReviewService:
         """Return the last known commit time of each plan, and True if it was undone."""
         commits: dict[str, tuple[float, bool]] = {}
         for past, undone_by in self.engine.past.with_undos():
-            if isinstance(past, PastTransaction) and past.is_committed and past.plan_id is not None:
-                commits.setdefault(past.plan_id, (past.committed_at or float("inf"), undone_by is not None))
+            if isinstance(past, PastTransaction) and past.is_committed and past.note.plan_id is not None:
+                commits.setdefault(
+                    past.note.plan_id, (past.note.committed_at or float("inf"), undone_by is not None)
+                )
         return commits
 
     def _done(self, stored: plans.StoredPlan, root: Root, committed: "_Commits") -> ReviewState | None:

@@ -32,22 +32,16 @@ if TYPE_CHECKING:
 
 
 class PlannedUndo(Struct):
-    """The plan of an undo and its `bases`; `is_applied` if the files already are its results.
+    """A plan and its `bases`: of an undo, or one that was committed.
 
-    `rebased` if it was carried over later changes.
+    `is_applied` if the files already are the results of an undo, and `rebased` if it was carried over later
+    changes.
     """
 
     plan: Plan
     bases: Sequence[Source]
     is_applied: bool = False
     rebased: bool | None = None
-
-
-class CommittedPlan(Struct):
-    """A plan that was committed, and the `bases` that it was committed on."""
-
-    plan: Plan
-    bases: Sequence[Source]
 
 
 class UndoService:
@@ -103,46 +97,33 @@ class UndoService:
 
     def _plan(self, past: PastTransaction, committed: Plan, on_stale: OnStale) -> PlannedUndo:
         is_part = len(committed.files) < len(_committed_plan(past).files)
-        plan = _plan_of(past, self._undone(past, committed), is_part=is_part)
+        renames = self._history.renames_since(past)
+        plan = _plan_of(past, self._undone(past, committed, renames), is_part=is_part)
         current_files = granted(self._documents.read_current(plan))
-        pairs = zip(plan.files, current_files, strict=True)
-        is_other = any(change.base_sha256 not in (None, file.sha256) for change, file in pairs)
-        renames = self._history.renames_since(past) if is_other else []
-
-        def undone_files() -> Iterator[UndoneFile | Problems]:
-            """Yield what takes back each file, under the name that mdplan gave it since."""
-            for file in self._undone(past, committed):
-                yield _renamed(file, renames) if isinstance(file, UndoneFile) else file
-
-        if any(renames):
-            plan = _plan_of(past, undone_files(), is_part=is_part)
-            current_files = granted(self._documents.read_current(plan))
         if is_applied(plan, current_files):
             return PlannedUndo(plan, (), is_applied=True)
         stale = self._documents.stale(plan, current_files)
         if not stale:
             return PlannedUndo(plan, bases_of(plan, current_files))
         if on_stale == "refuse":
-            raise StorageRefused(tuple(map(_with_next_step, stale)))
+            raise StorageRefused(
+                tuple(replace(each, hint=_NEXT_STEPS.get(each.code, each.hint)) for each in stale)
+            )
         rebase = merge_undone if on_stale == "merge" else rebase_undone
-        plan = _plan_of(
-            past,
-            (
-                _on_current_file(file, current, rebase)
-                for file, current in zip(undone_files(), current_files, strict=True)
-            ),
-            is_part=is_part,
-        )
+        undone_files = self._undone(past, committed, renames)
+        pairs = zip(undone_files, current_files, strict=True)
+        rebased = (_on_current_file(file, current, rebase) for file, current in pairs)
+        plan = _plan_of(past, rebased, is_part=is_part)
         return PlannedUndo(plan, bases_of(plan, current_files), rebased=True)
 
     def is_redo(self, past: PastTransaction) -> bool:
         """Return True if undoing `past` is a redo: `past` is an undo, and not a redo itself."""
         is_redo = False
-        undone = past.undoes
+        undone = past.note.undoes
         while undone is not None:
             is_redo = not is_redo
             before = self._history.find(undone)
-            undone = before.undoes if before is not None else None
+            undone = before.note.undoes if before is not None else None
         return is_redo
 
     def folders_to_remove(self, plan: Plan) -> tuple[str, ...]:
@@ -160,29 +141,35 @@ class UndoService:
         ]
         return granted(replay(committed.plan, paths, committed.bases)).diff
 
-    def committed(self, past: PastTransaction) -> CommittedPlan:
+    def committed(self, past: PastTransaction) -> PlannedUndo:
         """Return the plan of `past` without unchanged files, and the old content of the others.
 
         Raise `StorageRefused` (NOT_UNDOABLE) if the history lacks old content.
         """
         plan = _committed_plan(past)
         plan = replace(plan, files=tuple(change for change in plan.files if not change.is_no_op))
-        bases = [self._base(past, change) for change in plan.files]
-        granted(tuple(base for base in bases if isinstance(base, Diagnostic)))
-        return CommittedPlan(plan, [base for base in bases if isinstance(base, Source)])
+        return PlannedUndo(plan, [granted(self._base(past, change)) for change in plan.files])
 
-    def _undone(self, past: PastTransaction, plan: Plan) -> Iterator[UndoneFile | Problems]:
-        """Yield the inverse change of each file of `past`, one by one, because all texts take much memory."""
+    def _undone(
+        self, past: PastTransaction, plan: Plan, renames: Sequence[Mapping[str, str]]
+    ) -> Iterator[UndoneFile | Problems]:
+        """Yield the inverse change of each file of `past`, under the name that it has after `renames`.
+
+        One by one, because all texts take much memory.
+        """
         if plan.is_no_op or not past.is_committed:
             yield (_without_plan(past),)
             return
         for change in plan.files:
             if not change.is_no_op:
                 sha256 = change.base_sha256
-                undone = undo_file(
-                    change, stored_content(past.root.path, sha256) if sha256 is not None else None
-                )
-                yield undone if isinstance(undone, UndoneFile) else (undone,)
+                before = stored_content(past.root.path, sha256) if sha256 is not None else None
+                undone = undo_file(change, before)
+                if isinstance(undone, UndoneFile):
+                    path = _path_now(undone.change.path, renames)
+                    yield replace(undone, change=replace(undone.change, path=path))
+                else:
+                    yield (undone,)
 
     def _base(self, past: PastTransaction, change: FileChange) -> Source | Diagnostic:
         if change.base_sha256 is None:
@@ -207,10 +194,6 @@ def _path_now(path: str, renames: Iterable[Mapping[str, str]]) -> str:
     for new_paths in renames:
         path = new_paths.get(path, path)
     return path
-
-
-def _renamed(file: UndoneFile, renames: Sequence[Mapping[str, str]]) -> UndoneFile:
-    return replace(file, change=replace(file.change, path=_path_now(file.change.path, renames)))
 
 
 def _not_changed(past: PastTransaction, committed: Plan, file: str) -> Diagnostic:
@@ -255,12 +238,6 @@ def _on_current_file(
     return (problem,)
 
 
-def _with_next_step(problem: Diagnostic) -> Diagnostic:
-    """Return what keeps an undo from files that changed, with the next step."""
-    hint = _NEXT_STEPS.get(problem.code)
-    return problem if hint is None else replace(problem, hint=hint)
-
-
 _MOST_NAMED: Final = 5
 _NEXT_STEPS: Final = {
     Code.STALE_BASE: say(
@@ -289,7 +266,7 @@ _HIDDEN: Final = Code.PATH_OUTSIDE_ROOT.problem(
 
 def _of_others(past: PastTransaction, actor: str | None) -> Diagnostic:
     return Code.NOT_UNDOABLE.problem(
-        f"the history contains no transaction of {actor}; the last one is {past.id} of {past.actor}",
+        f"the history contains no transaction of {actor}; the last one is {past.id} of {past.note.actor}",
         say(
             "name the transaction to undo one of another user or client: {}",
             Step("undo", transaction=past.id),
@@ -355,7 +332,7 @@ class Recovery:
             ok=not errors,
             error=errors[0] if errors else None,
             diagnostics=errors,
-            recovered=_merged(recovered) if any(map(_did, recovered)) else None,
+            recovered=_merged(recovered),
             foreign=self.foreign() or None,
             warnings=tuple(problem for problem in problems if problem.severity is Severity.WARNING),
         )
@@ -368,8 +345,7 @@ class Recovery:
         transactions: list[ForeignTransaction] = []
         for root in self._workspace.roots:
             with suppress(StorageRefused):
-                changes = _foreign_changes(root)
-                transactions += [] if changes is None else [_foreign_of(root, *changes)]
+                transactions += _foreign(root)
         return tuple(transactions)
 
     def _shown(self, recovered: recovery.RecoveryResult) -> recovery.RecoveryResult:
@@ -382,71 +358,50 @@ class Recovery:
         )
 
 
-def _foreign_of(root: Root, transaction: str, actions: Mapping[str, str]) -> "ForeignTransaction":
-    from mdplan.reports.history import ForeignFile, ForeignTransaction
-
-    return ForeignTransaction(
-        transaction=transaction,
-        root=root.name or None,
-        files=tuple(
-            ForeignFile(file=root.show(path), action=action)
-            for path, action in actions.items()
-            if root.scope.refusal(path) is None
-        ),
-    )
-
-
 def with_recovered(report: AnyApplied, recovered: Iterable[recovery.RecoveryResult]) -> AnyApplied:
     """Return `report` of a commit with the recovery that preceded it."""
-    results = [result for result in recovered if _did(result)]
-    if not results:
-        return report
-    warnings = tuple(
-        problem for result in results for problem in result.problems if problem.severity is Severity.WARNING
-    )
-    before = report.recovered or RecoveredTransactions()
-    after = _merged(results)
-    return replace(
-        report,
-        recovered=RecoveredTransactions(
-            rolled_back=after.rolled_back + before.rolled_back,
-            finished=after.finished + before.finished,
-            files=after.files + before.files,
-        ),
-        warnings=(*report.warnings, *warnings),
-    )
-
-
-def _did(recovered: recovery.RecoveryResult) -> bool:
-    """Return True if anything was done."""
-    return bool(recovered.rolled_back or recovered.finished or recovered.files)
-
-
-def _merged(recovered: Iterable[recovery.RecoveryResult]) -> RecoveredTransactions:
     results = list(recovered)
-    return RecoveredTransactions(
+    done = _merged(results, report.recovered)
+    if done == report.recovered:
+        return report
+    problems = (problem for result in results for problem in result.problems)
+    warnings = (problem for problem in problems if problem.severity is Severity.WARNING)
+    return replace(report, recovered=done, warnings=(*report.warnings, *warnings))
+
+
+def _merged(
+    recovered: Iterable[recovery.RecoveryResult], after: RecoveredTransactions | None = None
+) -> RecoveredTransactions | None:
+    """Return all that was `recovered`, and `after` that; None for nothing."""
+    results = [*recovered, *((after,) if after is not None else ())]
+    merged = RecoveredTransactions(
         rolled_back=tuple(transaction for result in results for transaction in result.rolled_back),
         finished=tuple(transaction for result in results for transaction in result.finished),
         files=tuple(file for result in results for file in result.files),
     )
+    return None if merged == RecoveredTransactions() else merged
 
 
-def _foreign_changes(root: Root) -> tuple[str, dict[str, str]] | None:
-    """Return the ID of another identity's interrupted commit in `root`, and how to undo each file.
+def _foreign(root: Root) -> "Iterator[ForeignTransaction]":
+    """Yield the interrupted commit of another identity in `root`, unless it runs, and its possible undo."""
+    from mdplan.reports.history import ForeignFile, ForeignTransaction
 
-    Return None without one, or if it is still running. Raise `StorageRefused`.
-    """
     note, store = neighbours.read_note(root), Store(root.path, filesystem=root.filesystem)
     if not isinstance(note, Record) or not neighbours.is_foreign(note, store) or is_locked(root):
-        return None
+        return
     with closing(Folders(root)) as folders:
         places, _ = neighbours.places_of(folders, note)
         is_complete = recovery.is_complete(folders, note)
-        actions = {
-            place.entry.path: "keep the new state of" if is_complete else _possible_undo(place)
-            for place in places
-        }
-    return note.transaction, {path: action for path, action in actions.items() if action}
+        actions = [
+            (each.entry.path, "keep the new state of" if is_complete else _possible_undo(each))
+            for each in places
+        ]
+    files = tuple(
+        ForeignFile(file=root.show(path), action=action)
+        for path, action in actions
+        if action and root.scope.refusal(path) is None
+    )
+    yield ForeignTransaction(transaction=note.transaction, root=root.name or None, files=files)
 
 
 def _possible_undo(place: StagedPlace) -> str:

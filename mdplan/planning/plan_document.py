@@ -171,8 +171,8 @@ def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
             for name, value in body["options"].items()
         },
         effects=tuple(tuple(_effect_of_json(entry) for entry in effects) for effects in body["effects"]),
-        results=_of_json(tuple[EditResult, ...], body["editResults"]),
-        warnings=_of_json(tuple[Diagnostic, ...], body["warnings"]),
+        results=of_json(tuple[EditResult, ...], body["editResults"]),
+        warnings=of_json(tuple[Diagnostic, ...], body["warnings"]),
         intent=Intent(str(body.get("title", "")), str(body.get("description", ""))),
     )
     # Hash the converted values, not the input, so that any conversion changes the ID.
@@ -266,7 +266,7 @@ def _effect_of_json(entry: Sequence[str]) -> Effect:
     return Effect(section_id=section_id, removed=removed, inserted=inserted, around=around)
 
 
-def _of_json(shape: Any, value: object) -> Any:  # noqa: ANN401 (a value of any shape)
+def of_json(shape: Any, value: object) -> Any:  # noqa: ANN401 (a value of any shape)
     """Return what `to_wire` wrote, as a value of `shape`. Raises ValueError."""
     return msgspec.convert(_with_field_names(value), shape)
 

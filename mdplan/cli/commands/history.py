@@ -285,9 +285,9 @@ def _last_pasts(engine: "Engine", steps: int) -> list[PastTransaction]:
         if isinstance(past, PastTransaction)
         and past.is_committed
         and undone_by is None
-        and past.undoes is None
+        and past.note.undoes is None
     )
-    chosen = list(islice((past for past in pasts if past.actor == engine.caller.actor()), steps))
+    chosen = list(islice((past for past in pasts if past.note.actor == engine.caller.actor()), steps))
     if len(chosen) < steps:
         raise Code.NOT_UNDOABLE.refused(
             f"you have {counted(len(chosen), 'transaction')} to undo", "`mdplan history` lists them"
