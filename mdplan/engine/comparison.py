@@ -1,23 +1,22 @@
 """Comparison of plans by their results, and the check of plan documents that callers send."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
-from mdplan.engine.plans import PlanDocument, PlanLibrary, Planner, PlanRef
+from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner, PlanRef
 from mdplan.engine.undo import UndoService
 from mdplan.limits import Limits
-from mdplan.plan import FileChange, Plan
+from mdplan.plan import Plan
 from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.plan_document import read_document, with_plan_id
 from mdplan.planning.replan import other_base, plan_together
-from mdplan.planning.replay import FoundFile, PlannedBatch, is_applied, no_text, request_of
+from mdplan.planning.replay import PlannedBatch, is_applied, request_of
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ComparedFile, ComparisonReport, PlanComparison
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.review.lines import FileSides
-from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused, granted
 from mdplan.storage.plans import PlanLinks
 from mdplan.storage.root import Root
@@ -34,41 +33,38 @@ class ComparedResults(Struct):
     changed_lines: Mapping[str, frozenset[int]]
 
 
+# The path of a file, and its text; of one that does not exist nothing.
+_State: TypeAlias = tuple[str | None, str]
+_NOTHING: Final[_State] = (None, "")
+
+
 class PlanComparer(Struct):
-    """Compares plans of `library` by their results.
+    """Compares plans by their results; `merging` knows their bases."""
 
-    `past` returns the content that a file had under a given hash, if it is still known.
-    """
-
-    documents: Documents
-    library: PlanLibrary
-    past: Callable[[FileName, str, Mapping[str, bytes]], bytes | None]
+    merging: MergeService
 
     def compare(self, new: Plan, old: Plan) -> ComparedResults:
         """Return how the results of `new` and `old` differ, or result and base if only one has a file.
 
         Raise `StorageRefused`: STALE_BASE if the old text of a file is no longer known; PLAN_TAMPERED.
         """
-        before, after = self._sides(old), self._sides(new)
+        before, after = self._states(old), self._states(new)
         parts: list[bytes] = []
         files: list[ComparedFile] = []
         changed: dict[str, frozenset[int]] = {}
         for path in dict.fromkeys((*after, *before)):
-            theirs, ours = before.get(path), after.get(path)
-            old_state = _PlanState.result(theirs) if theirs is not None else _PlanState.base(ours)
-            new_state = _PlanState.result(ours) if ours is not None else _PlanState.base(theirs)
-            if old_state == new_state:
+            old_path, old_text = before[path][1] if path in before else after[path][0]
+            new_path, new_text = after[path][1] if path in after else before[path][0]
+            if (old_path, old_text) == (new_path, new_text):
                 continue
-            hunks, lines = difference_of(old_state.text or "", new_state.text or "")
+            hunks, lines = difference_of(old_text, new_text)
             stat = DiffStat.of(hunks)
-            both = theirs is not None and ours is not None
-            named = (
-                "changed" if both else "only in the new plan" if theirs is None else "only in the old plan"
-            )
+            only = "only in the new plan" if path in after else "only in the old plan"
+            named = "changed" if path in before and path in after else only
             files.append(
                 ComparedFile(file=path, state=named, lines_added=stat.added, lines_removed=stat.removed)
             )
-            parts.append(file_diff(old_state.path, new_state.path, hunks))
+            parts.append(file_diff(old_path, new_path, hunks))
             changed[path] = lines
         shown = DiffText.of(b"".join(parts))
         comparison = PlanComparison(
@@ -80,55 +76,28 @@ class PlanComparer(Struct):
         )
         return ComparedResults(comparison, changed)
 
-    def _sides(self, plan: Plan) -> dict[str, FileSides]:
-        """Return both sides of each file that `plan` changes, by its path before."""
-        current_files = granted(self.documents.read_current(plan))
-        kept = self.library.bases_of(plan.plan_id)
-        return {
-            change.path: granted(FileSides.of(change, self._base(change, current, kept)))
-            for change, current in zip(plan.files, current_files, strict=True)
-            if not change.is_no_op
-        }
-
-    def _base(self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]) -> Source:
-        if change.base_sha256 is None:
-            return no_text(change.encoding)
-        if current.sha256 == change.base_sha256:
-            source = current.read()
-            if source is not None and source.sha256 == change.base_sha256:
-                return source
-        name = granted(self.documents.workspace.locate(change.path))
-        data = self.past(name, change.base_sha256, kept)
-        past = Source.decode(data, change.encoding) if data is not None else None
-        if not isinstance(past, Source):
-            raise StorageRefused.of(
-                Code.STALE_BASE,
-                f"`{change.path}` has changed, and its text at the time of the plan is not kept",
-                say("look at both plans one by one: {step history}"),
-                file=change.path,
+    def _states(self, plan: Plan) -> dict[str, tuple[_State, _State]]:
+        """Return each file that `plan` changes before and after, by its path before."""
+        current_files = granted(self.merging.documents.read_current(plan))
+        kept = self.merging.library.bases_of(plan.plan_id)
+        states: dict[str, tuple[_State, _State]] = {}
+        for change, current in zip(plan.files, current_files, strict=True):
+            if change.is_no_op:
+                continue
+            base = self.merging.base_of(change, current, kept)
+            if base is None:
+                raise StorageRefused.of(
+                    Code.STALE_BASE,
+                    f"`{change.path}` has changed, and its text at the time of the plan is not kept",
+                    say("look at both plans one by one: {step history}"),
+                    file=change.path,
+                )
+            sides = granted(FileSides.of(change, base))
+            states[change.path] = (
+                (change.path, base.text) if change.base_sha256 is not None else _NOTHING,
+                (change.new_path or change.path, sides.result_text) if change.result_sha256 else _NOTHING,
             )
-        return past
-
-
-class _PlanState(Struct):
-    """A file in one state: its path, and its text or None if it does not exist."""
-
-    path: str | None
-    text: str | None
-
-    @classmethod
-    def result(cls, sides: FileSides) -> "_PlanState":
-        change = sides.change
-        if change.result_sha256 is None:
-            return cls(None, None)
-        return cls(change.new_path or change.path, sides.result_text)
-
-    @classmethod
-    def base(cls, sides: FileSides | None) -> "_PlanState":
-        assert sides is not None, "one of the plans has the file"
-        if sides.change.base_sha256 is None:
-            return cls(None, None)
-        return cls(sides.change.path, sides.base.text)
+        return states
 
 
 def difference_of(old: str, new: str) -> tuple[tuple[Hunk, ...], frozenset[int]]:
@@ -148,16 +117,14 @@ def _removed(hunk: Hunk) -> Iterator[int]:
         number += not line.startswith(b"+")
 
 
-def compare_plans(
-    library: PlanLibrary, comparer: PlanComparer, plan_id: str, against: str
-) -> ComparisonReport:
+def compare_plans(comparer: PlanComparer, plan_id: str, against: str) -> ComparisonReport:
     """Return what the plan `plan_id` does otherwise than the plan `against`.
 
     Errors: as for loading, and of `PlanComparer.compare`.
     """
-    new, old = library.load(plan_id), library.load(against)
-    problems = tuple(loaded for loaded in (new, old) if isinstance(loaded, Diagnostic))
+    new, old = map(comparer.merging.library.load, (plan_id, against))
     if isinstance(new, Diagnostic) or isinstance(old, Diagnostic):
+        problems = tuple(loaded for loaded in (new, old) if isinstance(loaded, Diagnostic))
         return refusal(ComparisonReport, problems)
     try:
         return ComparisonReport(ok=True, comparison=comparer.compare(new[0], old[0]).comparison)

@@ -87,7 +87,7 @@ class EngineServices:
         """Comparison of plans."""
         from mdplan.engine.comparison import PlanComparer
 
-        return PlanComparer(self.documents, self.library, self.merging.past)
+        return PlanComparer(self.merging)
 
     @cached_property
     def document_check(self) -> "DocumentCheck":
@@ -358,7 +358,7 @@ class Engine(EngineServices):
         """
         from mdplan.engine.comparison import compare_plans
 
-        return compare_plans(self.library, self.comparer, plan_id, against)
+        return compare_plans(self.comparer, plan_id, against)
 
     def reviews(self, plan_id: str | None = None) -> "HistoryReport":
         """Return the review of a plan; without an ID, all reviews that this client has not answered yet.

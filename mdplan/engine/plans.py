@@ -26,7 +26,7 @@ from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.plan_document import document_parts, is_document, read_document, untitled_id
 from mdplan.planning.replan import is_same_request, plan_on_new_base, result_id, state_id
-from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, stale_file
+from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, no_text, stale_file
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport
@@ -476,17 +476,27 @@ class MergeService(Struct):
     def _sides(self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]) -> "Sides":
         from mdplan.planning.merging import Sides, not_kept, theirs_of
 
-        ours = current.read()
-        name = self.documents.workspace.locate(change.path)
-        if ours is None or isinstance(name, Diagnostic):
+        ours, base = current.read(), self.base_of(change, current, kept)
+        if ours is None:
             raise StorageRefused((stale_file(change, current) or not_kept(change.path),))
-        is_base = ours.sha256 == change.base_sha256
-        data = ours.data if is_base else self.past(name, change.base_sha256 or "", kept)
-        base = Source.decode(data, change.encoding) if data is not None else None
-        theirs = theirs_of(change, base) if isinstance(base, Source) else None
-        if not isinstance(base, Source) or theirs is None:
+        theirs = theirs_of(change, base) if base is not None else None
+        if base is None or theirs is None:
             raise StorageRefused((not_kept(change.path),))
         return Sides.of(change, base, ours, theirs)
+
+    def base_of(self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]) -> Source | None:
+        """Return the base of `change`, whose file is `current` now; None if it is not known any more.
+
+        Looks where `past` does.
+        """
+        if change.base_sha256 is None:
+            return no_text(change.encoding)
+        if current.sha256 == change.base_sha256:
+            return current.read()
+        name = self.documents.workspace.locate(change.path)
+        data = None if isinstance(name, Diagnostic) else self.past(name, change.base_sha256, kept)
+        source = Source.decode(data, change.encoding) if data is not None else None
+        return source if isinstance(source, Source) else None
 
     def on_new_base(self, stale: Plan) -> PlannedBatch | Problems:
         """Return the edits of `stale` on its files as they are now, if they still do the same.

@@ -36,7 +36,7 @@ from mdplan.engine.history import PastTransaction
 from mdplan.engine.plans import MergeService, PlanCache
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.plan_document import untitled_id
-from mdplan.planning.replay import FoundFile, bases_of, is_applied, no_text, stale_file
+from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ReviewReport
 from mdplan.review import plan_review, shapes
@@ -140,11 +140,11 @@ class OpenPlan(Struct, kw_only=True, dict=True):
     state: ReviewState
     decision: Decision | None
     decisions: DecisionHistory
-    stale: Problems
-    bases: Sequence[Source] | None
-    without_text: Problems
     documents: Documents
     client: Client | None
+    stale: Problems = ()
+    bases: Sequence[Source] | None = None
+    without_text: Problems = ()
     revises: str | None = None
     carried: tuple[DecidedClass, ...] = ()
     since: tuple[tuple[str, str], ...] = ()
@@ -421,6 +421,8 @@ class ReviewService:
         plan, root = loaded
         decided = _DecisionState.of(root, plan)
         current_files = self.engine.documents.read_current(plan)
+        revises = plans.PlanLinks(root.path, "revises").last_of(plan.plan_id)
+        revised = plans.DecisionStore(root.path).of(revises) if revises is not None else None
         opened = OpenPlan(
             plan=plan,
             root=root,
@@ -433,30 +435,25 @@ class ReviewService:
             ),
             decision=shown_part(decided.decision, plan, root)[0] if decided.decision is not None else None,
             decisions=decided.standing,
-            stale=(),
-            bases=None,
-            without_text=(),
             documents=self.engine.documents,
             client=self.engine.library.client_of(plan.plan_id, root),
-            revises=plans.PlanLinks(root.path, "revises").last_of(plan.plan_id),
+            revises=revises,
+            carried=revised.classes if revised is not None else (),
             known_classes=self._classes,
         )
-        revised = plans.DecisionStore(root.path).of(opened.revises) if opened.revises is not None else None
-        opened = replace(opened, carried=revised.classes if revised is not None else ())
-        stale = (
-            self.engine.documents.stale(plan, current_files)
-            if isinstance(current_files, list)
-            else current_files
-        )
-        if isinstance(current_files, list) and not stale:
-            return replace(opened, bases=bases_of(plan, current_files))
+        stale = () if isinstance(current_files, list) else current_files
+        if isinstance(current_files, list):
+            stale = self.engine.documents.stale(plan, current_files)
+            if not stale:
+                return replace(opened, bases=bases_of(plan, current_files))
+            bases = None if opened.state.is_result else self._past_bases(plan, current_files)
+            if bases is not None:
+                since = tuple(_since(plan, bases, current_files))
+                return replace(opened, stale=stale, bases=bases, since=since)
         if not opened.state.is_result:
             opened = replace(opened, stale=stale)
-            bases = self._past_bases(plan, current_files) if isinstance(current_files, list) else None
-            if bases is not None and isinstance(current_files, list):
-                return replace(opened, bases=bases, since=tuple(_since(plan, bases, current_files)))
-        past = self.engine.past.of_plan(plan.plan_id)
         try:
+            past = self.engine.past.of_plan(plan.plan_id)
             committed = self.engine.undoing.committed(granted(past or _NO_BASE))
         except StorageRefused as refused:
             return replace(opened, without_text=opened.stale or refused.problems)
@@ -465,20 +462,11 @@ class ReviewService:
 
     def _past_bases(self, plan: Plan, current_files: Sequence[FoundFile]) -> list[Source] | None:
         """Return the files of a stale plan as they were when it was made, or None if not kept."""
-        merging, kept = self.engine.merging, self.engine.library.bases_of(plan.plan_id)
-        bases: list[Source] = []
-        for change, file in zip(plan.files, current_files, strict=True):
-            base: object = no_text(change.encoding)
-            name = self.engine.workspace.locate(change.path)
-            if change.base_sha256 is not None and file.sha256 == change.base_sha256:
-                base = file.read()
-            elif change.base_sha256 is not None and not isinstance(name, Diagnostic):
-                data = merging.past(name, change.base_sha256, kept)
-                base = Source.decode(data, change.encoding) if data is not None else None
-            if not isinstance(base, Source):
-                return None
-            bases.append(base)
-        return bases
+        kept = self.engine.library.bases_of(plan.plan_id)
+        pairs = zip(plan.files, current_files, strict=True)
+        bases = [self.engine.merging.base_of(change, file, kept) for change, file in pairs]
+        known = [base for base in bases if base is not None]
+        return known if len(known) == len(bases) else None
 
     def earlier(self, opened: OpenPlan) -> ReviewReport | None:
         """Return the review of the plan that `opened` revises, with the differences, or None."""
@@ -509,27 +497,23 @@ class ReviewService:
             opened = granted(self.open(plan_id))
             on_lines = (*remarks.line_comments, *opened.comments_on(terms.places))
             remarks = placed_remarks(opened, replace(remarks, line_comments=on_lines))
-            decision = self._decision(opened, by, verdict, remarks, terms)
-            decision = replace(decision, places=terms.places, classes=terms.classes)
+            decision = Decision(
+                plan_id=opened.plan.plan_id,
+                verdict=verdict,
+                decided_by=by,
+                decided_at=self._clock(),
+                approved_plan_id=None,
+                channel=terms.channel,
+                remarks=remarks,
+                places=terms.places,
+                classes=terms.classes,
+            )
             if verdict is Verdict.APPROVED:
                 decision = self._approval(decision, opened, rejected, terms)
             self._record(decision, opened, terms)
         except StorageRefused as refused:
             return refused.problems
         return decision
-
-    def _decision(
-        self, opened: OpenPlan, by: str, verdict: Verdict, remarks: Remarks, terms: DecisionTerms
-    ) -> Decision:
-        return Decision(
-            plan_id=opened.plan.plan_id,
-            verdict=verdict,
-            decided_by=by,
-            decided_at=self._clock(),
-            approved_plan_id=None,
-            channel=terms.channel,
-            remarks=remarks,
-        )
 
     def _approval(
         self, decision: Decision, opened: OpenPlan, rejected: Collection[int], terms: DecisionTerms
@@ -817,16 +801,23 @@ class MergedFile(Struct):
 
 
 class OpenMerge(Struct):
-    """A merge of `plan` into its files that is not committed yet. `version` changes with the files."""
+    """A merge of `plan` into its files that is not committed yet, whose texts are `sides`."""
 
     plan: Plan
-    files: Sequence[MergedFile]
-    version: str
+    current_files: Sequence[FoundFile]
+    sides: "Sequence[Sides]"
+    files: Sequence[MergedFile] = ()
 
     @property
     def places(self) -> int:
         """Number of places that need a person."""
         return sum(len(file.places) for file in self.files)
+
+    @property
+    def version(self) -> str:
+        """The version of the files: it changes with them."""
+        hashes = [f"{sides.path} {sides.ours.sha256}" for sides in self.sides]
+        return sha256_hex("\n".join(hashes).encode("utf-8", "surrogatepass"))
 
 
 def open_merge(engine: Engine, plan_id: str) -> OpenMerge:
@@ -834,15 +825,14 @@ def open_merge(engine: Engine, plan_id: str) -> OpenMerge:
 
     Raises `StorageRefused` with the errors of loading a plan, or STALE_BASE.
     """
-    merging = engine.merging
-    opened = _open_sides(merging, plan_id)
+    opened = _open_sides(engine.merging, plan_id)
     from mdplan.planning.merging import conflict_places
 
     files: list[MergedFile] = []
     for sides in opened.sides:
-        places = granted(merging.documents.with_timeout(sides.path, partial(conflict_places, sides)))
+        places = granted(engine.documents.with_timeout(sides.path, partial(conflict_places, sides)))
         files.append(MergedFile(sides.path, places))
-    return OpenMerge(opened.plan, files, opened.version)
+    return replace(opened, files=files)
 
 
 def plan_merge(engine: Engine, plan_id: str, choices: Mapping[str, Sequence[str]], version: str) -> str:
@@ -851,31 +841,19 @@ def plan_merge(engine: Engine, plan_id: str, choices: Mapping[str, Sequence[str]
     Return the ID of the new plan. Raise `StorageRefused`: INVALID_ARGUMENT if `version` is outdated;
     MERGE_CONFLICT if a conflict has no choice; as for planning.
     """
-    merging = engine.merging
-    opened = _open_sides(merging, plan_id)
+    opened = _open_sides(engine.merging, plan_id)
     if opened.version != version:
         message = "a file has changed again since the conflicts were shown"
         raise StorageRefused((Diagnostic.invalid(message, "look at the conflicts again"),))
-    planned = merging.of_plan(opened.plan, opened.current_files, choices)
-    merging.library.save(planned, origin=opened.plan)
+    planned = engine.merging.of_plan(opened.plan, opened.current_files, choices)
+    engine.library.save(planned, origin=opened.plan)
     return planned.plan.plan_id
 
 
-class _OpenedSides(Struct):
-    plan: Plan
-    current_files: Sequence[FoundFile]
-    sides: "Sequence[Sides]"
-
-    @property
-    def version(self) -> str:
-        hashes = [f"{sides.path} {sides.ours.sha256}" for sides in self.sides]
-        return sha256_hex("\n".join(hashes).encode("utf-8", "surrogatepass"))
-
-
-def _open_sides(merging: MergeService, plan_id: str) -> _OpenedSides:
+def _open_sides(merging: MergeService, plan_id: str) -> OpenMerge:
     plan, _ = granted(merging.library.load(plan_id))
     if plan.undoes is not None:
         hint = say('undo again with {onStale="merge"}')
         raise StorageRefused((Diagnostic.invalid("an undo is not merged here", hint),))
     current_files = granted(merging.documents.read_current(plan))
-    return _OpenedSides(plan, current_files, merging.sides_of(plan, current_files))
+    return OpenMerge(plan, current_files, merging.sides_of(plan, current_files))
