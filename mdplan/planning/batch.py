@@ -27,7 +27,7 @@ from mdplan.values import Struct, field, replace
 from mdplan.words import Argument, say
 
 if TYPE_CHECKING:
-    from mdplan.planning.moved_text import MovedTexts
+    from mdplan.planning.moved_text import Labels
 
 
 def plan_batch(
@@ -129,10 +129,8 @@ def find_cross_file_moves(
     """
     if not any(file.other_paths for file in snapshot):
         return CrossFileMoves()
-    from mdplan.planning.moved_text import MovedTexts
-
     files = {file.path: file for file in snapshot}
-    texts = MovedTexts()
+    labels: dict[str, Labels] = {}
     by_file: dict[str, list[ResolvedEdit]] = {}
     problems: list[Diagnostic] = []
     for file in snapshot:
@@ -143,7 +141,7 @@ def find_cross_file_moves(
             if item.operation.file_effect == "create":
                 outcome = _entry(file, item, target, tree)
             elif item.resolution.export is not None:
-                outcome = _arrival(file, item, item.resolution.export, target, texts)
+                outcome = _arrival(file, item, item.resolution.export, target, labels)
             else:
                 continue
             if isinstance(outcome, ResolvedEdit):
@@ -167,34 +165,35 @@ def refuse_in_sequence(file: SnapshotFile) -> Problems:
 
 
 def _arrival(
-    file: SnapshotFile, item: ResolvedEdit, export: Export, target: SnapshotFile, texts: "MovedTexts"
+    file: SnapshotFile, item: ResolvedEdit, export: Export, target: SnapshotFile, labels: "dict[str, Labels]"
 ) -> ResolvedEdit | Problems:
     """Return what `item` of `file` does in the file `target`."""
-    refused = _refusal(file, item, target)
+    from mdplan.planning.moved_text import moved_text
+
+    refused = _stale_target(item, target) or _refusal(file, target)
     if refused is not None:
         return (refused,)
-    moved = texts.make(file, item.resolution.claims[0].span, export.payload, target)
-    outcome = or_problems(export.insert, target.outline, moved.payload)
+    payload, warnings = moved_text(file, item.resolution.claims[0].span, export.payload, target, labels)
+    outcome = or_problems(export.insert, target.outline, payload)
     if not isinstance(outcome, Resolution):
         return outcome
+    other = item.operation.other_file
     if (
-        (target.requested.base_sha256 or _expected(item)) is None
+        (target.requested.base_sha256 or (other and other.base_sha256)) is None
         and isinstance(item.operation, SectionTargeted)
         and item.operation.needs_precondition(outcome)
     ):
+        guard = Argument("toBaseSha256", target.outline.source.sha256)
         return (
             Code.PRECONDITION_REQUIRED.problem(
                 say("{toSectionId} counts equal headings, so an edit elsewhere could have moved it"),
-                say(
-                    "add {} if this is the file you saw",
-                    Argument("toBaseSha256", target.outline.source.sha256),
-                ),
+                say("add {} if this is the file you saw", guard),
             ),
         )
     return ResolvedEdit(
         index=item.index,
         operation=item.operation,
-        resolution=replace(outcome, warnings=(*outcome.warnings, *moved.warnings)),
+        resolution=replace(outcome, warnings=(*outcome.warnings, *warnings)),
         outline=target.outline,
         origin=file.relative,
     )
@@ -208,11 +207,10 @@ def _entry(
     from mdplan.operations.files import CreatePage
     from mdplan.planning.navigation_entries import new_entry
 
-    operation = item.operation
+    operation, stale = item.operation, _stale_target(item, target)
     assert isinstance(operation, CreatePage), "it is the one that makes a listed page"
-    expected = _expected(item)
-    if expected is not None and not target.outline.source.sha256.startswith(expected.lower()):
-        return (stale_base(target.path, expected, target.outline),)
+    if stale is not None:
+        return (stale,)
     if not target.exists or target.is_deleted:
         return (
             Diagnostic.invalid(
@@ -228,33 +226,26 @@ def _entry(
     )
 
 
-def _expected(item: ResolvedEdit) -> str | None:
-    """Return the hash that the other file must have, if the edit says it."""
+def _stale_target(item: ResolvedEdit, target: SnapshotFile) -> Diagnostic | None:
+    """Return STALE_BASE if the edit says another hash of the file `target`."""
     other = item.operation.other_file
-    return None if other is None else other.base_sha256
+    expected = None if other is None else other.base_sha256
+    if expected is None or target.outline.source.sha256.startswith(expected.lower()):
+        return None
+    return stale_base(target.path, expected, target.outline)
 
 
-def _refusal(file: SnapshotFile, item: ResolvedEdit, target: SnapshotFile) -> Diagnostic | None:
+def _refusal(file: SnapshotFile, target: SnapshotFile) -> Diagnostic | None:
     """Return why no section can move from `file` to `target`; None if one can."""
-    expected = _expected(item)
-    if expected is not None and not target.outline.source.sha256.startswith(expected.lower()):
-        return stale_base(target.path, expected, target.outline)
-    reasons = (
-        (
-            target.path == file.path,
-            say("{toFile} is the file that the section is in"),
-            say("leave {toFile} out"),
-        ),
-        (target.is_deleted, say("{toFile} is deleted by the same batch"), "name a file that stays"),
-        (
-            not target.exists and target.requested.edits,
-            say("{toFile} is made by the same batch"),
-            "make it first, in a separate batch",
-        ),
-        (
-            target.outline.format is not DocumentFormat.MARKDOWN,
-            say("{toFile} counts as plain text, and a section needs Markdown"),
-            "name a Markdown file",
-        ),
-    )
-    return next((Diagnostic.invalid(message, hint) for holds, message, hint in reasons if holds), None)
+    if target.path == file.path:
+        reason, hint = say("{toFile} is the file that the section is in"), say("leave {toFile} out")
+    elif target.is_deleted:
+        reason, hint = say("{toFile} is deleted by the same batch"), "name a file that stays"
+    elif not target.exists and target.requested.edits:
+        reason, hint = say("{toFile} is made by the same batch"), "make it first, in a separate batch"
+    elif target.outline.format is not DocumentFormat.MARKDOWN:
+        reason = say("{toFile} counts as plain text, and a section needs Markdown")
+        hint = "name a Markdown file"
+    else:
+        return None
+    return Diagnostic.invalid(reason, hint)

@@ -158,6 +158,32 @@ class BuiltFile(Struct, kw_only=True, dict=True):
         return file_diff(file.relative if file.exists else None, new, self.hunks)
 
 
+def headings_now(built: BuiltFile, sections: Iterable[Section]) -> dict[int, Section]:
+    """Return what became of the headings of `sections` of the base, by where they started.
+
+    A heading is the same while something of its line stays or its title alone is rewritten, and when an edit
+    moves it; those that are gone are left out.
+    """
+    sections, edits, now = list(sections), built.edits, dict[int, Section]()
+    for item in built.resolved:
+        section, spans = item.resolution.section, item.resolution.order
+        if item.resolution.destination is not None and section is not None:
+            spans = (section.span,)
+        if spans and item.outline is built.base:
+            pairs = built.moved_headings(built.base, spans, item.index)
+            now |= {before.heading_start: after for before, after in pairs}
+    for is_rewritten in (False, True):
+        taken = {heading.heading_start for heading in now.values()}
+        for section in sections:
+            start = section.heading_start
+            if start in now or (is_rewritten and edits.map_offset(section.body.start) is None):
+                continue
+            heading = built.result.heading_at(edits.map_offset(start, after=not is_rewritten))
+            if heading is not None and not (is_rewritten and heading.heading_start in taken):
+                now[start] = heading
+    return now
+
+
 class BuildResult(Struct):
     """The files of a batch, then other files that change with them; and warnings about unchanged files."""
 

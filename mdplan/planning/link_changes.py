@@ -37,7 +37,7 @@ from mdplan.markdown.targets import (
     target_key,
     title_key,
 )
-from mdplan.planning.build import BuiltFile, ResolvedEdit
+from mdplan.planning.build import BuiltFile, headings_now
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges, overlapping
@@ -516,19 +516,7 @@ def _headings_now(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
     """
     base, fresh = _touched_headings(built)
     yield from _renumbered(built)
-    now: dict[int, Section] = {}
-    for item in built.resolved:
-        now |= dict(_moved_inside(built, item))
-    for section in base:
-        start = built.edits.map_offset(section.heading_start, after=True)
-        heading = built.result.heading_at(start)
-        if section.heading_start not in now and heading is not None:
-            now[section.heading_start] = heading
-    taken = {section.heading_start for section in now.values()}
-    for section in base:
-        heading = _retitled(built, section) if section.heading_start not in now else None
-        if heading is not None and heading.span.start not in taken:
-            now[section.heading_start] = heading
+    now = headings_now(built, base)
     lost = [section for section in base if section.heading_start not in now]
     now |= dict(_reappeared(lost, fresh, now.values()))
     yield from ((section, now.get(section.heading_start)) for section in base)
@@ -558,25 +546,6 @@ def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
         if old is not None and new is not None:
             first = bisect_left(base.heading_starts, old.end)
             first_now = bisect_left(result.heading_starts, new.end)
-
-
-def _retitled(built: BuiltFile, section: Section) -> Section | None:
-    """Return the heading that was written in place of that of `section`, and of nothing else."""
-    start = built.edits.map_offset(section.heading_start)
-    if start is None or built.edits.map_offset(section.body.start) is None:
-        return None
-    return built.result.heading_at(start)
-
-
-def _moved_inside(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
-    """Yield the headings that `item` moves inside the file, by where they started."""
-    if item.outline is not built.base:
-        return
-    section, spans = item.resolution.section, item.resolution.order
-    if item.resolution.destination is not None and section is not None:
-        spans = (section.span,)
-    pairs = built.moved_headings(built.base, spans, item.index) if spans else ()
-    yield from ((before.heading_start, after) for before, after in pairs)
 
 
 def _moved_away(

@@ -3,7 +3,6 @@
 Also edits results again: what is made after the edits of a batch.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -147,12 +146,12 @@ class SequentialState(Struct):
 
     def after(self, step: build.BuiltFile) -> "SequentialState":
         """Return the state after the one edit of `step`."""
-        followed = _followed_headings(step)
+        followed = build.headings_now(step, _sections_with_heading(step.base))
         return SequentialState(
             self.base,
             compose(self.edits, step.edits, len(self.base.source.text)),
             step.result,
-            {old: followed[start] for old, start in self.starts.items() if start in followed},
+            {old: followed[start].heading_start for old, start in self.starts.items() if start in followed},
         )
 
     def section_now(self, section: Section) -> Section | None:
@@ -186,61 +185,6 @@ class SequentialState(Struct):
 
 def _sections_with_heading(outline: Outline) -> Iterator[Section]:
     return (section for section in outline.every_section() if section.heading)
-
-
-def _followed_headings(step: build.BuiltFile) -> dict[int, int]:
-    """Return where the headings of the base of one step start in its result, by where they started.
-
-    A heading stays the same when its own line is rewritten, and when its section moves.
-    """
-    followed: dict[int, int] = dict(_moved_headings(step))
-    for section in _sections_with_heading(step.base):
-        start = section.heading_start
-        after = step.edits.map_offset(start, after=True)
-        now = _rewritten_start(step, section) if after is None else _start_of_line(step, start, after)
-        if start not in followed and now is not None and step.result.heading_at(now) is not None:
-            followed[start] = now
-    return followed
-
-
-def _start_of_line(step: build.BuiltFile, start: int, after: int) -> int:
-    """Return where the heading that began at `start` begins now; `after` is where its first character is.
-
-    Something may have been put before that, into the same line: a mark of a deeper level.
-    """
-    before = step.edits.map_offset(start)
-    heading = step.result.heading_at(before)
-    is_in_line = heading is not None and heading.heading is not None and after < heading.heading.span.end
-    return before if before is not None and is_in_line else after
-
-
-def _rewritten_start(step: build.BuiltFile, section: Section) -> int | None:
-    """Return where a heading starts whose first characters an edit replaced; None if all of it went."""
-    assert section.heading is not None
-    start, end = section.heading_start, section.heading.span.end
-    edit = next(edit for edit in step.edits if edit.span.start <= start < edit.span.end)
-    is_removed = edit.span.start < start or (not edit.new_text and edit.span.end >= end)
-    return None if is_removed else step.edits.map_offset(start)
-
-
-def _moved_headings(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
-    """Yield the headings of a section that moved: its text has as many as before, in the same order."""
-    (item,) = step.resolved
-    section = item.resolution.section
-    if item.resolution.order:
-        pairs = step.moved_headings(step.base, item.resolution.order, item.index)
-        yield from ((before.heading_start, after.heading_start) for before, after in pairs)
-    if item.resolution.destination is None or section is None:
-        return
-    written = [span.start for span in step.written.get(item.index, ()) if len(span)]
-    start = written[0] if item.resolution.insertions else step.edits.map_offset(section.span.start)
-    members = [step.base.sections[index].heading_start for index in step.base.members(section)]
-    headings = [section.heading_start for section in step.result.sections[1:]]
-    first = bisect_left(headings, start or 0)
-    moved = headings[first : first + len(members)]
-    # With `allowOutlineChange` an open fence may have swallowed what moved: then there is nothing to follow.
-    if len(moved) == len(members) and step.result.section_at(moved[0]).span.start == start:
-        yield from zip(members, moved, strict=True)
 
 
 # --- Addresses of the base in the document that earlier edits made

@@ -3,7 +3,8 @@
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from itertools import chain
+from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.block_tree import is_left_open
@@ -11,12 +12,11 @@ from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.headings import folded
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.operations.base import Claim
 from mdplan.planning import build
 from mdplan.requests.batch import Batch
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import BY_PLACE, Span
+from mdplan.text.lines import Span
 from mdplan.text.visible import first_few
 from mdplan.values import Struct
 from mdplan.words import either, say
@@ -475,132 +475,80 @@ def find_conflicts(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEd
     replaces, moves or re-levels, or whose heading it overwrites; or if their named parts are equal or nested.
     An insertion strictly inside the span of another edit overlaps it; at its edge it does not.
     """
+    lines = file.outline.source.lines
     by_pair: dict[frozenset[int], Diagnostic] = {}
-    for conflict in (
-        *_between_takers(file, resolved),
-        *_inside_taken_sections(file, resolved),
-        *_below_replaced_headings(file, resolved),
-        *_on_shared_parts(file, resolved),
-        *_on_shared_text(file, resolved),
-    ):
-        by_pair.setdefault(frozenset((conflict.edit, conflict.other)), conflict.to_diagnostic(file))
+    for index, other, span, why in chain(_on_sections(file, resolved), _on_text(file, resolved)):
+        by_pair.setdefault(
+            frozenset((index, other)),
+            Code.CONFLICTING_EDITS.problem(
+                why, build.TOGETHER, file=file.path, edit_index=index, place=lines.position(span.start)
+            ),
+        )
     in_two_formats = (problem.at(file=file.path) for problem in build.created_twice(resolved, file.numbers))
     return (*by_pair.values(), *in_two_formats)
 
 
-class _Conflict(Struct, kw_only=True):
-    """Two edits, by index, and the reason why `edit`, which claims `span`, conflicts with `other`."""
-
-    edit: int
-    other: int
-    span: Span
-    why: str
-
-    def to_diagnostic(self, file: build.SnapshotFile) -> Diagnostic:
-        return Code.CONFLICTING_EDITS.problem(
-            self.why,
-            build.TOGETHER,
-            file=file.path,
-            edit_index=self.edit,
-            place=file.outline.source.lines.position(self.span.start),
-        )
+# An edit and another one, by index, what the first one claims, and the reason why they conflict.
+_Conflict: TypeAlias = tuple[int, int, Span, str]
 
 
-def _between_takers(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
-    """Yield edits that want one whole section."""
-    takers: dict[int, tuple[int, Claim]] = {}
-    for edit in resolved:
-        for claim in edit.resolution.claims:
-            for section in claim.takes:
-                other, taken = takers.setdefault(section, (edit.index, claim))
-                if other != edit.index:
-                    line = file.outline.sections[section].first_line
-                    why = (
-                        f"{file.numbers.named(other)} {taken.verb} the section at line {line}, "
-                        f"and {file.numbers.named(edit.index)} {claim.verb} it too"
-                    )
-                    yield _Conflict(edit=edit.index, other=other, span=claim.span, why=why)
-                    break
-
-
-def _inside_taken_sections(
-    file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]
-) -> Iterator[_Conflict]:
-    """Yield edits that write into a section that another edit takes whole."""
-    takers = {
-        section: (edit.index, claim)
-        for edit in reversed(resolved)
-        for claim in edit.resolution.claims
-        for section in claim.takes
-    }
-    for edit in resolved:
-        for claim in edit.resolution.claims:
-            if claim.owner is None or claim.owner not in takers:
-                continue
-            other, taken = takers[claim.owner]
-            if other != edit.index:
-                line = file.outline.sections[claim.owner].first_line
-                why = (
-                    f"{file.numbers.named(other)} {taken.verb} the section at line {line}, "
-                    f"which {file.numbers.named(edit.index)} writes into"
-                )
-                yield _Conflict(edit=edit.index, other=other, span=claim.span, why=why)
+def _on_sections(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
+    """Yield edits of a section that another one takes whole, or over whose heading it writes."""
+    claims = [(edit.index, claim) for edit in resolved for claim in edit.resolution.claims]
+    taken: dict[int, tuple[int, str]] = {}
+    for index, claim in claims:
+        for section in claim.takes:
+            taken.setdefault(section, (index, claim.verb))
+    for index, claim in claims:
+        owner = () if claim.owner is None else (claim.owner,)
+        for section in (*claim.takes, *owner):
+            other, verb = taken.get(section, (index, ""))
+            if other != index:
+                line, named = file.outline.sections[section].first_line, file.numbers.named
+                why = f"{named(other)} {verb} the section at line {line}, which {named(index)} changes too"
+                yield index, other, claim.span, why
                 break
-
-
-def _below_replaced_headings(
-    file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]
-) -> Iterator[_Conflict]:
-    """Yield insertions whose section heading is overwritten, so that they would land in another section."""
-    claimed = [claim_index for claim_index in _claimed(resolved) if len(claim_index[0])]
-    for edit in resolved:
-        if not edit.resolution.insertions:
+    written = sorted(((claim.span, index) for index, claim in claims if len(claim.span)), key=_by_place)
+    inserting = {edit.index for edit in resolved if edit.resolution.insertions}
+    for index, claim in claims if written else ():
+        if index not in inserting or claim.owner is None or len(claim.span):
             continue
-        for claim in edit.resolution.claims:
-            section = None if claim.owner is None else file.outline.sections[claim.owner]
-            if len(claim.span) or section is None or section.is_root:
-                continue
-            span = file.outline.heading_span(section)
-            before = bisect_right(claimed, span.start, key=lambda claimed: claimed[0].start) - 1
-            if before >= 0 and claimed[before][1] != edit.index and claimed[before][0].contains(span):
-                other = claimed[before][1]
-                why = (
-                    f"{file.numbers.named(other)} writes over the heading at line {section.heading_line}, "
-                    f"and {file.numbers.named(edit.index)} writes into its section"
-                )
-                yield _Conflict(edit=edit.index, other=other, span=span, why=why)
-                break
+        inside = file.outline.sections[claim.owner]
+        heading = file.outline.heading_span(inside)
+        before = bisect_right(written, heading.start, key=lambda each: each[0].start) - 1
+        span, other = written[before]
+        if before >= 0 and other != index and not inside.is_root and span.contains(heading):
+            named = file.numbers.named
+            why = f"{named(other)} writes over the heading at line {inside.heading_line}, and "
+            yield index, other, heading, f"{why}{named(index)} writes into its section"
 
 
-def _on_shared_parts(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
-    """Yield edits that claim the same part, or nested parts."""
-    claims = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims if claim.part]
+def _on_text(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
+    """Yield edits that claim the same part or nested parts, or overlap.
+
+    Of those that overlap each with the furthest reaching edit that starts before it.
+    """
+    claims = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims]
+
+    def conflict(index: int, other: int, span: Span) -> _Conflict:
+        line = file.outline.source.lines.position(span.start).line
+        return index, other, span, f"{file.numbers.listed((index, other))} both change line {line}"
+
     owners: dict[tuple[int | str, ...], int] = {}
-    for claim, index in sorted(claims, key=lambda claim_index: len(claim_index[0].part)):
-        for depth in range(1, len(claim.part) + 1):
-            other = owners.get(claim.part[:depth])
-            if other is not None and other != index:
-                line = file.outline.source.lines.position(claim.span.start).line
-                named = file.numbers.listed((index, other))
-                why = f"{named} both change the text at line {line}"
-                yield _Conflict(edit=index, other=other, span=claim.span, why=why)
-                break
-        owners.setdefault(claim.part, index)
-
-
-def _on_shared_text(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
-    """Yield edits of the same text, each with the furthest reaching edit that starts before it."""
+    for claim, index in sorted(claims, key=lambda each: len(each[0].part)):
+        around = (owners.get(claim.part[:depth], index) for depth in range(1, len(claim.part) + 1))
+        other = next((each for each in around if each != index), None)
+        if other is not None:
+            yield conflict(index, other, claim.span)
+        if claim.part:
+            owners.setdefault(claim.part, index)
     widest: tuple[Span, int] | None = None
-    for span, index in _claimed(resolved):
+    for span, index in sorted(((claim.span, index) for claim, index in claims), key=_by_place):
         if widest is not None and span.start < widest[0].end and index != widest[1]:
-            other, line = widest[1], file.outline.source.lines.position(span.start).line
-            why = f"{file.numbers.listed((index, other))} both change line {line}"
-            yield _Conflict(edit=index, other=other, span=span, why=why)
+            yield conflict(index, widest[1], span)
         if widest is None or span.end > widest[0].end:
             widest = (span, index)
 
 
-def _claimed(resolved: Sequence[build.ResolvedEdit]) -> list[tuple[Span, int]]:
-    """Return what the edits claim, in the order of the text, each with the index of its edit."""
-    claimed = [(claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims]
-    return sorted(claimed, key=lambda span_index: (*BY_PLACE(span_index[0]), span_index[1]))
+def _by_place(claimed: tuple[Span, int]) -> tuple[int, int, int]:
+    return claimed[0].start, claimed[0].end, claimed[1]
