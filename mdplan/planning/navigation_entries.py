@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent
 from mdplan.data.tree import REMOVED, DataError, KeyChange, Path, strings_of, value_at
-from mdplan.diagnostics import Code, Diagnostic, Refused, or_problem
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.destinations import FileTree, destinations
 from mdplan.markdown.front_matter_edits import data_content, data_splices, verify_splices
 from mdplan.markdown.headings import SlugStyle, heading_title
@@ -33,9 +33,9 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat, Source
-from mdplan.text.visible import nearest_names
+from mdplan.text.visible import first_few, nearest_names
 from mdplan.values import Struct, replace
-from mdplan.words import Argument, Send, either, say
+from mdplan.words import Argument, either, say
 
 _LINK_ALONE: Final = lazy_pattern(r"\[[^\[\]]*\]\([^()\s]*\)")
 
@@ -362,35 +362,6 @@ class _PageList(Struct):
     entries: Mapping[str, int]
 
 
-def _named_list(
-    operation: CreatePage, outermost: Sequence[Path], lists: Sequence[_PageList], page: str
-) -> _PageList:
-    """Return the list that is named, or has such pages. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
-    if operation.under is not None:
-        candidates = _near([pages for pages in lists if operation.under in pages.names], page)
-    else:
-        folder = folder_of(page)
-        candidates = [pages for pages in lists if folder in pages.folders]
-        # A list of several folders may contain the first page of this one.
-        own = [pages for pages in candidates if pages.folders == {folder}]
-        top = [pages for pages in lists if pages.path in outermost]
-        certain = next((several for several in (candidates, own) if len(several) == 1), None)
-        candidates = certain or _near(top or lists, page)
-    if len(candidates) == 1:
-        return candidates[0]
-    titles = dict.fromkeys(name for pages in lists for name in pages.names[:1])
-    names = ", ".join(f"`{title}`" for title in list(titles)[:_MOST_NAMED])
-    hint = (
-        f"lists of pages: {names}" if names else say("add a list of pages to the file first, by {set_value}")
-    )
-    if operation.under is not None and not candidates:
-        raise Code.KEY_NOT_FOUND.refused(f"no list of pages has the title `{operation.under}`", hint)
-    problem = "several lists of pages have that title" if candidates else "the file has no list of pages"
-    if operation.under is None and candidates:
-        problem = "the entry could go to several lists"
-    raise Code.INVALID_ARGUMENT.refused(problem, say("give {under}; {}", hint) if names else hint)
-
-
 def _near(lists: Sequence[_PageList], page: str) -> list[_PageList]:
     """Return the only list in `lists` with pages in the folder or language of `page`, else all of them."""
     folder = folder_of(page)
@@ -451,36 +422,40 @@ def _entry_indexes(navigation: Navigation, values: list[Any], path: Path) -> Map
 def _list_for(
     operation: CreatePage, outermost: Sequence[Path], lists: Sequence[_PageList], page: str
 ) -> _PageList:
-    """Return the list for the entry: the named one, else the only one with the neighbour.
+    """Return the list for the entry: the named one, that with the neighbour, or the one with such pages.
 
     Errors: KEY_NOT_FOUND, INVALID_ARGUMENT.
     """
     neighbour = operation.after if operation.before is None else operation.before
-    chosen = or_problem(_named_list, operation, outermost, lists, page)
-    if isinstance(chosen, Diagnostic):
-        if neighbour is None or operation.under is not None:
-            raise Refused(chosen)
-    elif neighbour is None or neighbour in chosen.entries:
-        return chosen
-    assert neighbour is not None, "without one a list was chosen"
-    candidates = _near([pages for pages in lists if neighbour in pages.entries], page)
-    if len(candidates) == 1 and operation.under is None:
-        return candidates[0]
-    names = [pages.names[0] for pages in candidates if pages.names]
-    listed = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
-    send = say("{}", Send("under", names[0])) if names else ""
-    if candidates and operation.under is None:
-        message = f"`{neighbour}` is in several lists" + (f": {listed}" if listed else "")
-        raise Code.INVALID_ARGUMENT.refused(
-            message, say("{}, or the page of the entry", send) if send else _ITS_PAGE
-        )
-    near = nearest_names(neighbour, dict.fromkeys(name for pages in lists for name in pages.entries))
-    hint = f"nearest: {', '.join(f'`{name}`' for name in near)}" if near else _AS_WRITTEN
-    is_named = operation.under is not None
-    nothing = f"the list `{operation.under}` has no entry with" if is_named else "no entry has"
+    under, folder = operation.under, folder_of(page)
+    named = [pages for pages in lists if under is None or under in pages.names]
+    there = [pages for pages in lists if folder in pages.folders]
+    # A list of several folders may contain the first page of this one.
+    own = [pages for pages in there if pages.folders == {folder}]
+    top = [pages for pages in lists if pages.path in outermost]
+    fitting = next((several for several in (there, own) if len(several) == 1), top or named)
+    if neighbour is not None:
+        with_it = [pages for pages in named if neighbour in pages.entries]
+        fitting = [pages for pages in fitting if len(fitting) == 1 and pages in with_it] or with_it
+    elif under is not None:
+        fitting = named
+    fitting = _near(fitting, page)
+    if len(fitting) == 1:
+        return fitting[0]
+    titles = dict.fromkeys(f"`{name}`" for pages in fitting or lists for name in pages.names[:1])
+    listed = f"lists of pages: {first_few(list(titles), _MOST_NAMED)}"
+    if fitting:
+        hint = say("give {under}; {}", listed) if titles else _ITS_PAGE
+        raise Code.INVALID_ARGUMENT.refused("the entry could go to several lists", hint)
+    if not named and under is not None:
+        raise Code.KEY_NOT_FOUND.refused(f"no list of pages has the title `{under}`", listed)
+    if neighbour is None:
+        hint = say("add a list of pages to the file first, by {set_value}")
+        raise Code.INVALID_ARGUMENT.refused("the file has no list of pages", hint)
+    near = nearest_names(neighbour, dict.fromkeys(name for pages in named for name in pages.entries))
     raise Code.KEY_NOT_FOUND.refused(
-        f"{nothing} the title or page `{neighbour}`",
-        say("`{}` is in the list {}: {}", neighbour, listed, send) if names else hint,
+        f"no entry{f' of the list `{under}`' if under else ''} has the title or page `{neighbour}`",
+        f"nearest: {', '.join(f'`{name}`' for name in near)}" if near else _AS_WRITTEN,
     )
 
 
