@@ -8,9 +8,6 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
-from mdplan.markdown.block_tree import is_left_open
-from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.headings import folded
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import delete_blocks, end_of_text_before, place_blocks
 from mdplan.markdown.sections import Section
@@ -677,85 +674,3 @@ def _attribute(splice: "Splice", owners: Sequence[int]) -> AttributedEdit:
     indexes = sorted({owners[change] for change in splice.changes})
     whole = Span(0, len(splice.edit.new_text))
     return AttributedEdit(splice.edit, tuple((index, whole) for index in indexes))
-
-
-# --- Changes of the outline that line edits make on purpose
-#
-# Line edits write Markdown source: an edit that writes or removes a heading changes what is below it, and an
-# edit that writes both fences of a code block intends what is between them. An edit that writes only one end
-# of a block swallows text by accident.
-
-SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
-
-
-class IntendedChanges:
-    """Explains outline changes by the text that line edits removed from the base or wrote into the result."""
-
-    def __init__(self, built: BuiltFile) -> None:
-        """Collect the intended changes of `built`."""
-        self._base, self._result = built.base, built.result
-        edits = [item for item in built.resolved if item.operation.edits_source]
-        self._taken = [
-            edit.span for item in edits if item.outline is built.base for edit in item.resolution.edits
-        ]
-        self._written = [span for item in edits for span in built.written.get(item.index, ())]
-
-    def explain_parent(self, now: Section | None) -> bool:
-        """Return True if a heading below another parent in the base may be below `now` in the result.
-
-        It may if an edit wrote `now`, but not in place of the same heading at another level.
-        """
-        if now is None or now.is_root or not self._writes(self._result.heading_span(now)):
-            return False
-        title = folded(now.title)
-        taken = (section for span in self._taken for section in self._base.headings_in(span))
-        return all(folded(section.title) != title for section in taken)
-
-    def explain_loss(self, start: int | None) -> bool:
-        """Return True if the text at `start` of the result is in a block of which both ends were written."""
-        block = None if start is None else self._result.tree.leaf_at(start)
-        if block is None or block.kind not in SWALLOWING or is_left_open(block, self._result.source.text):
-            return False
-        return all(self._writes(end) for end in _fences(self._result, block.span))
-
-    def explain_gain(self, start: int | None) -> bool:
-        """Return True if the text at `start` of the base was in a block that is gone or was never closed.
-
-        An open block swallowed text by mistake, so an edit that closes it frees that text on purpose.
-        """
-        block = None if start is None else self._base.tree.leaf_at(start)
-        if block is None or block.kind not in SWALLOWING:
-            return False
-        if is_left_open(block, self._base.source.text):
-            last = self._result.tree.last_root
-            return last is None or not is_left_open(last, self._result.source.text)
-        return all(self._takes(end) for end in _fences(self._base, block.span))
-
-    def explain_front_matter(self) -> bool:
-        """Return True if the front matter appears with a written fence, or disappears with its fences.
-
-        New front matter must have keys, because text between two thematic breaks is not front matter.
-        """
-        had, has = self._base.front_matter, self._result.front_matter
-        if has is not None and had is None:
-            # Most edits touch no front matter, and this loads a YAML parser.
-            from mdplan.data.content import DataContent
-
-            content = self._result.front_matter_content
-            is_mapping = isinstance(content, DataContent) and bool(content.values)
-            return is_mapping and any(map(self._writes, _fences(self._result, has.span)))
-        return had is not None and all(map(self._takes, _fences(self._base, had.span)))
-
-    def _takes(self, span: Span) -> bool:
-        return any(taken.overlaps(span) for taken in self._taken)
-
-    def _writes(self, span: Span) -> bool:
-        return any(written.contains(span) for written in self._written)
-
-
-def _fences(outline: Outline, span: Span) -> Iterator[Span]:
-    """Yield the first and the last line of `span`, without line ends."""
-    lines = outline.source.lines
-    for offset in (span.start, span.end - 1):
-        line = lines.line_at(offset)
-        yield Span(lines.start(line), lines.content_end(line))

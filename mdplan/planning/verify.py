@@ -16,7 +16,7 @@ from mdplan.planning import build
 from mdplan.requests.batch import Batch
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, overlapping
 from mdplan.text.visible import first_few
 from mdplan.values import Struct
 from mdplan.words import either, say
@@ -69,32 +69,26 @@ def verify_paths(built: build.BuiltFile, batch: Batch) -> Problems:
 
 
 class _PlaceIndex:
-    """Offsets of base headings in the result, and which headings an edit touched."""
+    """Where headings of the base are in the result, and which changes of the outline edits intend.
+
+    Line edits write Markdown source: an edit that writes or removes a heading changes what is below it, and
+    an edit that writes both fences of a code block intends what is between them. An edit that writes only one
+    end of a block swallows text by accident.
+    """
 
     def __init__(self, built: build.BuiltFile) -> None:
-        self._edits = built.edits
-        self._spans = [edit.span for edit in built.edits]
-        self._starts = [span.start for span in self._spans]
-        self._written = built.edits.result_spans
-        self._written_starts = [span.start for span in self._written]
-        self.result = built.result
-        self._result_text = built.result.source.text
-        self.intended = build.IntendedChanges(built)
-        intended = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
-        self.parents_may_change = bool(intended)
+        self.edits = built.edits
+        self.base, self.result = built.base, built.result
+        changing = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
+        self.parents_may_change = bool(changing)
         self.relevelled = frozenset(
-            index for resolution in intended for claim in resolution.claims for index in claim.takes
+            index for resolution in changing for claim in resolution.claims for index in claim.takes
         )
-
-    def is_touched(self, heading: Span) -> bool:
-        """Return True if an edit replaces text of `heading`, or inserts strictly inside it."""
-        index = bisect_right(self._starts, heading.end) - 1
-        while index >= 0 and self._spans[index].end >= heading.start:
-            span = self._spans[index]
-            if span.overlaps(heading) or heading.start < span.start < heading.end:
-                return True
-            index -= 1
-        return False
+        items = [item for item in built.resolved if item.operation.edits_source]
+        self._taken = [
+            edit.span for item in items if item.outline is built.base for edit in item.resolution.edits
+        ]
+        self._intended = [span for item in items for span in built.written.get(item.index, ())]
 
     def in_result(self, offset: int) -> int | None:
         """Return where the start `offset` of a heading of the base is in the result.
@@ -102,12 +96,12 @@ class _PlaceIndex:
         It moves after text that is inserted there, unless that becomes a part of the heading: of its first
         line, since lines that are inserted above are not what the heading said.
         """
-        after = self._edits.map_offset(offset, after=True)
+        after = self.edits.map_offset(offset, after=True)
         if after is not None:
-            starts_line = after == 0 or self._result_text[after - 1] in "\r\n"
+            starts_line = after == 0 or self.result.source.text[after - 1] in "\r\n"
             if starts_line or self.result.heading_at(after) is not None:
                 return after
-        before = self._edits.map_offset(offset)
+        before = self.edits.map_offset(offset)
         grown = self.result.heading_at(before)
         if grown is None or grown.is_root:
             return after
@@ -117,15 +111,90 @@ class _PlaceIndex:
 
     def end_in_result(self, offset: int) -> int:
         """Return where the end `offset` of a heading of the base is in the result, at least."""
-        end = self._edits.map_offset(offset)
+        end = self.edits.map_offset(offset)
         if end is not None:
             return end
-        return self._written[bisect_right(self._starts, offset) - 1].end
+        return self.edits.result_spans[bisect_right(self.edits.edits, offset, key=_start) - 1].end
 
     def is_written(self, text: Span) -> bool:
         """Return True if all of `text`, in the result, was written by one edit."""
-        index = bisect_right(self._written_starts, text.start) - 1
-        return index >= 0 and text.end <= self._written[index].end
+        written = overlapping(self.edits.result_spans, text)
+        return written is not None and written.contains(text)
+
+    def is_same_parent(self, parent: Section | None, now: Section | None) -> bool:
+        """Return True if a heading below `parent` in the base may be below `now` in the result.
+
+        It may if an edit wrote `now`, but not in place of the same heading at another level.
+        """
+        was = -1 if parent is None or parent.is_root else self.in_result(parent.heading_start)
+        if was == (-1 if now is None or now.is_root else now.heading_start):
+            return True
+        if now is None or now.is_root or not self._writes(self.result.heading_span(now)):
+            return False
+        title = folded(now.title)
+        taken = (section for span in self._taken for section in self.base.headings_in(span))
+        return all(folded(section.title) != title for section in taken)
+
+    def explain_loss(self, start: int | None) -> bool:
+        """Return True if the text at `start` of the result is in a block of which both ends were written."""
+        block = None if start is None else self.result.tree.leaf_at(start)
+        if block is None or block.kind not in _SWALLOWING or is_left_open(block, self.result.source.text):
+            return False
+        return all(map(self._writes, _fences(self.result, block.span)))
+
+    def explain_gain(self, start: int | None) -> bool:
+        """Return True if the text at `start` of the base was in a block that is gone or was never closed.
+
+        An open block swallowed text by mistake, so an edit that closes it frees that text on purpose.
+        """
+        block = None if start is None else self.base.tree.leaf_at(start)
+        if block is None or block.kind not in _SWALLOWING:
+            return False
+        if is_left_open(block, self.base.source.text):
+            return not _is_open(self.result)
+        return all(map(self._takes, _fences(self.base, block.span)))
+
+    def explain_front_matter(self) -> bool:
+        """Return True if the front matter appears with a written fence, or disappears with its fences.
+
+        New front matter must have keys, because text between two thematic breaks is not front matter.
+        """
+        had, has = self.base.front_matter, self.result.front_matter
+        if has is not None and had is None:
+            # Most edits touch no front matter, and this loads a YAML parser.
+            from mdplan.data.content import DataContent
+
+            content = self.result.front_matter_content
+            is_mapping = isinstance(content, DataContent) and bool(content.values)
+            return is_mapping and any(map(self._writes, _fences(self.result, has.span)))
+        return had is not None and all(map(self._takes, _fences(self.base, had.span)))
+
+    def _takes(self, span: Span) -> bool:
+        return any(taken.overlaps(span) for taken in self._taken)
+
+    def _writes(self, span: Span) -> bool:
+        return any(written.contains(span) for written in self._intended)
+
+
+_SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
+
+
+def _start(edit: TextEdit) -> int:
+    return edit.span.start
+
+
+def _is_open(outline: Outline) -> bool:
+    """Return True if the last block of `outline` has no end."""
+    last = outline.tree.last_root
+    return last is not None and is_left_open(last, outline.source.text)
+
+
+def _fences(outline: Outline, span: Span) -> Iterator[Span]:
+    """Yield the first and the last line of `span`, without line ends."""
+    lines = outline.source.lines
+    for offset in (span.start, span.end - 1):
+        line = lines.line_at(offset)
+        yield Span(lines.start(line), lines.content_end(line))
 
 
 def _compared_headings(
@@ -159,7 +228,7 @@ def _headings_lost(
     lost = [
         section
         for section in sections
-        if not section.is_root and not places.is_touched(base.heading_span(section))
+        if not section.is_root and not places.edits.touching(base.heading_span(section))
         if not _is_kept_section(base, result, section, places)
     ]
     if lost:
@@ -175,19 +244,11 @@ def _is_kept_section(base: Outline, result: Outline, section: Section, places: _
     start = places.in_result(section.heading_start)
     heading = result.heading_at(start)
     if heading is None or heading.is_root:
-        return places.intended.explain_loss(start)
+        return places.explain_loss(start)
     may_be_relevelled = section.index in places.relevelled and not section.nested
     if (heading.level != section.level and not may_be_relevelled) or heading.nested != section.nested:
         return False
-    if places.parents_may_change:
-        return True
-    parent, parent_now = base.parent(section), result.parent(heading)
-    has_none = parent is None or parent.is_root
-    if parent is None or parent_now is None or has_none or parent_now.is_root:
-        is_same = has_none and (parent_now is None or parent_now.is_root)
-    else:
-        is_same = places.in_result(parent.heading_start) == parent_now.heading_start
-    return is_same or places.intended.explain_parent(parent_now)
+    return places.parents_may_change or places.is_same_parent(base.parent(section), result.parent(heading))
 
 
 def _headings_gained(
@@ -206,7 +267,7 @@ def _headings_gained(
             # A heading of the base may have become longer, but not by other lines of the base.
             new = Span(min(known.get(text.start, text.start), text.end), text.end)
             is_gained = len(new) and not places.is_written(new)
-            if is_gained and not places.intended.explain_gain(built.edits.unmap_offset(new.start)):
+            if is_gained and not places.explain_gain(built.edits.unmap_offset(new.start)):
                 gained.append(section)
     if gained:
         yield _outline_changed(
@@ -241,7 +302,7 @@ def _swallowed(built: build.BuiltFile) -> Iterator[Diagnostic]:
             block = result.tree.root_at(span.start)
             if block is None or block.span.start >= span.start:
                 continue
-            if block.kind in build.SWALLOWING:
+            if block.kind in _SWALLOWING:
                 yield Code.OUTLINE_CHANGED.problem(
                     f"the new text would be inside the {block.kind} that starts at line "
                     f"{block.first_line} and is not closed",
@@ -252,14 +313,10 @@ def _swallowed(built: build.BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _left_open(built: build.BuiltFile) -> Iterator[Diagnostic]:
-    if built.changed and built.result.ends_as_before:
+    if (built.changed and built.result.ends_as_before) or not _is_open(built.result) or _is_open(built.base):
         return
     last = built.result.tree.last_root
-    if last is None or not is_left_open(last, built.result.source.text):
-        return
-    base_last = built.base.tree.last_root
-    if base_last is not None and is_left_open(base_last, built.base.source.text):
-        return
+    assert last is not None, "it is open"
     yield Code.OUTLINE_CHANGED.problem(
         f"the {last.kind} at line {last.first_line} of the result would be left open",
         "close the fence, comment or tag",
@@ -286,7 +343,7 @@ def _frame_changed(built: build.BuiltFile) -> Iterator[Diagnostic]:
         )
     is_created, is_removed = had is None and has is not None, had is not None and has is None
     is_unasked = (is_created and not may_come) or (is_removed and not may_go)
-    if is_unasked and not build.IntendedChanges(built).explain_front_matter():
+    if is_unasked and not _PlaceIndex(built).explain_front_matter():
         yield Code.OUTLINE_CHANGED.problem(
             "the front matter would " + ("vanish" if had else "appear where there was none"),
             "leave the first lines and the fences of the front matter as they are",
@@ -409,33 +466,20 @@ def _rows(outline: Outline, block: Block) -> Iterator[_Row]:
 
 
 def _lost_rows(built: build.BuiltFile, block: Block) -> Iterator[_Row]:
-    near = [
-        edit
-        for edit in built.edits
-        if edit.span.start <= block.span.end and edit.span.end >= block.span.start
-    ]
-    if not near and built.changed is None and len(built.edits) == 0:
-        return
     for row in _rows(built.base, block):
         # A line without a pipe became a row because no blank line is above it: no harm if it is text again.
         if len(block.cells) > 1 and not _CELL_END.search(built.base.text_of(row.span)):
             continue
-        touching = [
-            edit
-            for edit in near
-            if edit.span.overlaps(row.span) or row.span.start < edit.span.start < row.span.end
-        ]
-        is_replaced = any(_takes(edit, row.span) for edit in touching)
+        touching = built.edits.touching(row.span)
+        # An edit may replace the whole row, or an end of it with more than the row.
+        is_replaced = any(
+            each.span.contains(row.span) or not row.span.contains(each.span) for each in touching
+        )
         if not is_replaced and not _is_kept_row(built, block, row, touching):
             yield row
 
 
-def _takes(edit: TextEdit, row: Span) -> bool:
-    """Return True if `edit` replaces the whole row, or an end of it with more than the row."""
-    return edit.span.contains(row) or not row.contains(edit.span)
-
-
-def _is_kept_row(built: build.BuiltFile, block: Block, row: _Row, edits: list[TextEdit]) -> bool:
+def _is_kept_row(built: build.BuiltFile, block: Block, row: _Row, edits: Sequence[TextEdit]) -> bool:
     result = built.result
     start = built.edits.map_offset(row.span.start, after=not edits or edits[0].span.start > row.span.start)
     if start is None:

@@ -1,6 +1,6 @@
 """Edits of a text as values: sort, apply, invert and compose them, and map offsets through them."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -73,6 +73,12 @@ class EditList(Struct, dict=True):
     def growth(self) -> int:
         """The number of characters that the edits add."""
         return self._growth[-1]
+
+    def touching(self, span: Span) -> tuple[TextEdit, ...]:
+        """Return the edits that replace text of `span`, or insert strictly inside it."""
+        first = bisect_right(self.edits, span.start, key=lambda edit: edit.span.end)
+        last = bisect_left(self.edits, span.end, key=lambda edit: edit.span.start)
+        return self.edits[first:last]
 
     def invert(self, text: str) -> "EditList":
         """Return the edits that turn the result back into the base `text`."""
