@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from posixpath import basename, splitext
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.destinations import (
@@ -74,35 +74,29 @@ class PathHistory(Struct, dict=True):
     is_complete: bool = False
 
     @cached_property
-    def by_path(self) -> Mapping[str, Sequence[Departure]]:
-        """The departures from each path, the newest first."""
-        return _grouped(self.departures, "old")
+    def _known(self) -> "Mapping[object, Sequence[Departure]]":
+        """The departures by their old path, the new path, the number, and the old name in any case."""
+        known: defaultdict[object, list[Departure]] = defaultdict(list)
+        for each in self.departures:
+            name = basename(each.old).casefold()
+            for key in (each.old, ("to", each.new), each.number, ("name", name)):
+                known[key].append(each)
+        return known
 
-    @cached_property
-    def _by_new_path(self) -> Mapping[str, Sequence[Departure]]:
-        return _grouped(self.departures, "new")
-
-    @cached_property
-    def _by_number(self) -> Mapping[int, Sequence[Departure]]:
-        return _grouped(self.departures, "number")
-
-    @cached_property
-    def _by_name(self) -> Mapping[str, Sequence[Departure]]:
-        names: defaultdict[str, list[Departure]] = defaultdict(list)
-        for departure in self.departures:
-            names[basename(departure.old).casefold()].append(departure)
-        return names
+    def of(self, path: str) -> Sequence[Departure]:
+        """Return the departures from `path`, the newest first."""
+        return self._known.get(path, ())
 
     def lost(self, name: str, path: str, tree: FileTree) -> bool:
         """Return True if a file with this `name`, in any case, left its path and is not that at `path`."""
-        left = self._by_name.get(name.casefold(), ())
+        left = self._known.get(("name", name.casefold()), ())
         return any(self.follow(each.old, each.number + 1, tree).path != path for each in left)
 
     def names_of(self, path: str) -> Iterator[Departure]:
         """Yield how the file at `path` came there, and to its paths before, the newest first."""
         number = -1
         for _ in range(_MOST_STEPS):
-            arrivals = self._by_new_path.get(path, ())
+            arrivals = self._known.get(("to", path), ())
             arrival = next((each for each in arrivals if each.number > number and each.is_sure), None)
             if arrival is None:
                 return
@@ -113,8 +107,7 @@ class PathHistory(Struct, dict=True):
         """Return where the file is now that was at `path` before the commit of this `number`."""
         steps: list[Departure] = []
         while len(steps) < _MOST_STEPS:
-            later = (each for each in reversed(self.by_path.get(path, ())) if each.number < number)
-            step = next(later, None)
+            step = next((each for each in reversed(self.of(path)) if each.number < number), None)
             if step is None:
                 return Trail(path if tree.at(path) is TargetKind.FILE else None, tuple(steps))
             if step.new is None or not step.is_sure:
@@ -129,7 +122,7 @@ class PathHistory(Struct, dict=True):
     def _with_folder(self, gone: Departure, tree: FileTree) -> str | None:
         """Return the file that `gone` is now, if others of its folder moved together to one where that is."""
         places = set[str]()
-        for other in self._by_number[gone.number]:
+        for other in self._known[gone.number]:
             if other.new is not None and other.is_sure and basename(other.new) == basename(other.old):
                 old, new = folder_of(other.old), folder_of(other.new)
                 if gone.old.startswith(f"{old}/"):
@@ -295,7 +288,7 @@ class LinkRepairer(Struct, dict=True):
         if (spelled := self.files.spelled(path)) is not None:
             return spelled, _CASE
         paths = self.history.paths
-        left = paths.by_path.get(path, ())
+        left = paths.of(path)
         trails = [paths.follow(path, departure.number + 1, self.files) for departure in left]
         now = {trail.path for trail in trails}
         return (trails[0].path, trails[0].evidence) if len(now) == 1 and trails[0].path is not None else None
@@ -303,7 +296,7 @@ class LinkRepairer(Struct, dict=True):
     @cached_property
     def _past(self) -> ResultTree:
         """The files, and those that once were there."""
-        return ResultTree(self.files, {}, frozenset(self.history.paths.by_path))
+        return ResultTree(self.files, {}, frozenset(each.old for each in self.history.paths.departures))
 
     def _moved_file(
         self, path: str, outline: Outline, destination: Destination
@@ -340,11 +333,16 @@ class LinkRepairer(Struct, dict=True):
         self, path: str, named: Sequence[str], destination: Destination
     ) -> tuple[str | None, str]:
         """Return the only file that `path` can mean, and why; `named` are those with its name."""
-        if (page := _folder_page(self.files, path)) is not None:
+        stem, suffix = splitext(path)
+        is_index = basename(stem).lower() in _INDEXES
+        forms = [f"{stem}/{name}{each}" for name in NEAR.index_names for each in MARKDOWN_SUFFIXES]
+        if is_index and folder_of(path):
+            forms = [folder_of(path) + each for each in MARKDOWN_SUFFIXES]
+        if suffix.lower() in _KINDS[0] and (page := _only_file(self.files, forms)) is not None:
             return page, _BECAME_FOLDER
-        if (other := _other_suffix(self.files, path)) is not None:
+        others = {each for kind in _KINDS if suffix.lower() in kind for each in kind} - {suffix.lower()}
+        if (other := _only_file(self.files, [stem + each for each in others])) is not None:
             return other, "the only file with this name and another suffix"
-        is_index = basename(path).partition(".")[0].lower() in _INDEXES
         is_only = len(named) == 1 and not is_index and self._has_fragment(named[0], destination)
         return named[0] if is_only else None, "the only file with this name"
 
@@ -358,7 +356,7 @@ class LinkRepairer(Struct, dict=True):
         paths = self.history.paths
         linked = find_target(self._past, path, destination)
         if linked is not None and self._names_file(linked, destination):
-            for departure in paths.by_path.get(linked.path, ()):
+            for departure in paths.of(linked.path):
                 yield linked, paths.follow(linked.path, departure.number + 1, self.files)
         if destination.is_page_name or destination.is_from_root:
             return
@@ -464,33 +462,9 @@ class LinkRepairer(Struct, dict=True):
         return AnchorPlace(place, section.anchor, section.title) if is_moved and section.anchor else None
 
 
-def _folder_page(tree: FileTree, path: str) -> str | None:
-    """Return the only page of the folder that the page `path` became, or the page that a folder became."""
-    stem, suffix = splitext(path)
-    forms = [f"{stem}/{name}{each}" for name in NEAR.index_names for each in MARKDOWN_SUFFIXES]
-    if basename(stem).lower() in _INDEXES and folder_of(path):
-        forms = [folder_of(path) + each for each in MARKDOWN_SUFFIXES]
-    return _only_file(tree, forms) if suffix.lower() in _KINDS[0] else None
-
-
-def _other_suffix(tree: FileTree, path: str) -> str | None:
-    stem, suffix = splitext(path)
-    kinds = (kind - {suffix.lower()} for kind in _KINDS if suffix.lower() in kind)
-    return _only_file(tree, [stem + other for kind in kinds for other in kind])
-
-
 def _only_file(tree: FileTree, paths: Iterable[str]) -> str | None:
     there = [path for path in paths if tree.at(path) is TargetKind.FILE]
     return there[0] if len(there) == 1 else None
-
-
-def _grouped(departures: Sequence[Departure], name: str) -> dict[Any, list[Departure]]:
-    """Return `departures` by the value of their field `name`, but for those without one."""
-    groups: defaultdict[Any, list[Departure]] = defaultdict(list)
-    for departure in departures:
-        if (key := getattr(departure, name)) is not None:
-            groups[key].append(departure)
-    return groups
 
 
 def _last_with(

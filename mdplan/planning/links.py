@@ -5,7 +5,6 @@ A link of the base keeps its target; a link that an edit wrote stays as its auth
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain
@@ -48,6 +47,7 @@ from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Position, Span, overlapping
 from mdplan.text.source import DocumentFormat
+from mdplan.text.visible import first_few
 from mdplan.values import Struct, replace
 from mdplan.words import either, say
 
@@ -501,7 +501,9 @@ def derive_link_edits(
     changes = link_changes.LinkChanges.of(built_files, linked)
     derive = partial(_derived, built_files, scope=scope, linked=linked, counts_others=counts_others)
     outcome = derive(built_files, changes)
-    if isinstance(outcome, BuildResult) and any(map(_has_wiki_heading, outcome.files)):
+    results = [built.result for built in outcome.files] if isinstance(outcome, BuildResult) else ()
+    headings = (each.tree.headings for each in results if "[[" in each.source.text)
+    if isinstance(outcome, BuildResult) and any("[[" in each.content for each in chain(*headings)):
         # A link in a heading is a part of its text, so that links to the heading may have to follow too.
         again = link_changes.LinkChanges.of(outcome.files, linked)
         outcome = outcome if again.anchors == changes.anchors else derive(outcome.files, again)
@@ -526,11 +528,6 @@ def _with_redirects(made: BuildResult, linked: LinkSource) -> BuildResult | Prob
     return tuple(filter(None, refused)) or BuildResult(files, made.warnings)
 
 
-def _has_wiki_heading(built: BuiltFile) -> bool:
-    outline = built.result
-    return "[[" in outline.source.text and any("[[" in heading.content for heading in outline.tree.headings)
-
-
 def _derived(
     built_files: Sequence[BuiltFile],
     results: Sequence[BuiltFile],
@@ -543,71 +540,51 @@ def _derived(
     """Return `built_files` and others with links that follow `changes`, which lead to `results`."""
     anchors = Anchors(results, linked)
     uncertain: _Uncertain = defaultdict(list)
+    follows, known = scope == "workspace", {built.file.relative for built in built_files}
     files = [
         _updated(built, changes, anchors, uncertain, may_rewrite=scope != "none") for built in built_files
     ]
-    known = {built.file.relative for built in built_files}
-    if scope != "workspace" or not changes.names:
-        site_warnings = tuple(_site_warnings(changes, linked, uncertain))
-        others = _others(changes, anchors, defaultdict(list), linked, known) if counts_others else ()
-        return BuildResult(files, (*site_warnings, *_broken_elsewhere(changes, others)))
+    others: Iterable[SnapshotFile | Diagnostic] = ()
+    if changes.names and (follows or counts_others):
+        others = chain(linked.linking_to(changes.names), linked.navigation(changes.entry_names))
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
-    for other in _others(changes, anchors, uncertain, linked, known, may_rewrite=True):
-        if isinstance(other, Diagnostic):
-            warnings.append(other)
+    broken: dict[str, int] = {}
+    for file in others:
+        if isinstance(file, Diagnostic):
+            warnings += [file] if follows else []
+            continue
+        if file.relative in known:
+            continue
+        unsure = uncertain if follows else defaultdict(list)
+        other = _updated(_untouched(file), changes, anchors, unsure, may_rewrite=follows)
+        if not follows:
+            broken |= {file.path: len(other.warnings)} if other.warnings else {}
         elif not other.edits:
             warnings += other.warnings
-        elif (refused := linked.refusal(other.file)) is not None:
+        elif (refused := linked.refusal(file)) is not None:
             problems.append(refused)
         else:
             files.append(other)
-    warnings += _site_warnings(changes, linked, uncertain)
+    warnings += (*_site_warnings(changes, linked, uncertain), *_broken_elsewhere(changes, broken))
     return tuple(problems) or BuildResult(files, tuple(warnings))
-
-
-def _others(
-    changes: link_changes.LinkChanges,
-    anchors: "Anchors",
-    uncertain: _Uncertain,
-    linked: LinkSource,
-    known: AbstractSet[str],
-    *,
-    may_rewrite: bool = False,
-) -> Iterator[BuiltFile | Diagnostic]:
-    """Yield the files that are not `known` and may name what `changes`, as links in them follow."""
-    if not changes.names:
-        return
-    for file in chain(linked.linking_to(changes.names), linked.navigation(changes.entry_names)):
-        if isinstance(file, Diagnostic):
-            yield file
-        elif file.relative not in known:
-            yield _updated(_untouched(file), changes, anchors, uncertain, may_rewrite=may_rewrite)
 
 
 def _untouched(file: SnapshotFile) -> BuiltFile:
     return BuiltFile(file=file, resolved=(), edits=EditList(), byte_edits=(), result=file.outline, written={})
 
 
-def _broken_elsewhere(
-    changes: link_changes.LinkChanges, others: Iterable[BuiltFile | Diagnostic]
-) -> Iterator[Diagnostic]:
-    """Yield one warning that counts by file the links of `others` which `changes` break."""
-    broken = {
-        other.file.path: len(other.warnings)
-        for other in others
-        if isinstance(other, BuiltFile) and other.warnings
-    }
+def _broken_elsewhere(changes: link_changes.LinkChanges, broken: Mapping[str, int]) -> Iterator[Diagnostic]:
+    """Yield one warning that counts the links which `changes` break: `broken`, by file."""
     if not broken:
         return
     count = sum(broken.values())
-    named = ", ".join(f"`{path}` ({number})" for path, number in list(broken.items())[:_MOST_PLACES])
-    more = f" and {len(broken) - _MOST_PLACES} more" if len(broken) > _MOST_PLACES else ""
     links = "1 link in another file breaks" if count == 1 else f"{count} links in other files break"
     places = (place for anchors in changes.anchors.values() for place in anchors.values())
     follows = any(changes.after.paths.values()) or any(places)
+    listed = first_few([f"`{path}` ({number})" for path, number in broken.items()], _MOST_PLACES)
     yield Code.BROKEN_LINK.warning(
-        f"{links}: {named}{more}",
+        f"{links}: {listed}",
         say('{send updateReferences="workspace"} and links follow') if follows else "correct or delete them",
     )
 
@@ -619,23 +596,17 @@ def _site_warnings(
     if (changes.after.paths or uncertain) and linked.rules_problem is not None:
         yield linked.rules_problem
     for path, places in sorted(uncertain.items()):
-        lines = [f"{file}:{line}" for file, line in dict.fromkeys(places)]
-        listed = ", ".join(lines[:_MOST_PLACES])
-        more = f" and {len(lines) - _MOST_PLACES} more" if len(lines) > _MOST_PLACES else ""
+        listed = first_few([f"{file}:{line}" for file, line in dict.fromkeys(places)], _MOST_PLACES)
         many = "a link may" if len(places) == 1 else f"{len(places)} links may"
+        now = changes.after.paths.get(path)
+        named = f"`{path}`, which is now `{now}`" if now else f"`{path}`, which this plan deletes"
+        if path not in changes.after.paths:
+            named = f"headings of `{path}` whose anchors this plan changes or deletes"
         yield Code.LINK_UNCERTAIN.warning(
-            f"{many} mean {_what_changes(changes, path)}: {listed}{more}",
+            f"{many} mean {named}: {listed}",
             "describe the routes of the site under [links] in mdplan.toml, or correct these links",
             file=path,
         )
-
-
-def _what_changes(changes: link_changes.LinkChanges, path: str) -> str:
-    """Say what the plan does to the file `path`, or to anchors in it."""
-    if path not in changes.after.paths:
-        return f"headings of `{path}` whose anchors this plan changes or deletes"
-    now = changes.after.paths[path]
-    return f"`{path}`, which is now `{now}`" if now else f"`{path}`, which this plan deletes"
 
 
 class Anchors:
