@@ -10,6 +10,7 @@ from mdplan.diagnostics import Code, Problems, Severity
 from mdplan.documents.documents import BACKUP_SUFFIX, Documents, Seen, with_seen_bases
 from mdplan.engine.approval import Clearance
 from mdplan.engine.history import CommitNote, PastTransaction
+from mdplan.engine.interrupted import reported
 from mdplan.engine.plans import PlanDocument, PlanRef
 from mdplan.engine.undo import with_recovered
 from mdplan.plan import FileChange, Plan
@@ -98,7 +99,7 @@ class Committer(Struct):
             root = self.engine.library.root_of(planned if isinstance(planned, Plan) else planned.plan)
             return self._locked(root, commit)
 
-        return with_recovered(_reported(commit_planned), recovered)
+        return with_recovered(reported(ApplyReport, commit_planned), recovered)
 
     def apply_plan(self, plan: Plan, root: Root, request: PlanRef | PlanDocument) -> ApplyReport:
         """Commit `plan` of `root`, or the part of it that `request` accepts; or preview that."""
@@ -140,7 +141,7 @@ class Committer(Struct):
         """Return what `commit` reports under the lock of `root`, after recovery of interrupted commits."""
         with locked(root, self.engine.settings.lock_timeout) as lock:
             recovered = recover(lock)
-            return with_recovered(_reported(partial(commit, lock)), [recovered])
+            return with_recovered(reported(ApplyReport, partial(commit, lock)), [recovered])
 
     def select(
         self,
@@ -286,14 +287,6 @@ class Committer(Struct):
         except StorageRefused as refused:
             return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
         return ()
-
-
-def _reported(commit: Callable[[], ApplyReport]) -> ApplyReport:
-    """Return what `commit` reports, or its refusal."""
-    try:
-        return commit()
-    except StorageRefused as refused:
-        return refusal(ApplyReport, refused.problems)
 
 
 # --- The files that a commit writes and removes.

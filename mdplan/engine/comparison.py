@@ -5,6 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
+from mdplan.engine.interrupted import reported
 from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner, PlanRef
 from mdplan.engine.undo import UndoService
 from mdplan.limits import Limits
@@ -13,7 +14,6 @@ from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.plan_document import read_document, with_plan_id
 from mdplan.planning.replan import other_base, plan_together
 from mdplan.planning.replay import PlannedBatch, is_applied, request_of
-from mdplan.reports.base import refusal
 from mdplan.reports.plan import ComparedFile, ComparisonReport, PlanComparison
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.review.lines import FileSides
@@ -122,14 +122,12 @@ def compare_plans(comparer: PlanComparer, plan_id: str, against: str) -> Compari
 
     Errors: as for loading, and of `PlanComparer.compare`.
     """
-    new, old = map(comparer.merging.library.load, (plan_id, against))
-    if isinstance(new, Diagnostic) or isinstance(old, Diagnostic):
-        problems = tuple(loaded for loaded in (new, old) if isinstance(loaded, Diagnostic))
-        return refusal(ComparisonReport, problems)
-    try:
-        return ComparisonReport(ok=True, comparison=comparer.compare(new[0], old[0]).comparison)
-    except StorageRefused as refused:
-        return refusal(ComparisonReport, refused.problems)
+
+    def compare() -> ComparisonReport:
+        (new, _), (old, _) = (granted(comparer.merging.library.load(named)) for named in (plan_id, against))
+        return ComparisonReport(ok=True, comparison=comparer.compare(new, old).comparison)
+
+    return reported(ComparisonReport, compare)
 
 
 # --- Plan documents that callers send.

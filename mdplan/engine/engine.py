@@ -5,7 +5,7 @@ Every surface is a thin adapter for this class; no surface edits text.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -16,7 +16,7 @@ from mdplan.documents.workspace import Workspace, reading_once
 from mdplan.engine import plans
 from mdplan.engine.approval import Approval, ApprovalGate, Feedback, no_approval, reviews_report
 from mdplan.engine.history import CallerIdentity, History
-from mdplan.engine.interrupted import with_interrupted
+from mdplan.engine.interrupted import reported, with_interrupted
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replay import PlannedBatch, PlanResult
@@ -269,40 +269,32 @@ class Engine(EngineServices):
         With a plan, only `baseSha256`, `dryRun`, `accept` and `onStale` apply. Errors: as for planning,
         loading a plan and storage, and as `ApprovalGate.check`.
         """
-        try:
-            match (
-                data
-                if isinstance(data, plans.ApplyRequest)
-                else plans.read_apply_request(data, self.settings.batch)
-            ):
-                case Batch() as batch:
-                    return self._apply_batch(batch, tick, seen)
-                case plans.PlanRef() | plans.PlanDocument() as request:
-                    return self._apply_plan(request)
-                case problems:
-                    return refusal(ApplyReport, problems)
-        except StorageRefused as refused:
-            return refusal(ApplyReport, refused.problems)
+        is_read = isinstance(data, plans.ApplyRequest)
+        request: Any = data if is_read else plans.read_apply_request(data, self.settings.batch)
+        match request:
+            case Batch() as batch:
+                return reported(ApplyReport, lambda: self._apply_batch(batch, tick, seen))
+            case plans.PlanRef() | plans.PlanDocument() as named:
+                return reported(
+                    ApplyReport,
+                    lambda: self.committer.apply_plan(*granted(self.document_check.named(named)), named),
+                )
+            case problems:
+                return refusal(ApplyReport, problems)
 
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; as for storage."""
-        try:
-            return self.committer.commit(plan)
-        except StorageRefused as refused:
-            return refusal(ApplyReport, refused.problems)
+        return reported(ApplyReport, lambda: self.committer.commit(plan))
 
     def write(self, data: object) -> ApplyReport:
         """Plan and commit a guarded batch. Errors: as for planning and storage."""
-        request = read_batch(data, self.settings.batch)
-        if not isinstance(request, Batch):
-            return refusal(ApplyReport, request)
-        batch = expand_globs(request, self.documents, self.settings.batch)
-        if not isinstance(batch, Batch):
-            return refusal(ApplyReport, batch)
-        try:
+        limits = self.settings.batch
+
+        def commit() -> ApplyReport:
+            batch = granted(expand_globs(granted(read_batch(data, limits)), self.documents, limits))
             return self.committer.commit_batch(lambda: granted(self.planner.plan(batch)))
-        except StorageRefused as refused:
-            return refusal(ApplyReport, refused.problems)
+
+        return reported(ApplyReport, commit)
 
     @verb("undo")
     def undo(
@@ -319,11 +311,12 @@ class Engine(EngineServices):
         files changed since, `on_stale` rebases it over changes of other lines, or merges it. Errors:
         NOT_UNDOABLE, STALE_BASE, MERGE_CONFLICT, FILE_EXISTS, FILE_NOT_FOUND; of reading and storage.
         """
-        try:
+
+        def undo() -> ApplyReport:
             past = granted(self.undoing.find(transaction, self.caller.actor()))
             return self.committer.undo(past, on_stale, files, dry_run=dry_run)
-        except StorageRefused as refused:
-            return refusal(ApplyReport, refused.problems)
+
+        return reported(ApplyReport, undo)
 
     @verb("history")
     def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
@@ -399,13 +392,8 @@ class Engine(EngineServices):
     def _apply_batch(self, request: Batch, tick: ProgressCallback, seen: Seen | None) -> ApplyReport:
         if request.dry_run:
             return as_apply_report(self._draft(request, tick).report)
-        batch = expand_globs(request, self.documents, self.settings.batch)
-        if not isinstance(batch, Batch):
-            return refusal(ApplyReport, batch)
+        batch = granted(expand_globs(request, self.documents, self.settings.batch))
         return self.committer.apply_batch(batch, tick, seen)
-
-    def _apply_plan(self, request: plans.PlanRef | plans.PlanDocument) -> ApplyReport:
-        return self.committer.apply_plan(*granted(self.document_check.named(request)), request)
 
 
 # --- Refusals as exceptions, for callers who ask for that.
@@ -419,13 +407,10 @@ _VERBS: Final = (
 def raise_refusals(engine: object) -> None:
     """Let every verb of `engine` return only reports that are `ok`, and raise `Refused` for others."""
     for name in _VERBS:
+        verb = getattr(engine, name)
         # An engine has no slots: the wrapper hides the method of its class.
-        setattr(engine, name, _raising(getattr(engine, name)))
+        setattr(engine, name, wraps(verb)(partial(_unwrapped, verb)))
 
 
-def _raising(verb: Callable[..., Report]) -> Callable[..., Report]:
-    @wraps(verb)
-    def call(*arguments: Any, **named: Any) -> Report:  # noqa: ANN401 (arguments of any verb)
-        return verb(*arguments, **named).unwrap()
-
-    return call
+def _unwrapped(verb: Callable[..., Report], *arguments: Any, **named: Any) -> Report:  # noqa: ANN401 (of any verb)
+    return verb(*arguments, **named).unwrap()

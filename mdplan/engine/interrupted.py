@@ -1,10 +1,12 @@
-"""Interrupted commits, as the verbs that only look report them: a warning for each."""
+"""Reports of what went wrong below: of refusals, and of interrupted commits a warning for each."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.documents.workspace import Workspace
+from mdplan.reports.base import Report, refusal
+from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.user_state import has_conflict
 from mdplan.values import replace
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 
 AnyReport = TypeVar("AnyReport", bound="StatReport | PlanReport | HistoryReport")
+Shape = TypeVar("Shape", bound=Report)
 _HIDDEN: Final = "an interrupted commit changed a file that `--allow` or `--deny` excludes"
 
 
@@ -30,6 +33,14 @@ def with_interrupted(report: AnyReport, workspace: Workspace) -> AnyReport:
         replace(problem, severity=Severity.WARNING) for problem in without_hidden(workspace, problems)
     )
     return replace(report, warnings=(*report.warnings, *warnings))
+
+
+def reported(shape: type[Shape], make: Callable[[], Shape]) -> Shape:
+    """Return what `make` reports, or as a `shape` why the storage refused it."""
+    try:
+        return make()
+    except StorageRefused as refused:
+        return refusal(shape, refused.problems)
 
 
 def without_hidden(workspace: Workspace, problems: Iterable[Diagnostic]) -> Problems:

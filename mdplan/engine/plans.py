@@ -16,6 +16,7 @@ from mdplan.documents.documents import Documents, LinkIndex
 from mdplan.documents.schema import schema_problems
 from mdplan.documents.workspace import Workspace
 from mdplan.engine.history import History, PastTransaction, library_client
+from mdplan.engine.interrupted import reported
 from mdplan.field_names import camel_case, fold_names, unknown_fields
 from mdplan.limits import Limits
 from mdplan.markdown.outline import Outline
@@ -146,7 +147,9 @@ class PlanLibrary:
                 plan = read_document(document)
                 if isinstance(plan, Diagnostic):
                     return plan
-                return (plan, root) if _is_named(plan, plan_id) else _FOREIGN
+                digits = plan_id.removeprefix(PREFIX).lower()
+                is_named = plan.plan_id.removeprefix(PREFIX).startswith(digits)
+                return (plan, root) if is_named else _FOREIGN
         past = self._history.of_plan(plan_id)
         committed = past.plan() if past is not None else None
         return _NOT_FOUND if past is None or committed is None else (committed, past.root)
@@ -175,10 +178,6 @@ class PlanLibrary:
     def last_commit_of(self, plan: Plan) -> PastTransaction | None:
         """Return the last transaction that committed `plan`."""
         return self._history.of_plan(plan.plan_id)
-
-
-def _is_named(plan: Plan, plan_id: str) -> bool:
-    return plan.plan_id.removeprefix(PREFIX).startswith(plan_id.removeprefix(PREFIX).lower())
 
 
 _NOT_FOUND: Final = Code.PLAN_NOT_FOUND.problem(
@@ -210,13 +209,14 @@ class StoredPlans:
 
     def report(self, plan: Plan) -> PlanReport:
         """Report on `plan`: with its diff, or saying that it is applied."""
-        try:
+
+        def report() -> PlanReport:
             stored = not isinstance(self._library.load(plan.plan_id), Diagnostic)
             if is_applied(plan, granted(self._documents.read_current(plan))):
                 return PlanReport(ok=True, stored=stored, applied=True, **report_fields(plan, None))
             return PlanReport(ok=True, stored=stored, **report_fields(plan, self.replayed(plan).diff))
-        except StorageRefused as refused:
-            return refusal(PlanReport, refused.problems)
+
+        return reported(PlanReport, report)
 
     def replayed(self, plan: Plan) -> Replay:
         """Return what `plan` makes of its files, which must be its bases.
@@ -410,7 +410,9 @@ class MergeService(Struct):
         Errors: as for planning; MERGE_CONFLICT.
         """
         planned = self.planner.plan(batch, tick)
-        if batch.on_stale != "merge" or isinstance(planned, PlannedBatch) or not _are_stale(planned):
+        if batch.on_stale != "merge" or isinstance(planned, PlannedBatch):
+            return planned
+        if any(problem.code is not Code.STALE_BASE for problem in planned):
             return planned
         try:
             return self._of_batch(batch)
@@ -543,11 +545,6 @@ class MergeService(Struct):
         except StorageRefused:
             return None
         return None if isinstance(content, Diagnostic) else content.data
-
-
-def _are_stale(problems: Problems) -> bool:
-    """Return True if nothing but other contents of files stands against a change."""
-    return bool(problems) and all(problem.code is Code.STALE_BASE for problem in problems)
 
 
 # --- Requests to apply: a stored plan, a plan document, or a batch.
