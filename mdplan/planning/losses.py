@@ -257,11 +257,10 @@ class _Mark(Struct):
 
 @dataclass(slots=True)
 class _Content:
-    """What one side of some files consists of; `links` are blocks that may have links."""
+    """What one side of some files consists of."""
 
     parts: list[_Part] = mutable(default_factory=list)
     marks: list[_Mark] = mutable(default_factory=list)
-    links: list[tuple[Outline, Block, int]] = mutable(default_factory=list)
 
 
 def _sides(
@@ -326,40 +325,18 @@ def item_of(outline: Outline, block: Block) -> Block | None:
 def _read_block(outline: Outline, block: Block, area: int, content: _Content) -> None:
     parts = list(_parts_of(outline, block, area))
     content.parts += parts
-    if parts and block.kind in INLINE_KINDS and _MAY_LINK.search(outline.text_of(block.span)):
-        content.links.append((outline, block, area))
+    if not parts or block.kind not in INLINE_KINDS or not _MAY_LINK.search(outline.text_of(block.span)):
+        return
+    for node in outline.inline.nodes_in(block.span):
+        kind = _MARKS.get(node.kind)
+        label = node.label if node.href or node.destination is None else None
+        key = node.href or ("" if label is None else outline.text_of(label).casefold())
+        # A link without a destination leads nowhere.
+        if kind is not None and key:
+            text = "" if node.text is None else plain_text(outline.text_of(node.text)).casefold()
+            content.marks.append(_Mark(kind, key, text or key, node.span, area))
 
 
-def _lack_links(before: _Content, after: _Content) -> bool:
-    """Return False if the new text surely has all links, images and footnotes; to find them takes time."""
-    old, new = (
-        Counter(
-            token
-            for outline, block, _ in side.links
-            for token in _LINK_TOKEN.findall(_NO_LINK.sub("", outline.text_of(block.span)))
-        )
-        for side in (before, after)
-    )
-    return bool(old - new)
-
-
-def _read_links(content: _Content) -> None:
-    for outline, block, area in content.links:
-        for node in outline.inline.nodes_in(block.span):
-            kind = _MARKS.get(node.kind)
-            label = node.label if node.href or node.destination is None else None
-            key = node.href or ("" if label is None else outline.text_of(label).casefold())
-            # A link without a destination leads nowhere.
-            if kind is not None and key:
-                text = "" if node.text is None else plain_text(outline.text_of(node.text)).casefold()
-                content.marks.append(_Mark(kind, key, text or key, node.span, area))
-
-
-# Code, comments and escaped characters; and what each link, image and footnote has one of.
-_NO_LINK: Final = lazy_pattern(r"(`+)(?!`)[^`]*?(?<!`)\1(?!`)|<!--.*?-->|\\.", re.DOTALL)
-_LINK_TOKEN: Final = lazy_pattern(
-    r"\]\([^\s()]*|\[[^\[\]]*\](?!\()|(?:https?://|www\.)[^\s<>)\]]*|[^\s<>()\[\]@]+@[^\s<>()\[\]@]+"
-)
 _MAY_LINK: Final = lazy_pattern(r"[\[@]|://|www\.")
 _MARKS: Final = {
     InlineKind.LINK: LossKind.LINK,
@@ -497,10 +474,7 @@ def _compare(files: Sequence[BuiltFile], before: _Content, after: _Content) -> I
         _pair_similar([part for part in left if part.became is None], free)
         _pair_headings(left, free)
     yield from _lost_parts(before.parts)
-    if _lack_links(before, after):
-        _read_links(before)
-        _read_links(after)
-        yield from _lost_marks(before, after)
+    yield from _lost_marks(before, after)
     yield from _lost_numbers(before, after)
 
 

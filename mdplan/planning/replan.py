@@ -18,7 +18,6 @@ from mdplan.plan import (
     MOST_TITLE,
     PREFIX,
     UNDO,
-    EditNumbers,
     EditResult,
     FileChange,
     Plan,
@@ -171,34 +170,31 @@ def _plan_request(plan: Planner, request: dict[str, Any], limits: Limits) -> rep
     return plan(batch) if isinstance(batch, Batch) else batch
 
 
+_GUARDS: Final = "{see look} its hash as {}{}; or plan the batch first, and apply its {planId}"
+
+
 def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
     """Return PRECONDITION_REQUIRED for files that neither a base hash nor evidence of all edits guards."""
     problems: list[Diagnostic] = []
     for built in built_files:
         if built.file.requested.base_sha256 is not None or not built.file.exists:
             continue
-        unguarded_edits = [
-            item for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)
-        ]
-        if unguarded_edits:
-            field = "baseSha256" if built.resolved else "toBaseSha256"
-            unguarded = "the edit" if len(unguarded_edits) == 1 else f"{len(unguarded_edits)} edits"
-            why, guard = _why_unguarded(unguarded_edits[0])
+        bare = [item for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)]
+        if bare:
+            unguarded = "the edit" if len(bare) == 1 else f"{len(bare)} edits"
+            why, guard = _why_unguarded(bare[0])
+            field = Argument("baseSha256" if built.resolved else "toBaseSha256")
+            message = f"`{built.file.path}` could have changed since you read it: nothing guards {unguarded}"
             problems.append(
                 Code.PRECONDITION_REQUIRED.problem(
-                    say(
-                        "`{}` could have changed since you read it: nothing guards {}{}",
-                        built.file.path,
-                        unguarded,
-                        say(": {}", why) if why else "",
-                    ),
+                    say("{}: {}", message, why) if why else message,
                     say(
                         "{see look} its hash as {}{}; or plan the batch first, and apply its {planId}",
-                        Argument(field),
+                        field,
                         guard,
                     ),
                     file=built.file.path,
-                    edit_index=unguarded_edits[0].index,
+                    edit_index=bare[0].index,
                 )
             )
     return tuple(problems)
@@ -208,15 +204,11 @@ def _why_unguarded(item: ResolvedEdit) -> tuple[str, str]:
     """Return why what an edit expects is no guard, if it expects something, and what would be one."""
     operation = item.operation
     if item.resolution.why_unguarded:
-        guard = say(
-            ", or a literal {pattern} of exact case, which guards itself: by default it must match once"
-        )
-        return item.resolution.why_unguarded, guard
+        exact = ", or a literal {pattern} of exact case, which guards itself: by default it must match once"
+        return item.resolution.why_unguarded, say(exact)
     if not (getattr(operation, "expected_text", None) or getattr(operation, "is_guarded", False)):
         return "", say(", or the text that the edit replaces as {expectedText}")
-    if operation.counted_fields(item.outline):
-        return "what it expects is in several places of the file", ""
-    return "what it expects is not all that goes", ""
+    return "what it expects is no proof of it", ""
 
 
 # Numbers that the expected text or value can prove.
@@ -372,76 +364,66 @@ def needs_rejected(batch: Batch, full: BuildResult, chosen: BuildResult | Proble
     `full` are the files with all edits of `batch`, `chosen` the files with the accepted edits, or their
     problems. Spans and texts are compared in terms of the base.
     """
+    kept = sorted(set(batch.accept or ()))
     files = [built.file for built in full.files for _ in built.resolved]
-    subset = _Subset(sorted(set(batch.accept or ())), files)
-    if not isinstance(chosen, BuildResult):
-        return tuple(subset.want(problem) for problem in chosen)
-    in_full, in_chosen = _changes(full.files), _changes(chosen.files)
-    return tuple(
-        subset.conflict(f"{subset.numbers.named(index)} does something else without", index)
-        for position, index in enumerate(subset.kept)
-        if in_full[index] != in_chosen[position]
-    )
+
+    def conflict(problem: str, index: int) -> Diagnostic:
+        """Return `problem`, and the rejected edits of the file that `index` needs: earlier ones, or all."""
+        file = files[index]
+        own = range(file.first_edit, file.first_edit + len(file.requested.edits))
+        rejected = [other for other in own if other not in kept]
+        needed = [other for other in rejected if other < index] or rejected
+        return Code.CONFLICTING_EDITS.problem(
+            f"{problem} {file.numbers.listed(needed)}",
+            "accept them too, or reject it",
+            file=file.path,
+            edit_index=index,
+        )
+
+    def named(index: int) -> str:
+        return files[index].numbers.named(index)
+
+    if isinstance(chosen, BuildResult):
+        in_full, in_chosen = _changes(full.files), _changes(chosen.files)
+        return tuple(
+            conflict(f"{named(index)} does something else without", index)
+            for position, index in enumerate(kept)
+            if in_full[index] != in_chosen[position]
+        )
+
+    def wanted(problem: Diagnostic) -> Diagnostic:
+        if problem.edit_index is not None:
+            index = kept[problem.edit_index]
+            return conflict(f"{named(index)} cannot be made without", index)
+        if problem.code in {Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING}:
+            # A file that only receives moved text has no edits, so it may need any edit.
+            own = [index for index, file in enumerate(files) if file.path == problem.file]
+            last = max(own or range(len(files)))
+            return replace(conflict(f"{problem.message}, without", last), edit_index=None)
+        return problem
+
+    return tuple(map(wanted, chosen))
 
 
 _Changes = tuple[tuple[int | None, int | None, str, str], ...]
 
 
-def _changes(built_files: Sequence[BuiltFile]) -> list[_Changes]:
+def _changes(built_files: Sequence[BuiltFile]) -> "list[_Changes]":
     """By edit, where what it replaces is in the base, that text, and the new one."""
-    arrived = {item.index: _changes_of(built, item) for built in built_files for item in built.arriving_edits}
+
+    def changes_in(built: BuiltFile, item: ResolvedEdit) -> _Changes:
+        base_of = built.edits_before(item.index).unmap_offset
+        return tuple(
+            (base_of(span.start), base_of(span.end), item.outline.text_of(span), new_text)
+            for span, new_text in changes_of(item)
+        )
+
+    arrived = {item.index: changes_in(built, item) for built in built_files for item in built.arriving_edits}
     return [
-        _changes_of(built, item) + arrived.get(item.index, ())
+        changes_in(built, item) + arrived.get(item.index, ())
         for built in built_files
         for item in built.resolved
     ]
-
-
-def _changes_of(built: BuiltFile, item: ResolvedEdit) -> _Changes:
-    earlier, outline = built.edits_before(item.index), item.outline
-    return tuple(
-        (earlier.unmap_offset(span.start), earlier.unmap_offset(span.end), outline.text_of(span), new_text)
-        for span, new_text in changes_of(item)
-    )
-
-
-class _Subset(Struct):
-    """Indexes of the accepted edits, and the file of every edit of the batch."""
-
-    kept: Sequence[int]
-    files: Sequence[SnapshotFile]
-
-    @property
-    def numbers(self) -> EditNumbers:
-        return self.files[0].numbers if self.files else EditNumbers()
-
-    def want(self, problem: Diagnostic) -> Diagnostic:
-        """Return `problem` of the accepted edits as a conflict with the rejected ones."""
-        if problem.edit_index is not None:
-            index = self.kept[problem.edit_index]
-            return self.conflict(f"{self.numbers.named(index)} cannot be made without", index)
-        if problem.code in {Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING}:
-            # A file that only receives moved text has no edits, so it may need any edit.
-            own = [index for index, file in enumerate(self.files) if file.path == problem.file]
-            index = max(own or range(len(self.files)))
-            return replace(self.conflict(f"{problem.message}, without", index), edit_index=None)
-        return problem
-
-    def conflict(self, problem: str, index: int) -> Diagnostic:
-        """Return `problem`, and the rejected edits of the file that `index` needs: earlier ones, or all."""
-        file = self.files[index]
-        rejected = [
-            other
-            for other in range(file.first_edit, file.first_edit + len(file.requested.edits))
-            if other not in self.kept
-        ]
-        before = [other for other in rejected if other < index] or rejected
-        return Code.CONFLICTING_EDITS.problem(
-            f"{problem} {self.numbers.listed(before)}",
-            "accept them too, or reject it",
-            file=file.path,
-            edit_index=index,
-        )
 
 
 # --- An undo as a plan: the inverse text edits of a transaction, on the files that it left
