@@ -11,7 +11,6 @@ import pytest
 from mdplan import tools
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.limits import Limits
 from mdplan.reports.base import Report
 from mdplan.settings import Settings
 from mdplan.storage.plans import PlanStore
@@ -163,13 +162,6 @@ def test_direct_apply_needs_a_guard(
     assert ((folder / "a.md").read_bytes() == GUIDE) is not is_applied
 
 
-def test_dry_run_of_a_batch_is_its_plan(engine: Engine, folder: Path) -> None:
-    planned, dry = engine.plan(batch(RENAME)), engine.apply(batch(RENAME, dryRun=True))
-
-    assert (dry.plan_id, dry.diff, dry.applied) == (planned.plan_id, planned.diff, False)
-    assert (folder / "a.md").read_bytes() == GUIDE
-
-
 def test_base_hash_with_a_plan_id_must_match_the_plan(engine: Engine) -> None:
     plan_id = engine.plan(batch(RENAME)).plan_id
 
@@ -275,16 +267,6 @@ def test_stored_plan_that_was_changed_on_disk_is_refused(engine: Engine, folder:
     assert (folder / "a.md").read_bytes() == GUIDE
 
 
-def test_shown_plan_has_the_same_diff_until_it_is_applied(engine: Engine) -> None:
-    planned = engine.plan(batch(APPEND))
-    shown = engine.show(planned.plan_id)
-    assert (shown.diff, shown.edit_results) == (planned.diff, planned.edit_results)
-
-    engine.apply({"planId": planned.plan_id})
-
-    assert (engine.show(planned.plan_id).applied, engine.show(planned.plan_id).diff) == (True, None)
-
-
 def test_batch_of_two_roots_is_refused_and_one_root_is_named_by_prefix(tmp_path: Path) -> None:
     for name in ("docs", "site"):
         (tmp_path / name).mkdir()
@@ -298,19 +280,6 @@ def test_batch_of_two_roots_is_refused_and_one_root_is_named_by_prefix(tmp_path:
     assert one.diff.startswith("diff --git a/a.md b/a.md\n")
     assert engine.apply({"planId": one.plan_id}).applied
     assert (tmp_path / "docs" / "a.md").read_bytes() == GUIDE
-
-
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        (Settings(max_file_bytes=10), Code.FILE_TOO_LARGE),
-        (Settings(max_lines=3), Code.FILE_TOO_LARGE),
-        (Settings(batch=Limits(edits=1)), Code.BATCH_TOO_LARGE),
-        (Settings(batch=Limits(payload_characters=10)), Code.BATCH_TOO_LARGE),
-    ],
-)
-def test_exceeded_limits_are_refused(folder: Path, settings: Settings, code: Code) -> None:
-    assert codes(Engine.open([folder], settings=settings).plan(batch(APPEND, RENAME))) == [code]
 
 
 def test_without_a_state_directory_plans_are_unstored_and_commits_refused(
@@ -327,29 +296,6 @@ def test_without_a_state_directory_plans_are_unstored_and_commits_refused(
     refused = engine.apply(batch(RENAME, baseSha256=planned.base_sha256))
     assert "MDPLAN_STATE_DIR" in (refused.diagnostics[0].hint or "")
     assert (folder / "a.md").read_bytes() == GUIDE
-
-
-def test_stale_batch_is_rebased_only_with_evidence(engine: Engine, folder: Path) -> None:
-    (folder / "a.md").write_bytes(GUIDE.replace(b"Use it.", b"Use it well."))
-    stale = {"baseSha256": sha256_hex(GUIDE)}
-
-    assert codes(engine.apply(batch(REPLACE, **stale))) == [Code.STALE_BASE]
-    assert codes(engine.apply(batch(RENAME, **stale, onStale="rebase"))) == [
-        Code.STALE_BASE,
-        Code.PRECONDITION_REQUIRED,
-    ]
-    rebased = engine.apply(batch(REPLACE, **stale, onStale="rebase"))
-    assert (rebased.applied, rebased.rebased) == (True, True)
-    assert (folder / "a.md").read_bytes() == GUIDE.replace(b"Use it.", b"Use it well.").replace(
-        b"Run it", b"Run that"
-    )
-
-
-def test_refused_apply_leaves_nothing_in_the_root(engine: Engine, folder: Path) -> None:
-    engine.apply(batch(RENAME))
-    engine.apply(batch({**REPLACE, "pattern": "absent"}))
-
-    assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md"]
 
 
 @pytest.mark.requirement("plan-7")

@@ -16,7 +16,6 @@ from mdplan.requests.batch import Batch
 from mdplan.requests.verbs import OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
-from mdplan.storage.plans import PlanStore
 from mdplan.storage.root import Root
 from mdplan.storage.store import FileEntry, Record, Store, Transaction
 from mdplan.text.source import sha256_hex
@@ -65,13 +64,6 @@ def test_undo_restores_the_mode_of_a_deleted_file(engine: Engine, folder: Path) 
     engine.undo(commit(engine, batch({"op": "delete_file"}, file="b.md")))
 
     assert (folder / "b.md").stat().st_mode & 0o777 == 0o640
-
-
-def test_undo_keeps_the_backup(engine: Engine, folder: Path) -> None:
-    engine.undo(commit(engine, batch(REPLACE, backup=True)))
-
-    assert (folder / "a.md").read_bytes() == GUIDE
-    assert (folder / "a.md.bak").read_bytes() == GUIDE
 
 
 def test_dry_run_gives_a_plan_that_is_shown_exported_and_applied(engine: Engine, folder: Path) -> None:
@@ -189,22 +181,11 @@ def test_undo_cannot_be_accepted_in_part(engine: Engine) -> None:
     assert codes(engine.apply({"planId": plan_id, "accept": [0]})) == [Code.INVALID_ARGUMENT]
 
 
-def test_undo_is_not_an_operation_of_batches(engine: Engine) -> None:
-    transaction = commit(engine, batch(REPLACE))
-
-    assert codes(engine.plan(batch({"op": "undo", "transaction": transaction}))) == [Code.INVALID_ARGUMENT]
-
-
 @pytest.mark.parametrize("transaction", [None, "0123456789abcdef", "", "abc", "../../etc"])
 def test_unknown_transaction_is_refused(engine: Engine, transaction: str | None) -> None:
     report = engine.undo(transaction)
 
     assert codes(report) == [Code.NOT_UNDOABLE]
-
-
-def test_transaction_is_found_by_an_id_prefix(engine: Engine, folder: Path) -> None:
-    assert engine.undo(commit(engine, batch(REPLACE))[:6].upper()).applied
-    assert (folder / "a.md").read_bytes() == GUIDE
 
 
 def test_missing_old_content_is_named(engine: Engine, folder: Path) -> None:
@@ -364,12 +345,6 @@ def test_committed_plan_is_available_from_the_history(engine: Engine, folder: Pa
     assert engine.apply({"planId": plan_id}).already_applied
 
 
-def test_commit_stores_no_plan(engine: Engine, folder: Path) -> None:
-    engine.apply(batch(REPLACE))
-
-    assert PlanStore(str(folder)).list_plans() == ()
-
-
 # Actions of others between a plan and its lock.
 
 
@@ -429,16 +404,6 @@ def test_new_obstacle_is_detected_under_the_lock(
 
     assert codes(engine.apply(asked)) == [code]
     assert (folder / "a.md").read_bytes() == before
-
-
-def test_create_is_refused_if_another_process_made_a_different_file(
-    engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    be_overtaken(engine, monkeypatch, lambda: (folder / "c.md").write_bytes(b"theirs\n"))
-    report = engine.apply(CREATE)
-
-    assert codes(report) == [Code.FILE_EXISTS]
-    assert (folder / "c.md").read_bytes() == b"theirs\n"
 
 
 # Approval.

@@ -94,14 +94,6 @@ def test_linking_file_is_changed_in_the_same_commit(engine: Engine, root: Path) 
     assert read(root, "docs/a.md") == "[x](../guide.md#setup) [y](../guide.md#use)\n"
 
 
-def test_undo_takes_all_files_back(engine: Engine, root: Path) -> None:
-    engine.apply({"planId": engine.plan(BATCH).plan_id})
-
-    assert engine.undo().ok
-    assert read(root, "guide.md") == GUIDE
-    assert "#install" in read(root, "docs/a.md")
-
-
 def test_plan_document_keeps_derived_edits(engine: Engine) -> None:
     document = engine.draft(BATCH).document
     plan = read_document(document)
@@ -147,25 +139,6 @@ def test_accepted_part_of_a_plan_needs_the_bases_of_all_its_files(engine: Engine
 
     assert report.applied
     assert read(root, "docs/a.md") == "[x](../guide.md#setup) [y](../guide.md#use)\n"
-
-
-def test_accepted_part_is_refused_after_another_file_starts_to_link(engine: Engine, root: Path) -> None:
-    plan = engine.plan(BATCH)
-    write(root, "docs/b.md", "[new](../guide.md#install)\n")
-
-    assert codes(engine.apply({"planId": plan.plan_id, "accept": [0]})) == [Code.STALE_BASE]
-
-
-def test_section_guard_suffices_when_other_files_link(engine: Engine, root: Path) -> None:
-    section = next(
-        entry for entry in engine.stat(StatRequest(file="guide.md")).sections if entry.anchor == "install"
-    )
-    edit = {**RENAME, "sectionSha256": section.section_sha256}
-
-    report = engine.apply({**BATCH, "edits": [edit]})
-
-    assert report.applied, to_wire(report)
-    assert "#setup" in read(root, "docs/a.md")
 
 
 def test_repeated_batch_gives_its_receipt_while_all_files_have_their_result(

@@ -22,7 +22,7 @@ from mdplan.markdown import outline, payload
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations.matches import ReplaceMatch
-from mdplan.plan import EditNumbers, FileChange
+from mdplan.plan import FileChange
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.plan_document import new_plan
@@ -245,14 +245,6 @@ def codes(text: str, *edits: dict[str, object]) -> list[str]:
     return [str(problem.code) for problem in verify(built, batch)]
 
 
-def appended(path: list[str], markdown: str) -> dict[str, object]:
-    return {"op": "append_to_section", "headingPath": path, "markdown": markdown}
-
-
-def renamed(path: list[str], title: str, occurrence: int | None = None) -> dict[str, object]:
-    return {"op": "rename_heading", "headingPath": path, "newTitle": title, "occurrence": occurrence}
-
-
 def insert(line: int, text: str) -> dict[str, object]:
     place = {"line": line, "col": 1}
     return {
@@ -263,20 +255,6 @@ def insert(line: int, text: str) -> dict[str, object]:
     }
 
 
-def test_heading_survives_text_in_the_empty_preamble() -> None:
-    assert codes("# A\n\ntext\n", appended([], "new")) == []
-    assert codes("---\na: 1\n---\n# A\n\n## B\n", appended([], "new")) == []
-
-
-def test_heading_is_kept_when_another_heading_is_inserted_right_before_it() -> None:
-    assert codes("# A\n## B\n", appended(["A"], "## New")) == []
-    assert codes("# A\n# B\n", appended(["A"], "### New")) == []
-
-
-def test_heading_may_be_indented() -> None:
-    assert codes("# A\n\n# B\n", insert(3, " ")) == []
-
-
 @pytest.mark.requirement("plan-10")
 def test_heading_that_becomes_text_is_lost() -> None:
     assert codes("# A\n\n# B\n", insert(3, "x")) == ["OUTLINE_CHANGED"]
@@ -285,30 +263,6 @@ def test_heading_that_becomes_text_is_lost() -> None:
 @pytest.mark.requirement("plan-10")
 def test_heading_that_gets_another_level_is_lost() -> None:
     assert codes("# A\n\n# B\n", insert(3, "#")) == ["OUTLINE_CHANGED"]
-
-
-def test_subsections_that_repeated_before_may_repeat_under_a_renamed_heading() -> None:
-    text = "# A\n\n## X\n\n## X\n"
-
-    assert codes(text, renamed(["A"], "B")) == []
-    assert codes(text, renamed(["A"], "B"), appended(["A"], "## Y")) == []
-
-
-def test_subsection_that_repeats_one_under_a_renamed_heading_is_a_duplicate() -> None:
-    assert codes("# A\n\n## X\n", renamed(["A"], "B"), appended(["A"], "## X")) == ["DUPLICATE_HEADING"]
-    assert codes("# A\n\n## X\n\n## X\n", renamed(["A"], "B"), appended(["A"], "## X")) == [
-        "DUPLICATE_HEADING"
-    ]
-
-
-def test_renamed_heading_makes_duplicates_of_equal_subsections() -> None:
-    text = "# A\n\n## X\n\n# B\n\n## X\n"
-
-    assert codes(text, renamed(["B"], "A")) == ["DUPLICATE_HEADING", "DUPLICATE_HEADING"]
-
-
-def test_repeated_heading_may_be_renamed_while_another_takes_its_name() -> None:
-    assert codes("# A\n\n# A\n\n# B\n", renamed(["A"], "C", 2), renamed(["B"], "A")) == []
 
 
 # --- What a report says after a write: line maps and context in their bounds, and what pins the next
@@ -455,21 +409,6 @@ def test_next_edit_is_guarded_by_the_hashes_of_the_last_report(
     assert path.read_text().count("More.") == 1
 
 
-def test_only_the_writing_call_reports_written_lines(tmp_path: Path) -> None:
-    """A dry run before it does not, nor the same call once more."""
-    (tmp_path / "a.md").write_text(GUIDE)
-    engine = Engine.open([tmp_path])
-    edit = {"op": "append_to_section", "heading": "Use", "markdown": "Often."}
-    plan_id = engine.plan({"file": "a.md", "edits": [edit]}).plan_id
-
-    dry = engine.apply({"planId": plan_id, "dryRun": True})
-    first, second = engine.apply({"planId": plan_id}), engine.apply({"planId": plan_id})
-
-    assert (dry.applied, dry.written) == (False, None)
-    assert [file.file for file in first.written] == ["a.md"]
-    assert (second.already_applied, second.written) == (True, None)
-
-
 def test_bytes_that_are_not_text_are_shown_escaped(tmp_path: Path) -> None:
     """All output is valid Unicode."""
     (tmp_path / "a.md").write_bytes(b"Run \xff it.\n")
@@ -501,15 +440,6 @@ EDIT = {"op": "append_to_file", "markdown": "x"}
 )
 def test_edits_are_counted_by_file(batch: object, indexes: list[int], told: str) -> None:
     assert numbers_of(batch).listed(indexes) == told
-
-
-def test_own_file_is_not_named() -> None:
-    numbers = EditNumbers((("a.md", 1), ("b.md", 2)))
-
-    assert numbers.named(2, within="b.md") == "edit 2"
-    assert numbers.named(0, within="b.md") == "edit 1 of a.md"
-    assert numbers.listed([0, 2], within="b.md") == "edit 1 of a.md and edit 2"
-    assert numbers.number(2) == "2 of b.md"
 
 
 # --- A batch that its own evidence pins is not done twice, though its evidence would hold again.
@@ -571,12 +501,6 @@ def test_intervening_batch_makes_a_new_commit(file: Path) -> None:
     apply(file, {"op": "replace_match", "pattern": "y", "replacement": "x"})
 
     assert not apply(file, LONGER).already_applied
-
-
-def test_changed_options_make_a_new_commit(file: Path) -> None:
-    apply(file, LONGER)
-
-    assert not apply(file, LONGER, sequential=True).already_applied
 
 
 def test_rebased_batch_is_not_rebased_onto_its_own_result(file: Path) -> None:

@@ -220,15 +220,6 @@ def test_edges_of_the_file_count_as_lines(old: str, new: str, current: bytes, is
     assert isinstance(rebase_undone(undone(change, BASE), decoded(current)), UndoneFile) is is_carried
 
 
-def test_created_file_that_was_changed_since_is_not_deleted() -> None:
-    for text in ("# New\n", ""):
-        change, _ = change_of(None, EditList((TextEdit.insert(0, text),) if text else ()))
-
-        (problem,) = rebase_undone(undone(change, None), decoded(b"# New\n\nmore\n"))
-
-        assert problem.code is Code.STALE_BASE
-
-
 def test_text_missing_in_the_new_encoding_is_refused() -> None:
     base = "# A\n\none\n\u20ac\nthree\n".encode()
     change, _ = change_of(base, line_edit(base, "\u20ac", "euro"))
@@ -362,18 +353,6 @@ def test_plan_is_rebased_when_only_another_section_changed(
     )
 
 
-def test_plan_is_rebased_when_a_section_moved_with_its_text(engine: Engine, folder: Path) -> None:
-    moved = GUIDE.replace(INSTALL, b"") + b"\n" + INSTALL.rstrip() + b"\n"
-
-    check_goes_on(
-        engine,
-        folder,
-        on("Install", "delete_section", part="body"),
-        moved,
-        moved.replace(b"\nRun it.\n", b""),
-    )
-
-
 def test_plan_is_rebased_when_a_moved_section_and_its_place_are_unchanged(
     engine: Engine, folder: Path
 ) -> None:
@@ -381,14 +360,6 @@ def test_plan_is_rebased_when_a_moved_section_and_its_place_are_unchanged(
     changed = swapped(GUIDE, (b"Dig.", b"Dig deeper."))
 
     check_goes_on(engine, folder, edit, changed, changed.replace(INSTALL, b"") + b"\n" + INSTALL[:-1])
-
-
-def test_plan_is_rebased_when_all_line_ends_changed(engine: Engine, folder: Path) -> None:
-    changed = GUIDE.replace(b"\n", b"\r\n")
-
-    check_goes_on(
-        engine, folder, APPEND, changed, swapped(changed, (b"Use it.\r\n", b"Use it.\r\n\r\nRest.\r\n"))
-    )
 
 
 def test_edits_of_a_sequential_batch_are_rebased_in_sequence(engine: Engine, folder: Path) -> None:
@@ -433,59 +404,6 @@ def test_plan_is_refused_when_the_text_that_it_touches_changed(
     check_refused(engine, folder, edit, swapped(GUIDE, change))
 
 
-def test_plan_is_refused_when_its_text_moved_to_another_section(engine: Engine, folder: Path) -> None:
-    edit = {"op": "replace_match", "pattern": "Ask", "replacement": "Call"}
-
-    check_refused(
-        engine, folder, edit, swapped(GUIDE, (b"Ask.\n", b"None.\n"), (b"Dig.\n", b"Dig.\n\nAsk.\n"))
-    )
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"op": "replace_lines", "lines": {"start": 7, "end": 7}, "markdown": "x"},
-        {"op": "insert_lines", "line": 7, "position": "after", "markdown": "x"},
-        {"op": "delete_lines", "lines": {"start": 7, "end": 7}},
-        {
-            "op": "replace_range",
-            "range": {"start": {"line": 7, "col": 1}, "end": {"line": 7, "col": 4}},
-            "allowInsecureRange": True,
-            "replacement": "x",
-        },
-        {"op": "replace_match", "pattern": "it", "replacement": "x", "matchSelection": "1"},
-        {**APPEND, "occurrence": 1},
-    ],
-    ids=lambda edit: f"{edit['op']}-{max(edit)}",
-)
-def test_number_without_expected_text_is_refused_even_when_its_lines_are_the_same(
-    engine: Engine, folder: Path, edit: Edit
-) -> None:
-    check_refused(engine, folder, edit, swapped(GUIDE, IN_OTHER_SECTION))
-
-
-def test_occurrence_of_repeated_headings_is_not_rebased(engine: Engine, folder: Path) -> None:
-    twice = b"# A\n\nx\n\n# A\n\nx\n"
-    (folder / "a.md").write_bytes(twice)
-
-    edit = on("A", "append_to_section", markdown="y", occurrence=2)
-    check_refused(engine, folder, edit, b"# A\n\nx\n\n" + twice)
-
-
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ((b"## Use\n", b"## Usage\n"), Code.SECTION_NOT_FOUND),
-        ((USE, b""), Code.SECTION_NOT_FOUND),
-        ((b"## Help", b"## Use\n\n## Help"), Code.AMBIGUOUS_HEADING),
-    ],
-)
-def test_planning_problems_are_reported_with_the_stale_base(
-    engine: Engine, folder: Path, change: tuple[bytes, bytes], code: Code
-) -> None:
-    check_refused(engine, folder, APPEND, swapped(GUIDE, change), code)
-
-
 def test_section_hash_must_match_the_new_base(engine: Engine, folder: Path) -> None:
     stat = engine.plan({"file": "a.md", "edits": [APPEND]})
     section_hash = stat.edit_results[0].new_section_sha256
@@ -494,23 +412,6 @@ def test_section_hash_must_match_the_new_base(engine: Engine, folder: Path) -> N
 
     changed = swapped(GUIDE, (b"Use it.\n", b"Use it.\n\nRest.\n"), (b"Dig.", b"Dig deeper."))
     check_refused(engine, folder, edit, changed, Code.SECTION_CHANGED)
-
-
-def test_plan_with_unchanged_base_is_not_rebased(engine: Engine, folder: Path) -> None:
-    plan = planned(engine, APPEND)
-
-    report = rebased(engine, plan)
-
-    assert (report.applied, report.rebased, report.plan_id) == (True, None, plan.plan_id)
-
-
-def test_rebased_plan_can_be_shown_and_counts_as_applied(engine: Engine, folder: Path) -> None:
-    plan = planned(engine, APPEND)
-    (folder / "a.md").write_bytes(swapped(GUIDE, IN_OTHER_SECTION))
-    new_id = rebased(engine, plan).plan_id
-
-    assert engine.show(new_id).applied
-    assert engine.apply({"planId": new_id}).already_applied
 
 
 def test_all_files_of_a_stale_plan_are_rebased_or_none(engine: Engine, folder: Path) -> None:
