@@ -38,9 +38,9 @@ class NavigationKind(Struct, kw_only=True):
     """
 
     tool: str
-    folder: _FolderOf
     names_page: "Callable[[Path], bool]"
-    entry: Callable[[str, str], object] | None
+    folder: _FolderOf = lambda path, _: paths.folder_of(path)
+    entry: Callable[[str, str], object] | None = None
     top: "Path" = ()
     pages_keys: frozenset[str] | None = None
     has_suffix: bool = True
@@ -182,11 +182,6 @@ def _kind_of(path: str) -> NavigationKind | None:
     return _KINDS.get(name) or next((kind for pattern, kind in patterns if pattern.fullmatch(name)), None)
 
 
-def _own_folder(path: str, values: object) -> str | None:
-    del values
-    return paths.folder_of(path)
-
-
 def _configured_folder(*key: str) -> _FolderOf:
     def folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
         from mdplan.data.tree import value_at
@@ -197,8 +192,7 @@ def _configured_folder(*key: str) -> _FolderOf:
     return folder
 
 
-def _sidebars_folder(path: str, values: object) -> str | None:
-    del values
+def _sidebars_folder(path: str, _values: object) -> str | None:
     folder, _, name = path.rpartition("/")
     version = _VERSIONED_SIDEBARS.fullmatch(name.lower())
     if version is None:
@@ -206,9 +200,8 @@ def _sidebars_folder(path: str, values: object) -> str | None:
     return paths.followed(paths.folder_of(folder), f"versioned_docs/{name[: version.end(1)]}")
 
 
-def _docs_above(path: str, values: object) -> str | None:
+def _docs_above(path: str, _values: object) -> str | None:
     """Return the folder of the documents that `path` is in, of a version where it is of one."""
-    del values
     components = paths.folder_of(path).split("/")
     for at in range(len(components) - 1, -1, -1):
         if components[at] == "docs":
@@ -252,7 +245,6 @@ _MKDOCS: Final = NavigationKind(
 # Of the plugins awesome-pages and awesome-nav.
 _AWESOME: Final = NavigationKind(
     tool="MkDocs",
-    folder=_own_folder,
     names_page=lambda path: path[:1] in {("nav",), ("arrange",)},
     entry=lambda title, page: {title: page},
     top=("nav",),
@@ -268,7 +260,6 @@ _ZENSICAL: Final = NavigationKind(
 
 _MINTLIFY: Final = NavigationKind(
     tool="Mintlify",
-    folder=_own_folder,
     names_page=lambda path: path[:1] == ("navigation",) or path[-1:] == (REDIRECT,),
     entry=lambda _, page: page,
     top=("navigation", "pages"),
@@ -278,7 +269,6 @@ _MINTLIFY: Final = NavigationKind(
 
 _DOCFX: Final = NavigationKind(
     tool="docfx",
-    folder=_own_folder,
     names_page=_at_key("href", "topicHref", "homepage", "tocHref"),
     entry=lambda title, page: {"name": title, "href": page},
     may_lead_out=True,
@@ -286,7 +276,6 @@ _DOCFX: Final = NavigationKind(
 
 _JUPYTER_BOOK: Final = NavigationKind(
     tool="Jupyter Book",
-    folder=_own_folder,
     names_page=_at_key("file", "root"),
     entry=lambda _, page: {"file": page},
     top=("chapters",),
@@ -296,7 +285,6 @@ _JUPYTER_BOOK: Final = NavigationKind(
 
 _MYST: Final = NavigationKind(
     tool="MyST",
-    folder=_own_folder,
     names_page=_at_key("file"),
     entry=lambda _, page: {"file": page},
     top=("project", "toc"),
@@ -305,7 +293,6 @@ _MYST: Final = NavigationKind(
 
 _QUARTO: Final = NavigationKind(
     tool="Quarto",
-    folder=_own_folder,
     names_page=lambda path: path[:1] in {("book",), ("website",)},
     entry=lambda _, page: page,
     top=("book", "chapters"),
@@ -324,12 +311,7 @@ _SIDEBARS: Final = NavigationKind(
 )
 
 _CATEGORY: Final = NavigationKind(
-    tool="Docusaurus",
-    folder=_docs_above,
-    names_page=_at_key("id"),
-    entry=None,
-    has_suffix=False,
-    has_ids=True,
+    tool="Docusaurus", folder=_docs_above, names_page=_at_key("id"), has_suffix=False, has_ids=True
 )
 
 # Numbers before names, but no dates and versions, as Docusaurus takes them off.
@@ -341,7 +323,6 @@ _HUGO: Final = NavigationKind(
     tool="Hugo",
     folder=_hugo_folder,
     names_page=_at_key("url", "pageRef", "pageref"),
-    entry=None,
     has_suffix=False,
     index_names=("_index", "index"),
 )
@@ -352,31 +333,24 @@ _CANVAS: Final = NavigationKind(
     tool="Obsidian",
     folder=lambda *_: "",
     names_page=lambda path: path[:1] == ("nodes",) and path[-1] == "file",
-    entry=None,
     has_routes=True,
 )
 
 # Redirects of Microsoft Learn; the addresses begin where `[links]` says.
 _DOCFX_REDIRECTS: Final = NavigationKind(
     tool="docfx redirects",
-    folder=_own_folder,
     names_page=_at_key("redirect_url"),
-    entry=None,
     has_suffix=False,
     index_names=("index",),
     has_routes=True,
 )
 
 # Redirects of Netlify and others, a line for each.
-_REDIRECT_LINES: Final = NavigationKind(
-    tool="_redirects", folder=_own_folder, names_page=lambda _: False, entry=None, has_routes=True
-)
+_REDIRECT_LINES: Final = NavigationKind(tool="_redirects", names_page=lambda _: False, has_routes=True)
 REDIRECT_LINE: Final = lazy_pattern(r"^[ \t]*(?P<source>/\S*)[ \t]+(?P<target>\S+)", re.MULTILINE)
 
 # The pages in the header of the theme Minima.
-_JEKYLL: Final = NavigationKind(
-    tool="Jekyll", folder=_own_folder, names_page=_below("header_pages"), entry=lambda _, page: page
-)
+_JEKYLL: Final = NavigationKind(tool="Jekyll", names_page=_below("header_pages"), entry=lambda _, page: page)
 
 _ONLY_TEXT: Final = lazy_pattern(
     r"(?:\A|/)(?:(?:sidebars|(?:docusaurus|astro)\.config|\.vitepress/config(?:/[^/]*)?)\.[cm]?[jt]s"
