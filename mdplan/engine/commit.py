@@ -13,7 +13,7 @@ from mdplan.engine.history import CommitNote, PastTransaction
 from mdplan.engine.interrupted import reported
 from mdplan.engine.plans import PlanDocument, PlanRef
 from mdplan.engine.undo import with_recovered
-from mdplan.plan import FileChange, Plan
+from mdplan.plan import Plan
 from mdplan.planning import replan
 from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
 from mdplan.planning.results import report_fields, written_files
@@ -297,16 +297,26 @@ def files_to_stage(
 ) -> list[StagedFile]:
     """Return the files of `plan` in `documents` that change, and the files that back up old content.
 
-    Raise `StorageRefused` as `Documents.backups_of`.
+    Of a renaming the new file, like the old one, which goes. Raise `StorageRefused` as `backups_of`.
     """
     backups = documents.backups_of(plan)
-    restores = plan.undoes is not None
     staged: list[StagedFile] = []
-    for index, (change, names) in enumerate(zip(plan.files, documents.names_of(plan), strict=True)):
+    for index, (change, (name, new_name)) in enumerate(
+        zip(plan.files, documents.names_of(plan), strict=True)
+    ):
         if change.is_no_op:
             continue
-        staged += _backup(names[0], bases, index, backups)
-        staged += _changed(change, names, _result(change, replayed, index), restores=restores)
+        staged += _backup(name, bases, index, backups)
+        result, result_sha256 = None, change.result_sha256
+        if result_sha256 is not None:
+            made = partial(_made, replayed, index, change.path)
+            result = LaterContent(replayed.sizes[index], made)
+        if new_name is not None:
+            staged.append(StagedFile(new_name, None, result, result_sha256, like=name))
+            result = result_sha256 = None
+        # An undo that creates a file restores a deleted one.
+        restores = plan.undoes is not None and change.base_sha256 is None and new_name is None
+        staged.append(StagedFile(name, change.base_sha256, result, result_sha256, restores=restores))
     return _with_one_file_per_name(staged)
 
 
@@ -320,11 +330,9 @@ def _with_one_file_per_name(staged: Sequence[StagedFile]) -> list[StagedFile]:
     return [file for file in by_name.values() if file.base_sha256 != file.result_sha256]
 
 
-def _result(change: FileChange, replayed: Replay, index: int) -> LaterContent | None:
-    """Return the result of a file, made when it is written; None for a file that is deleted."""
-    if change.result_sha256 is None:
-        return None
-    return LaterContent(replayed.sizes[index], lambda: _read_unchanged(replayed.results[index], change.path))
+def _made(replayed: Replay, index: int, path: str) -> bytes:
+    """Return the result of a file, made when it is written."""
+    return _read_unchanged(replayed.results[index], path)
 
 
 def _read_unchanged(content: bytes | None, path: str) -> bytes:
@@ -354,23 +362,3 @@ def _backup(
             return _read_unchanged(base.data if base.sha256 == sha256 else None, name.path)
 
         yield StagedFile(backup, backups[backup], LaterContent(size, content_now), sha256, like=name)
-
-
-def _changed(
-    change: FileChange,
-    names: tuple[FileName, FileName | None],
-    result: LaterContent | None,
-    *,
-    restores: bool,
-) -> Iterator[StagedFile]:
-    """Yield one file; two for a renaming: a new file like the old one, which goes.
-
-    An undo that creates a file `restores` a deleted one.
-    """
-    name, new_name = names
-    if new_name is None:
-        is_new = change.base_sha256 is None
-        yield StagedFile(name, change.base_sha256, result, change.result_sha256, restores=restores and is_new)
-    else:
-        yield StagedFile(new_name, None, result, change.result_sha256, like=name)
-        yield StagedFile(name, change.base_sha256, None, None)
