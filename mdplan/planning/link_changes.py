@@ -25,7 +25,7 @@ from mdplan.markdown.links import (
     reference_uses,
 )
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import NEAR, PLAIN, SiteRules, folder_of, has_page_name, page_key
+from mdplan.markdown.paths import NEAR, SiteRules, folder_of, has_page_name, page_key
 from mdplan.markdown.sections import Section
 from mdplan.markdown.targets import (
     NAME_WITHOUT_TAG,
@@ -205,24 +205,15 @@ class LinkChanges(Struct, dict=True):
     ) -> destinations.LinkedPath | None:
         """Return what `destination` named in the file `document` of the base; None if unknown.
 
-        Looks at the tree only if the target may be an affected file, or the destination `is_moved` to another
-        folder, from which a name may mean another page.
+        Of all names of pages only those may be looked up that can mean an affected file, or that `is_moved`
+        to another folder, from which a name may mean another page.
         """
         if not destination.path:
             return destinations.LinkedPath(document, destinations.TargetKind.FILE)
-        if destination.is_wiki and destination.is_page_name:
-            is_affected = is_moved or page_key(destination.path) in self.names
-            return destinations.find_target(self.before, document, destination) if is_affected else None
-        if destination.is_page_name or self.before.rules.has_page_folders:
-            return destinations.find_target(self.before, document, destination)
-        first: destinations.LinkedPath | None = None
-        for path, style in self.before.rules.starts(document, destination.path):
-            if path in self.affected:
-                return destinations.LinkedPath(path, destinations.TargetKind.FILE, style)
-            if self._may_name_affected(path, self.before.rules):
-                return destinations.find_target(self.before, document, destination)
-            first = first or destinations.LinkedPath(path, destinations.TargetKind.OTHER, style)
-        return first or destinations.find_target(self.before, document, destination)
+        is_name = destination.is_wiki and destination.is_page_name
+        if is_name and not is_moved and page_key(destination.path) not in self.names:
+            return None
+        return destinations.find_target(self.before, document, destination)
 
     def near(self, document: str, destination: destinations.Destination) -> str | None:
         """Return the affected file that `destination` may mean, though no rule says so; else None.
@@ -245,16 +236,6 @@ class LinkChanges(Struct, dict=True):
             return None
         target = destinations.find_target(self.before, document, destination)
         return near if target is not None and target.kind is not destinations.TargetKind.FILE else None
-
-    def _may_name_affected(self, path: str, rules: SiteRules) -> bool:
-        forms = [path, *(form for form, _ in rules.forms(path, PLAIN))]
-        if not self.affected.isdisjoint(forms):
-            return True
-        return rules.ignores_case and not self._affected_folded.isdisjoint(map(str.casefold, forms))
-
-    @cached_property
-    def _affected_folded(self) -> frozenset[str]:
-        return frozenset(map(str.casefold, self.affected))
 
     def now(self, target: destinations.LinkedPath, destination: destinations.Destination) -> CurrentTarget:
         """Return where `target`, with the fragment of `destination`, is in the result."""
