@@ -32,7 +32,7 @@ from mdplan.words import Option, Send, either, say
 
 # Few batches change keys: what reads and writes data is loaded for these.
 if TYPE_CHECKING:
-    from mdplan.data.tree import Change, Splice
+    from mdplan.data.tree import Change
 
 
 class ResolvedEdit(Struct, kw_only=True):
@@ -202,8 +202,17 @@ def build_file(
     parts = keyed + parts_of(file.outline, [*resolved, *arrivals])
     edits = EditList.of(part.edit for part in parts)
     if isinstance(edits, Overlap):
-        first, second = parts[edits.first], parts[edits.second]
-        return (_overlap(file, first, second),)
+        both = parts[edits.first], parts[edits.second]
+        indexes = sorted({index for part in both for index, _ in part.pieces})
+        return (
+            Code.CONFLICTING_EDITS.problem(
+                f"{file.numbers.listed(indexes)} change the same text",
+                TOGETHER,
+                file=file.path,
+                edit_index=indexes[-1],
+                place=file.outline.source.lines.position(both[1].edit.span.start),
+            ),
+        )
     source = file.outline.source
     parts = without_joins(source.text, source.lines, parts)
     edits = EditList(tuple(part.edit for part in parts))
@@ -236,19 +245,35 @@ def _make(
 ) -> tuple[tuple[ByteEdit, ...], Source] | Diagnostic:
     """Return `edits` in bytes, and the result, if it keeps within the limits of the document."""
     source, limits = file.outline.source, file.outline.limits
+
+    def refused(code: Code, message: str, hint: str, edit: int | None = None) -> Diagnostic:
+        """Return the problem of the edit `edit` of `edits`."""
+        owners = (part.pieces[0][0] for part in parts if edit is not None and part.edit is edits.edits[edit])
+        return code.problem(message, hint, file=file.path, edit_index=next(owners, None))
+
     # Looked at before anything is made of it: a few characters of a batch can represent any amount of text.
     length = len(source.text) + edits.growth
     if length > max(limits.result_characters, len(source.text)):
         return too_long(file.path, f"{length} characters or more", f"{limits.result_characters} bytes")
     shown_byte = source.shown_byte_edit(edits)
     if shown_byte is not None:
-        return _shown_byte(file, *shown_byte, edits, parts)
+        stands_for_byte = f"`{shown_byte[1]}` in the new text stands for a byte of the file that is not UTF-8"
+        hint = say("{}, and the character itself", _GIVE_ENCODING)
+        message = f"{stands_for_byte}, and would be written as four characters"
+        return refused(Code.ENCODING_UNKNOWN, message, hint, shown_byte[0])
     byte_edits = source.byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
-        return _unencodable(file, byte_edits, edits, parts)
+        code, hint = Code.ENCODING_UNKNOWN, _GIVE_ENCODING
+        message = "the file is not valid UTF-8, so text beyond ASCII cannot be written into it"
+        if byte_edits.character is not None:
+            code, hint = Code.UNENCODABLE_TEXT, "use characters of the file's encoding"
+            message = f"U+{ord(byte_edits.character):04X} does not exist in {source.encoding}"
+        return refused(code, message, hint, byte_edits.edit)
     result = source if not edits else result_source(file, edits, byte_edits)
     if isinstance(result, DecodeProblem):
-        return _no_text(file, result)
+        message = f"the result would not be a text file: {result.reason}"
+        hint = "leave NUL characters and byte order marks out of new text"
+        return refused(Code.NOT_A_TEXT_FILE, message, hint)
     # Nothing is parsed that no one could read again.
     if result.lines.count > max(limits.result_lines, source.lines.count):
         return too_long(file.path, f"{result.lines.count} lines", str(limits.result_lines), "--max-lines")
@@ -286,61 +311,6 @@ def _written(edits: EditList, parts: Sequence[AttributedEdit]) -> dict[int, tupl
 
 TOGETHER: Final = say("combine them into one edit, or {send sequential=true}")
 _GIVE_ENCODING: Final = say('give the file\'s {encoding}, such as "latin-1" or "cp1252"')
-
-
-def _overlap(file: SnapshotFile, first: AttributedEdit, second: AttributedEdit) -> Diagnostic:
-    indexes = sorted({index for part in (first, second) for index, _ in part.pieces})
-    return Code.CONFLICTING_EDITS.problem(
-        f"{file.numbers.listed(indexes)} change the same text",
-        TOGETHER,
-        file=file.path,
-        edit_index=indexes[-1],
-        place=file.outline.source.lines.position(second.edit.span.start),
-    )
-
-
-def _shown_byte(
-    file: SnapshotFile, edit: int, escape: str, edits: EditList, parts: Sequence[AttributedEdit]
-) -> Diagnostic:
-    return Code.ENCODING_UNKNOWN.problem(
-        f"`{escape}` in the new text stands for a byte of the file that is not UTF-8, and would be "
-        "written as four characters",
-        say("{}, and the character itself", _GIVE_ENCODING),
-        file=file.path,
-        edit_index=_edit_index(edits, edit, parts),
-    )
-
-
-def _edit_index(edits: EditList, edit: int, parts: Sequence[AttributedEdit]) -> int:
-    """Return the index in the batch of the edit `edit` of `edits`."""
-    return next(part.pieces[0][0] for part in parts if part.edit is edits.edits[edit])
-
-
-def _unencodable(
-    file: SnapshotFile, problem: EncodeProblem, edits: EditList, parts: Sequence[AttributedEdit]
-) -> Diagnostic:
-    index = _edit_index(edits, problem.edit, parts)
-    if problem.character is None:
-        return Code.ENCODING_UNKNOWN.problem(
-            "the file is not valid UTF-8, so text beyond ASCII cannot be written into it",
-            _GIVE_ENCODING,
-            file=file.path,
-            edit_index=index,
-        )
-    return Code.UNENCODABLE_TEXT.problem(
-        f"U+{ord(problem.character):04X} does not exist in {file.outline.source.encoding}",
-        "use characters of the file's encoding",
-        file=file.path,
-        edit_index=index,
-    )
-
-
-def _no_text(file: SnapshotFile, problem: DecodeProblem) -> Diagnostic:
-    return Code.NOT_A_TEXT_FILE.problem(
-        f"the result would not be a text file: {problem.reason}",
-        "leave NUL characters and byte order marks out of new text",
-        file=file.path,
-    )
 
 
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
@@ -608,10 +578,16 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attri
     except DataError as error:
         from mdplan.markdown.front_matter_edits import cannot_change
 
+        def fails(count: int) -> bool:
+            """Return True if the changes of the first `count` edits cannot be made together."""
+            try:
+                _change_data(outline, data_edits[:count])
+            except DataError:
+                return True
+            return False
+
         # Only now find out which edit it was, so that a sound batch is read again once.
-        sound = bisect_left(
-            range(1, len(data_edits)), 1, key=lambda count: _count_failures(outline, data_edits[:count])
-        )
+        sound = bisect_left(range(1, len(data_edits)), True, key=fails)  # noqa: FBT003 (what is looked for)
         return (cannot_change(outline, error).at(edit_index=data_edits[sound].index),)
 
 
@@ -638,17 +614,6 @@ def _changes_of(item: ResolvedEdit) -> "tuple[Change, ...]":
     return item.resolution.data.changes if item.resolution.data else ()
 
 
-def _count_failures(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
-    """Return 1 if the changes of `data_edits` cannot be made together, else 0."""
-    from mdplan.data.tree import DataError
-
-    try:
-        _change_data(outline, data_edits)
-    except DataError:
-        return 1
-    return 0
-
-
 def _change_data(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
     """Make all changes together. Raises `DataError` if they cannot be made, or not be proven."""
     from mdplan.data.tree import DataError
@@ -662,15 +627,18 @@ def _change_data(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[A
         # Reuse its text edits: there is nothing to combine.
         parts = _edits_of(data_edits)
     else:
-        parts = [_attribute(splice, owners) for splice in data_splices(outline, changes, creates)]
+        parts = [
+            AttributedEdit(
+                splice.edit,
+                tuple(
+                    (index, Span(0, len(splice.edit.new_text)))
+                    for index in sorted({owners[change] for change in splice.changes})
+                ),
+            )
+            for splice in data_splices(outline, changes, creates)
+        ]
     edits = EditList.of(part.edit for part in parts)
     if not isinstance(edits, EditList):
         raise DataError("two of the changes want the same text")
     verify_splices(outline, edits, changes, creates)
     return parts
-
-
-def _attribute(splice: "Splice", owners: Sequence[int]) -> AttributedEdit:
-    indexes = sorted({owners[change] for change in splice.changes})
-    whole = Span(0, len(splice.edit.new_text))
-    return AttributedEdit(splice.edit, tuple((index, whole) for index in indexes))
