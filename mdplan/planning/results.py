@@ -22,7 +22,7 @@ from mdplan.text.diff import ChangedLines, DiffStat, DiffText, changed_lines, ke
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex, Lines, Position, Span, lines_of, overlapping, to_lf
 from mdplan.text.source import Source, visible
-from mdplan.values import Struct, replace
+from mdplan.values import replace
 
 if TYPE_CHECKING:
     from mdplan.markdown.tables import TableSource
@@ -36,60 +36,54 @@ def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
     """Return one result for each edit of `built_files`, in batch order."""
     arrived = {item.index: (built, item) for built in built_files for item in built.arriving_edits}
     results: list[EditResult] = []
+    hashes: dict[tuple[str, SectionId], str] = {}
     for built in built_files:
-        after = map_sections(built, built.resolved)
         for item in built.resolved:
-            result = _edit_result(built, item, after.get(item.index))
-            results.append(_moved_here(result, *arrived[item.index]) if item.index in arrived else result)
+            result = _edit_result(built, item, hashes)
+            if item.index in arrived:
+                # What it does in the file to which it moves text.
+                there, arriving = arrived[item.index]
+                moved = _edit_result(there, arriving, hashes)
+                result = replace(
+                    result,
+                    to_file=moved.file,
+                    result_lines=moved.result_lines,
+                    new_section_id=moved.new_section_id,
+                    new_section_sha256=moved.new_section_sha256,
+                    warnings=(*result.warnings, *moved.warnings),
+                )
+            results.append(result)
     return tuple(results)
 
 
-def _moved_here(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditResult:
-    """Return `result` of an edit that moves text to the file `built`, with the effect of `item` there."""
-    after = map_sections(built, (item,)).get(item.index)
-    return replace(
-        result,
-        to_file=built.file.path,
-        result_lines=_lines(built.result, built.written.get(item.index, ())[:MOST_MATCHES]),
-        new_section_id=after.new_id if after else None,
-        new_section_sha256=after.sha256 if after else None,
-        warnings=(
-            *result.warnings,
-            *(
-                warning.at(file=built.file.path, edit_index=item.index)
-                for warning in item.resolution.warnings
-            ),
-        ),
-    )
-
-
-class MappedSection(Struct):
-    """The section that an edit made or addressed, in the result.
-
-    `new_id` is its ID if the edit addressed another ID; `sha256` is its hash, as in stat.
-    """
-
-    new_id: SectionId | None
-    sha256: str
-
-
-def _edit_result(built: BuiltFile, item: ResolvedEdit, after: MappedSection | None) -> EditResult:
-    resolution = item.resolution
-    matches = resolution.matches
-    section = resolution.section
+def _edit_result(
+    built: BuiltFile, item: ResolvedEdit, hashes: dict[tuple[str, SectionId], str]
+) -> EditResult:
+    """Return what `item` does in the file `built`; `hashes` are those of sections of the results."""
+    resolution, operation = item.resolution, item.operation
+    matches, section = resolution.matches, resolution.section
     written = built.written.get(item.index, ())
+    changes_text = resolution.edits or resolution.deletions or resolution.insertions
+    makes_or_moves_file = operation.file_effect in {"create", "delete"} or (
+        operation.file_effect == "rename" and built.file.new_path is not None
+    )
+    made = _made_section(built, item)
+    after = made or _same_section(built, item)
+    if after is not None and (built.file.path, after.section_id) not in hashes:
+        hashes[built.file.path, after.section_id] = built.result.section_sha256(after)
+    is_other = after is not None and (
+        made is not None or section is None or after.section_id != section.section_id
+    )
     return EditResult(
         edit_index=item.index,
-        op=item.operation.op,
+        op=operation.op,
         file=built.file.path,
-        no_op=not _changes_file(built, item)
-        and not (resolution.edits or resolution.deletions or resolution.insertions)
-        and not (item.resolution.second_pass and written),
+        no_op=not (makes_or_moves_file or changes_text or (resolution.second_pass and written)),
         ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
         result_lines=_lines(built.result, written[:MOST_MATCHES]),
         section_id=section.section_id if section else None,
-        new_section_id=after.new_id if after else None,
-        new_section_sha256=after.sha256 if after else None,
+        new_section_id=after.section_id if after is not None and is_other else None,
+        new_section_sha256=hashes[built.file.path, after.section_id] if after is not None else None,
         matches_found=matches.found if matches else None,
         matches_replaced=matches.replaced if matches else None,
         matches=_matches(item.outline, matches) if matches else (),
@@ -100,12 +94,6 @@ def _edit_result(built: BuiltFile, item: ResolvedEdit, after: MappedSection | No
             warning.at(file=built.file.path, edit_index=item.index) for warning in resolution.warnings
         ),
     )
-
-
-def _changes_file(built: BuiltFile, item: ResolvedEdit) -> bool:
-    """Return True if the edit makes, removes or renames the file."""
-    effect = item.operation.file_effect
-    return effect in {"create", "delete"} or (effect == "rename" and built.file.new_path is not None)
 
 
 def _matches(base: Outline, report: MatchReport) -> tuple[MatchResult, ...]:
@@ -430,23 +418,6 @@ def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | N
         f"end it with a separate line: {fence}" if is_open else "put it, with both fences, at the very top",
         place=Position(1, 1),
     )
-
-
-def map_sections(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int, MappedSection]:
-    """Return the section that each of `items` made or addressed, by index; omits items without one."""
-    after: dict[int, MappedSection] = {}
-    hashes: dict[SectionId, str] = {}
-    for item in items:
-        addressed, made_section = item.resolution.section, _made_section(built, item)
-        section = made_section or _same_section(built, item)
-        if section is None:
-            continue
-        section_id = section.section_id
-        if section_id not in hashes:
-            hashes[section_id] = built.result.section_sha256(section)
-        is_other = made_section is not None or addressed is None or section_id != addressed.section_id
-        after[item.index] = MappedSection(section_id if is_other else None, hashes[section_id])
-    return after
 
 
 def _made_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
