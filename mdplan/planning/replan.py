@@ -508,7 +508,13 @@ def _rebased(change: FileChange, current: Source, edits: EditList) -> UndoneFile
     """Return `change` with `edits` of the file as it is now, `current`."""
     byte_edits = current.planned_byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
-        return (_unencodable(change.path, current),)
+        return (
+            Code.UNENCODABLE_TEXT.problem(
+                f"the old text of `{change.path}` has characters that do not exist in {current.encoding}",
+                "the file got another encoding since; bring it back first",
+                file=change.path,
+            ),
+        )
     result = splice(current.data, byte_edits)
     rebased = replace(
         change, base_sha256=current.sha256, result_sha256=sha256_hex(result), edits=edits, base_sections={}
@@ -621,11 +627,3 @@ def _shown_lines(first: int, last: int) -> str:
     if last < first:
         return f"line {max(last, 1)} (deleted there)"
     return f"line {first}" if first == last else f"lines {first}-{last}"
-
-
-def _unencodable(path: str, current: Source) -> Diagnostic:
-    return Code.UNENCODABLE_TEXT.problem(
-        f"the old text of `{path}` has characters that do not exist in {current.encoding}",
-        "the file got another encoding since; bring it back first",
-        file=path,
-    )

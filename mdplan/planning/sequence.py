@@ -58,7 +58,7 @@ def build_in_sequence(file: build.SnapshotFile, batch: Batch) -> build.BuiltFile
             if build.has_run_long(problems):
                 break
             continue
-        resolved += _with_overlaps(built, written)
+        resolved.append(_with_overlaps(built, written))
         steps.append(built)
         earlier[index] = done.edits
         written = moved_spans(written, built.edits) | built.written
@@ -99,10 +99,8 @@ def _later(steps: Sequence[build.BuiltFile]) -> dict[int, EditList]:
     return later
 
 
-def _with_overlaps(
-    built: build.BuiltFile, written: Mapping[int, tuple[Span, ...]]
-) -> list[build.ResolvedEdit]:
-    """Return the edit of one step, with a warning for each earlier edit whose text it touches."""
+def _with_overlaps(built: build.BuiltFile, written: Mapping[int, tuple[Span, ...]]) -> build.ResolvedEdit:
+    """Return the edit of one step, with a warning about earlier edits whose text it touches."""
     (item,) = built.resolved
     touched = [
         index
@@ -110,14 +108,13 @@ def _with_overlaps(
         if any(edit.span.overlaps(span) for edit in built.edits for span in spans)
     ]
     if not touched:
-        return [item]
+        return item
     numbers = built.file.numbers
     notice = Code.OVERLAPPING_EDIT.warning(
         f"{numbers.named(item.index)} changes text that {numbers.listed(touched)} wrote",
         "sequential edits do this; combine the edits if you did not intend it",
     )
-    resolution = replace(item.resolution, warnings=(*item.resolution.warnings, notice))
-    return [replace(item, resolution=resolution)]
+    return replace(item, resolution=replace(item.resolution, warnings=(*item.resolution.warnings, notice)))
 
 
 # --- The document that earlier edits made, and where parts of the base are in it
@@ -158,20 +155,14 @@ class SequentialState(Struct):
         """Return what `section` of the base has become; None if it is gone."""
         if section.is_root:
             return self.current.sections[0]
-        start = self.starts.get(section.heading_start)
-        return next(
-            (heading for heading in _sections_with_heading(self.current) if heading.heading_start == start),
-            None,
-        )
+        return _heading_at(self.current, self.starts.get(section.heading_start))
 
     def section_before(self, section: Section) -> Section | None:
         """Return the section of the base that `section` was; None if an edit made it."""
         if section.is_root:
             return self.base.sections[0]
         old = next((old for old, start in self.starts.items() if start == section.heading_start), None)
-        return next(
-            (heading for heading in _sections_with_heading(self.base) if heading.heading_start == old), None
-        )
+        return _heading_at(self.base, old)
 
     def span_now(self, span: Span) -> Span | None:
         """Return where the text of `span` is, or what was written in its place; None if an edit cut it."""
@@ -181,6 +172,10 @@ class SequentialState(Struct):
         if start is None or end is None or end < start:
             return None
         return Span(start, end)
+
+
+def _heading_at(outline: Outline, start: int | None) -> Section | None:
+    return next((each for each in _sections_with_heading(outline) if each.heading_start == start), None)
 
 
 def _sections_with_heading(outline: Outline) -> Iterator[Section]:
@@ -347,30 +342,26 @@ def with_second_pass(built: build.BuiltFile) -> build.BuiltFile | Problems:
         edits.sort(key=lambda made: made[0].span)
         ordered = EditList.of(edit for edit, _ in edits)
         if isinstance(ordered, Overlap):
-            return (_within_another(built, edits[ordered.second][1]),)
+            return (
+                Code.CONFLICTING_EDITS.problem(
+                    "the edit makes text that another one replaces",
+                    "name one of two regions that lie in each other",
+                    file=built.file.path,
+                    edit_index=edits[ordered.second][1],
+                ),
+            )
         made = with_post_edits(built, ordered, dict(enumerate(index for _, index in edits)))
         if made is None:
-            return (_unencodable(built, edits[0][1]),)
+            return (
+                Code.UNENCODABLE_TEXT.problem(
+                    f"an anchor has a character that does not exist in {built.result.source.encoding}",
+                    "leave the edit out, or save the file as UTF-8 first",
+                    file=built.file.path,
+                    edit_index=edits[0][1],
+                ),
+            )
         built = made
     return built
-
-
-def _within_another(built: build.BuiltFile, index: int) -> Diagnostic:
-    return Code.CONFLICTING_EDITS.problem(
-        "the edit makes text that another one replaces",
-        "name one of two regions that lie in each other",
-        file=built.file.path,
-        edit_index=index,
-    )
-
-
-def _unencodable(built: build.BuiltFile, index: int) -> Diagnostic:
-    return Code.UNENCODABLE_TEXT.problem(
-        f"an anchor has a character that does not exist in {built.result.source.encoding}",
-        "leave the edit out, or save the file as UTF-8 first",
-        file=built.file.path,
-        edit_index=index,
-    )
 
 
 # --- Edits of the result of a batch
@@ -416,15 +407,11 @@ def with_post_edits(
 
 def moved_spans(written: Written, edits: EditList) -> dict[int, tuple[Span, ...]]:
     """Map the spans that edits wrote, by index, through later `edits`; drop lost ones."""
-    return {
-        index: tuple(moved for span in spans if (moved := _moved_span(span, edits)) is not None)
-        for index, spans in written.items()
-    }
 
+    def moved(spans: Sequence[Span]) -> Iterator[Span]:
+        for span in spans:
+            start, end = edits.map_offset(span.start, after=True), edits.map_offset(span.end)
+            if start is not None and end is not None and end >= start:
+                yield Span(start, end)
 
-def _moved_span(span: Span, edits: EditList) -> Span | None:
-    start = edits.map_offset(span.start, after=True)
-    end = edits.map_offset(span.end)
-    if start is None or end is None or end < start:
-        return None
-    return Span(start, end)
+    return {index: tuple(moved(spans)) for index, spans in written.items()}
