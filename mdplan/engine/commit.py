@@ -32,7 +32,7 @@ from mdplan.text.source import Source
 from mdplan.values import Struct, replace
 
 if TYPE_CHECKING:
-    from mdplan.engine.engine import EngineServices
+    from mdplan.engine.services import EngineServices
 
 # Plans a change or raises `StorageRefused`. A bare plan means that it was committed before and is still in
 # place.

@@ -3,7 +3,6 @@
 Every surface is a thin adapter for this class; no surface edits text.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from pathlib import Path
@@ -11,12 +10,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.documents import Documents, Seen, expand_globs
+from mdplan.documents.documents import Seen, expand_globs
 from mdplan.documents.workspace import Workspace, reading_once
 from mdplan.engine import plans
-from mdplan.engine.approval import Approval, ApprovalGate, Feedback, no_approval, reviews_report
-from mdplan.engine.history import CallerIdentity, History
+from mdplan.engine.approval import Approval, no_approval, reviews_report
 from mdplan.engine.interrupted import reported, with_interrupted
+from mdplan.engine.services import EngineServices
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replay import PlannedBatch, PlanResult
@@ -32,8 +31,6 @@ from mdplan.values import replace
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
 if TYPE_CHECKING:
     from mdplan.engine.commit import Committer
-    from mdplan.engine.comparison import DocumentCheck, PlanComparer
-    from mdplan.engine.undo import Recovery, UndoService
     from mdplan.reports.history import DoctorReport, HistoryReport, LinksReport, PruneReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.stat import StatReport
@@ -41,74 +38,6 @@ if TYPE_CHECKING:
     from mdplan.requests.read import ReadRequest
     from mdplan.requests.search import SearchRequest
     from mdplan.storage.recovery import Keep
-
-
-class EngineServices:
-    """The services of an engine; most are made when a verb first needs them."""
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        settings: Settings = DEFAULT_SETTINGS,
-        clock: Callable[[], float] = time.time,
-        caller: CallerIdentity = CallerIdentity(),  # noqa: B008 (it is frozen)
-        approval: Approval = no_approval,
-    ) -> None:
-        """Work on `workspace` for `caller`; `clock` returns seconds since the epoch.
-
-        Every commit calls `approval`, even the commit of an undo. Problems that it returns refuse the commit.
-        """
-        self.workspace = workspace
-        self.settings = settings
-        self.documents = Documents.of(workspace, settings)
-        self.past = History(workspace)
-        self.library = plans.PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client, clock)
-        self.planner = plans.Planner(self.documents, settings.batch)
-        self.stored = plans.StoredPlans(self.documents, self.library)
-        self.gate = ApprovalGate.of(
-            required=settings.require_approval, own_check=approval, on_pending=caller.on_pending
-        )
-        self.merging = plans.MergeService(self.documents, self.library, self.planner, settings.batch)
-        self.feedback = Feedback(
-            self.library, plans.PlanCache(self.library), lambda: self.comparer, self.past, caller.client
-        )
-        self.clock = clock
-        self.caller = caller
-
-    @cached_property
-    def undoing(self) -> "UndoService":
-        """Undo of past transactions."""
-        from mdplan.engine.undo import UndoService
-
-        return UndoService(self.documents, self.past)
-
-    @cached_property
-    def comparer(self) -> "PlanComparer":
-        """Comparison of plans."""
-        from mdplan.engine.comparison import PlanComparer
-
-        return PlanComparer(self.merging)
-
-    @cached_property
-    def document_check(self) -> "DocumentCheck":
-        """The check of plan documents that callers send."""
-        from mdplan.engine.comparison import DocumentCheck
-
-        return DocumentCheck(self.documents, self.library, self.planner, self.undoing, self.settings.batch)
-
-    @cached_property
-    def recovery(self) -> "Recovery":
-        """Recovery from interrupted commits."""
-        from mdplan.engine.undo import Recovery
-
-        return Recovery(self.workspace, self.settings.lock_timeout)
-
-    @cached_property
-    def committer(self) -> "Committer":
-        """Commits of batches, plans and undos."""
-        from mdplan.engine.commit import Committer
-
-        return Committer(self)
 
 
 class Engine(EngineServices):
@@ -141,6 +70,13 @@ class Engine(EngineServices):
         if raise_on_refusal:
             raise_refusals(engine)
         return engine
+
+    @cached_property
+    def committer(self) -> "Committer":
+        """Commits of batches, plans and undos."""
+        from mdplan.engine.commit import Committer
+
+        return Committer(self)
 
     def close(self) -> None:
         """Close the roots, as the end of a `with` block does."""
