@@ -15,7 +15,7 @@ from mdplan.engine.plans import PlanDocument, PlanRef
 from mdplan.engine.undo import with_recovered
 from mdplan.plan import Plan
 from mdplan.planning import replan
-from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
+from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied
 from mdplan.planning.results import report_fields, written_files
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
@@ -105,7 +105,7 @@ class Committer(Struct):
         """Commit `plan` of `root`, or the part of it that `request` accepts; or preview that."""
         # A part, or the same edits on other files, is another plan.
         granted(() if request.dry_run else self.engine.gate.rejection(plan, root))
-        selected = PlanSelection(plan) if request.accept is None else self.select(plan, request.accept)
+        selected = PlannedBatch(plan=plan) if request.accept is None else self.select(plan, request.accept)
         if request.dry_run:
             report = self.preview(selected.plan, request.on_stale)
         else:
@@ -148,7 +148,7 @@ class Committer(Struct):
         plan: Plan,
         accept: Collection[int],
         split: Mapping[int, replan.SplitEdit] = MappingProxyType({}),
-    ) -> PlanSelection:
+    ) -> PlannedBatch:
         """Store the plan of the edits in `accept`, the `split` ones in part. Errors: as `plan_part`."""
         if plan.undoes is not None:
             raise StorageRefused((replan.UNDO_IS_WHOLE,))
@@ -156,7 +156,7 @@ class Committer(Struct):
             replan.plan_part(self.engine.planner.plan, plan, accept, self.engine.settings.batch, split)
         )
         self.engine.library.save(planned, origin=plan)
-        return planned.chosen
+        return planned
 
     def preview(self, plan: Plan, on_stale: OnStale, *, stores: bool = True) -> ApplyReport:
         """Return what a commit of `plan` would do, with its diff; a new plan for changed files is stored."""

@@ -200,8 +200,10 @@ class History:
             return None
         commits = [
             past
-            for past in self._readable()
-            if past.is_committed and (past.note.plan_id or "").startswith(PREFIX + digits)
+            for past in self.newest_first()
+            if isinstance(past, PastTransaction)
+            and past.is_committed
+            and (past.note.plan_id or "").startswith(PREFIX + digits)
         ]
         return commits[0] if len({past.note.plan_id for past in commits}) == 1 else None
 
@@ -244,9 +246,6 @@ class History:
                 return past
             undone.add(past.undoes_whole)
         return None
-
-    def _readable(self) -> Iterator[PastTransaction]:
-        return (past for past in self.newest_first() if not isinstance(past, Diagnostic))
 
 
 def list_root(root: Root, beginning: str = "") -> Iterator[PastTransaction | Diagnostic]:

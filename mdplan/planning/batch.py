@@ -17,7 +17,7 @@ from mdplan.planning.build import (
 )
 from mdplan.planning.losses import with_losses
 from mdplan.planning.replan import accepted_batch, needs_rejected
-from mdplan.planning.replay import PlannedBatch, PlanSelection, stale_base
+from mdplan.planning.replay import PlannedBatch, stale_base
 from mdplan.planning.results import plan_of
 from mdplan.planning.sequence import build_in_sequence, with_second_pass
 from mdplan.planning.verify import find_conflicts, verify, verify_paths
@@ -41,7 +41,7 @@ def plan_batch(
     if not isinstance(built, BuildResult):
         return built
     if batch.accept is None:
-        return PlannedBatch(PlanSelection(plan_of(built, batch, is_part=is_part)), built.files)
+        return PlannedBatch(plan=plan_of(built, batch, is_part=is_part), files=built.files)
     chosen_batch = accepted_batch(batch)
     if isinstance(chosen_batch, Diagnostic):
         return (chosen_batch,)
@@ -49,10 +49,11 @@ def plan_batch(
     problems = needs_rejected(batch, built, chosen)
     if problems or not isinstance(chosen, BuildResult):
         return problems
-    accepted = tuple(sorted(set(batch.accept)))
-    rejected = tuple(sorted(set(range(batch.edit_count)) - set(accepted)))
     return PlannedBatch(
-        PlanSelection(plan_of(chosen, chosen_batch, is_part=is_part), accepted, rejected), chosen.files
+        plan=plan_of(chosen, chosen_batch, is_part=is_part),
+        files=chosen.files,
+        accepted=tuple(sorted(set(batch.accept))),
+        rejected=tuple(sorted(set(range(batch.edit_count)) - set(batch.accept))),
     )
 
 

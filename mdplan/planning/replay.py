@@ -210,25 +210,14 @@ def _tampered(change: FileChange) -> Diagnostic:
 # --- A plan and the files it was made of
 
 
-class PlanSelection(Struct):
-    """A plan; a partial one also has the accepted and rejected indexes of the batch."""
+class PlannedBatch(Struct, kw_only=True):
+    """A plan, the files that it was made of, and of a part the accepted and rejected indexes of the batch."""
 
     plan: Plan
+    files: Sequence[BuiltFile] = ()
     accepted: tuple[int, ...] | None = None
     rejected: tuple[int, ...] | None = None
-
-
-class PlannedBatch(Struct):
-    """A plan as it was chosen, and the files that it was made of."""
-
-    chosen: PlanSelection
-    files: Sequence[BuiltFile]
     rebased: bool | None = None
-
-    @property
-    def plan(self) -> Plan:
-        """The plan."""
-        return self.chosen.plan
 
     @property
     def bases(self) -> list[Source]:
@@ -253,7 +242,7 @@ class PlannedBatch(Struct):
     def report_fields(self) -> dict[str, Any]:
         """Return what a report says of it."""
         fields = report_fields(self.plan, self.diff)
-        return fields | {"accepted": self.chosen.accepted, "rejected": self.chosen.rejected}
+        return fields | {"accepted": self.accepted, "rejected": self.rejected}
 
 
 class PlanResult(Struct):
