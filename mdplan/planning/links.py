@@ -192,7 +192,7 @@ class _LinkChecker:
         edits = self._edits(destination, target, now)
         # What nobody found stays as it is written: only the site knows what it means.
         is_same = edits == () and not now.is_removed
-        if is_same or (kind_before := self._kind_before(target, origin, destination)) is TargetKind.NOTHING:
+        if is_same or target.kind is TargetKind.NOTHING:
             return _UNCHANGED
         if destination.is_code:
             return _Outcome(near=target.path if target.path in self.changes.affected else None)
@@ -203,7 +203,7 @@ class _LinkChecker:
             is_retargeted = is_retargeted and now.is_removed
         else:
             could_follow, edits = edits is not None and not now.is_removed, ()
-            is_broken = not self._resolves(destination, was_there=kind_before is TargetKind.FILE)
+            is_broken = not self._resolves(destination, was_there=is_certain)
         warn = self._broken if is_broken else self._retargeted if is_retargeted else None
         return _Outcome(edits, warn(destination, now, could_follow=could_follow) if warn else None)
 
@@ -303,13 +303,6 @@ class _LinkChecker:
         near = find_near(self.changes.after, self.document.path, destination.path)
         meant = followed(folder_of(self.document.path), destination.path)
         return near not in {None, self.document.path} and near.casefold() != meant.casefold()
-
-    def _kind_before(self, target: LinkedPath, origin: str, destination: Destination) -> TargetKind:
-        """Return what `destination` of the file `origin` certainly pointed to in the base."""
-        if target.kind is TargetKind.FILE:
-            return target.kind
-        base_target = find_target(self.changes.before, origin, destination)
-        return TargetKind.NOTHING if base_target is None else base_target.kind
 
     def _resolves(self, destination: Destination, *, is_new: bool = False, was_there: bool = False) -> bool:
         """Return False if `destination`, as it is written, certainly names nothing in the result.

@@ -31,7 +31,7 @@ from mdplan.plan import (
 from mdplan.reports.base import to_wire
 from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import sha256_hex
-from mdplan.values import replace
+from mdplan.values import astuple, replace
 from mdplan.words import snake_case
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
     yield b'"editResults":['
     yield from _entries(map(to_wire, plan.results))
     yield b'],"effects":['
-    yield from _entries([_effect_to_json(effect) for effect in effects] for effects in plan.effects)
+    yield from _entries([astuple(effect) for effect in effects] for effects in plan.effects)
     yield b'],"engine":' + canonical_json(plan.engine) + b',"files":['
     yield from _entries(files)
     yield b'],"mdplanPlan":' + canonical_json(FORMAT)
@@ -170,7 +170,7 @@ def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
             str(name): value if isinstance(value, str) else bool(value)
             for name, value in body["options"].items()
         },
-        effects=tuple(tuple(_effect_of_json(entry) for entry in effects) for effects in body["effects"]),
+        effects=tuple(tuple(_effect(*entry) for entry in effects) for effects in body["effects"]),
         results=of_json(tuple[EditResult, ...], body["editResults"]),
         warnings=of_json(tuple[Diagnostic, ...], body["warnings"]),
         intent=Intent(str(body.get("title", "")), str(body.get("description", ""))),
@@ -257,12 +257,7 @@ def _text_or_none(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _effect_to_json(effect: Effect) -> list[str]:
-    return [effect.section_id, effect.removed, effect.inserted, effect.around]
-
-
-def _effect_of_json(entry: Sequence[str]) -> Effect:
-    section_id, removed, inserted, around = entry
+def _effect(section_id: str, removed: str, inserted: str, around: str) -> Effect:
     return Effect(section_id=section_id, removed=removed, inserted=inserted, around=around)
 
 

@@ -23,7 +23,7 @@ from mdplan.planning import build
 from mdplan.planning.verify import verify_outline
 from mdplan.requests.batch import Batch
 from mdplan.text.edit import EditList, Overlap, TextEdit, compose
-from mdplan.text.lines import Position, Span
+from mdplan.text.lines import Span
 from mdplan.text.source import EncodeProblem, Source
 from mdplan.values import Struct, replace
 from mdplan.words import say
@@ -274,7 +274,8 @@ def _range_now(range_field: RangeField, to: SequentialState) -> tuple[dict[str, 
     span = to.span_now(Span(start, end))
     if span is None:
         return None
-    first, last = (_field(to.current.source.lines.position(offset)) for offset in (span.start, span.end))
+    edges = map(to.current.source.lines.position, (span.start, span.end))
+    first, last = (PositionField(line=edge.line, col=edge.col) for edge in edges)
     return {"range": RangeField(start=first, end=last)}, span
 
 
@@ -295,10 +296,6 @@ def _lines_now(operation: Operation, to: SequentialState) -> tuple[dict[str, Any
     if line is None:
         return {"lines": LinesField(start=first, end=last)}, text
     return {"line": first if getattr(operation, "position", None) == "before" else last}, text
-
-
-def _field(position: Position) -> PositionField:
-    return PositionField(line=position.line, col=position.col)
 
 
 _GONE: Final = Code.SECTION_NOT_FOUND.problem(
