@@ -25,6 +25,7 @@ from mdplan.markdown.block_tree import is_left_open
 from mdplan.markdown.blocks import BOX, INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.destinations import Destination, TargetKind, destinations, find_target
 from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.enclosures import RegionMarker
 from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.inline_node import InlineKind, normalized_label
 from mdplan.markdown.links import all_definitions, label_uses, local_links, reference_uses, undefined_uses
@@ -47,12 +48,11 @@ from mdplan.reports.history import CheckReport
 from mdplan.settings import ProgressCallback, Settings, no_progress
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
-from mdplan.text.source import DocumentFormat
+from mdplan.text.source import DocumentFormat, Source
 from mdplan.text.visible import shortened
 from mdplan.values import Struct
 
 _Item = TypeVar("_Item")
-_Key = TypeVar("_Key", bound=Hashable)
 
 
 def check_since(
@@ -100,35 +100,32 @@ def check_changes(
     for number, document in enumerate(changed):
         tick(number, len(changed))
         if document.new is not None:
-            problems = (*document_problems(document.old, document.new), *links.problems_in(document))
+            problems = (*_document_problems(document.old, document.new), *links.problems_in(document))
             warnings += (warning.at(file=document.path) for warning in problems)
-    warnings += (warning.at(file=path) for path, warning in links.problems_elsewhere(changed))
-    warnings += (warning.at(file=path) for path, warning in links.retargeted_elsewhere(changed))
-    warnings += (warning.at(file=path) for path, warning in lost_pages(links.new, changed))
+    elsewhere = (
+        *links.problems_elsewhere(changed),
+        *links.retargeted_elsewhere(changed),
+        *lost_pages(links.new, changed),
+    )
+    warnings += (warning.at(file=path) for path, warning in elsewhere)
     return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings), skipped=tuple(skipped))
 
 
 def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
     """Report what the version `new` of the document `path` lost; only links inside it are checked."""
-    problems = (
-        *document_problems(old, new),
-        *retargeted(old, new),
-        *retargeted_labels(old, new),
-        *lost_definitions(old, new),
-        *_broken_inside(old, new),
-    )
+    problems = (*_document_problems(old, new), *_lost_definitions(old, new), *_broken_inside(old, new))
     return CheckReport(ok=True, checked=1, warnings=tuple(problem.at(file=path) for problem in problems))
 
 
 class ChangedDocument(Struct):
-    """A document before and after a change; None if it does not exist there.
+    """A document before and after a change: `old` is empty for a new file, `new` None for a deleted one.
 
     Paths are from the root; `old_path` is None for a new file.
     """
 
     path: str
     old_path: str | None
-    old: Outline | None
+    old: Outline
     new: Outline | None
 
 
@@ -140,9 +137,16 @@ def _open_document(
     if isinstance(new, Diagnostic):
         return new
     old = _open_outline(before, old_path) if old_path is not None else None
-    if isinstance(old, Diagnostic):
-        old = None
-    return ChangedDocument(new_path or old_path or "", old_path if old is not None else None, old, new)
+    path = new_path or old_path or ""
+    if isinstance(old, Outline):
+        return ChangedDocument(path, old_path, old, new)
+    return ChangedDocument(path, None, _empty(), new)
+
+
+def _empty() -> Outline:
+    source = Source.decode(b"")
+    assert isinstance(source, Source)
+    return Outline(source)
 
 
 def _open_outline(files: OutlinedFiles, path: str) -> Outline | Diagnostic:
@@ -176,26 +180,30 @@ _TYPES: Final[tuple[tuple[type, str], ...]] = (
 )
 
 
-def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """Yield warnings about `new`, the later version of `old` (None for a new file).
+def _document_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    """Yield warnings about `new`, the later version of `old`, which is empty for a new file.
 
     Line numbers refer to `new`.
     """
-    if old is not None:
+    if old.source.data:
         yield from _byte_problems(old, new)
     if new.format is not DocumentFormat.MARKDOWN:
         return
     yield from _front_matter_problems(old, new)
-    open_blocks = _newly_open_blocks(old, new)
-    fences = torn_fences(old, new) if old is not None else []
-    yield from map(torn_fence, fences)
+    open_blocks, fences = _newly_open_blocks(old, new), _torn_fences(old, new)
+    for line, opening in fences.items():
+        yield Code.BLOCK_UNCLOSED.warning(
+            f"line {line} no longer opens a code block, and the end of that block opens one now",
+            f"write the fence again: `{short_name(opening)}`",
+            place=Position(line, 1),
+        )
     # After a fence that lost its opening line, each closing line opens the next one.
     yield from (
         _unclosed(block)
         for block in open_blocks
-        if block.kind is not BlockKind.FENCE or not any(fence.line < block.first_line for fence in fences)
+        if block.kind is not BlockKind.FENCE or not any(line < block.first_line for line in fences)
     )
-    yield from torn_comments(old, new) if old is not None else ()
+    yield from _torn_comments(old, new)
     yield from _unpaired_regions(old, new)
     yield from _unpaired_tags(old, new)
     # The warning about an unclosed block covers everything that it swallowed.
@@ -203,13 +211,13 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
         line for block in open_blocks for line in range(block.first_line, block.last_line + 1)
     )
     yield from _torn_rows(old, new, swallowed)
-    if old is not None:
-        yield from torn_cells(old, new)
-        yield from _swallowed_headings(old, new, swallowed)
-        yield from torn_headings(old, new, swallowed)
-        yield from torn_underlines(old, new, swallowed)
-        yield from torn_tasks(old, new, swallowed)
+    yield from _torn_cells(old, new)
+    yield from _lost_headings(old, new, swallowed)
+    yield from _torn_underlines(old, new, swallowed)
+    yield from _torn_tasks(old, new, swallowed)
     yield from _doubled_anchors(old, new)
+    yield from _retargeted(old, new)
+    yield from _retargeted_labels(old, new)
 
 
 def _byte_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
@@ -235,9 +243,8 @@ def _byte_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
         )
 
 
-def _front_matter_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    before = old.front_matter_content if old is not None else None
-    after = new.front_matter_content
+def _front_matter_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    before, after = old.front_matter_content, new.front_matter_content
     if isinstance(before, Unreadable):
         return
     if (problem := unreadable_front_matter(old, new)) is not None:
@@ -274,11 +281,8 @@ def _type_name(value: Any) -> str:  # noqa: ANN401 (any value of front matter)
     return next((name for kind, name in _TYPES if isinstance(value, kind)), "a value")
 
 
-def _newly_open_blocks(old: Outline | None, new: Outline) -> list[Block]:
-    if old is None:
-        return list(_open_blocks(new))
-    known = Counter(_line(old, block.first_line) for block in _open_blocks(old))
-    blocks = list(_unknown(known, _open_blocks(new), lambda block: _line(new, block.first_line)))
+def _newly_open_blocks(old: Outline, new: Outline) -> list[Block]:
+    blocks = list(_fresh(_open_blocks, old, new))
     lost = Counter(_fence_openings(old)) - Counter(_fence_openings(new))
     if lost:
         blocks += (
@@ -301,14 +305,14 @@ def _has_inner_fence(outline: Outline, block: Block, openings: Container[str]) -
     return any(fence["marks"].startswith(marks["marks"]) for fence in fences if fence)
 
 
-def _unknown(
-    known: Counter[_Key] | None, items: Iterable[_Item], key: Callable[[_Item], _Key]
+def _fresh(
+    find: Callable[[Outline], Iterable[tuple[Hashable, _Item]]], old: Outline, new: Outline
 ) -> Iterator[_Item]:
-    """Yield the `items` whose `key` occurs more often than in `known`, the old counts."""
-    left = Counter(known)
-    for item in items:
-        if left[key(item)]:
-            left[key(item)] -= 1
+    """Yield what `find` finds in `new`, each with a key, beyond the number with the same key in `old`."""
+    known = Counter(key for key, _ in find(old))
+    for key, item in find(new):
+        if known[key]:
+            known[key] -= 1
         else:
             yield item
 
@@ -323,12 +327,11 @@ def _unclosed(block: Block) -> Diagnostic:
     )
 
 
-def _open_blocks(outline: Outline) -> Iterator[Block]:
-    """Yield unclosed blocks, including those with an unclosed comment."""
-    text = outline.source.text
-    return (
-        block for block in outline.blocks if _has_open_comment(outline, block) or is_left_open(block, text)
-    )
+def _open_blocks(outline: Outline) -> Iterator[tuple[str, Block]]:
+    """Yield unclosed blocks with their first lines, including those with an unclosed comment."""
+    for block in outline.blocks:
+        if _has_open_comment(outline, block) or is_left_open(block, outline.source.text):
+            yield _line(outline, block.first_line), block
 
 
 def _has_open_comment(outline: Outline, block: Block) -> bool:
@@ -340,14 +343,11 @@ def _has_open_comment(outline: Outline, block: Block) -> bool:
     return not all(any(node.kind in _NO_TEXT for node in near) for near in nodes)
 
 
-def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    known = (
-        Counter((marker.name, marker.is_start) for marker in find_regions(old).unpaired)
-        if old is not None
-        else None
-    )
-    markers = find_regions(new).unpaired
-    for marker in _unknown(known, markers, lambda marker: (marker.name, marker.is_start)):
+def _unpaired_regions(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    def find(outline: Outline) -> Iterator[tuple[Hashable, RegionMarker]]:
+        return (((marker.name, marker.is_start), marker) for marker in find_regions(outline).unpaired)
+
+    for marker in _fresh(find, old, new):
         here, other = ("start", "end") if marker.is_start else ("end", "start")
         place = new.source.lines.position(marker.span.start)
         yield Code.REGION_UNBALANCED.warning(
@@ -357,9 +357,9 @@ def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
         )
 
 
-def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    known = Counter(tag.name for tag in old.enclosures.unbalanced) if old is not None else None
-    for tag in _unknown(known, new.enclosures.unbalanced, lambda tag: tag.name):
+def _unpaired_tags(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    tags = _fresh(lambda outline: ((tag.name, tag) for tag in outline.enclosures.unbalanced), old, new)
+    for tag in tags:
         half = "closing" if tag.opens else "opening"
         yield Code.UNBALANCED_TAG.warning(
             f"the tag at line {tag.line} has no {half} tag",
@@ -368,11 +368,11 @@ def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
         )
 
 
-def _torn_rows(old: Outline | None, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+def _torn_rows(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
     """Yield table rows that became text, and rows with more cells than columns."""
-    had = _row_lines(old) if old is not None else {}
-    torn = _lines_lost(old, new, had, _row_lines(new)) if old is not None and had else []
-    for first, last in _ranges(number for number in torn if number not in swallowed):
+    had = _row_lines(old)
+    torn = _lost_lines(old, new, had, _row_lines(new)) if had else ()
+    for first, last in _ranges(number for number, _ in torn if number not in swallowed):
         lines = f"line {first} was a row" if first == last else f"lines {first}-{last} were rows"
         yield Code.TABLE_TORN.warning(
             f"{lines} of a table, and {'is' if first == last else 'are'} text now",
@@ -394,29 +394,31 @@ def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def _lines_lost(old: Outline, new: Outline, were: Mapping[int, str], are: Mapping[int, str]) -> Iterator[int]:
-    """Yield lines of `new` that equal one of the lines `were` of `old` but are not in `are`.
+def _lost_lines(
+    old: Outline,
+    new: Outline,
+    was: Mapping[int, str],
+    now: Mapping[int, str],
+    bare: Callable[[str], str] = str,
+) -> Iterator[tuple[int, str]]:
+    """Yield lines of `new` that equal one of `was` of `old` but are not in `now`, with the old text.
 
-    `were` and `are` map line numbers to text. Other equal lines in `old` account for as many lines in `new`.
+    `was` and `now` map line numbers to text; texts are equal if they are `bare`. Other equal lines in `old`
+    account for as many lines in `new`.
     """
-    lost = Counter(were.values()) - Counter(are.values())
-    known = _texts_outside(old, were) if lost else Counter[str]()
+    texts = {bare(text): text for text in was.values()}
+    lost = Counter(map(bare, was.values())) - Counter(map(bare, now.values()))
+    others = (bare(_line(old, number)) for number in _numbers(old) if lost and number not in was)
+    known = Counter(text for text in others if text in texts)
     for number in _numbers(new) if lost else ():
-        text = _line(new, number)
-        if number in are or not text or not lost[text]:
+        text = bare(_line(new, number))
+        if number in now or not text or not lost[text]:
             continue
         if known[text]:
             known[text] -= 1
             continue
         lost[text] -= 1
-        yield number
-
-
-def _texts_outside(outline: Outline, rows: Mapping[int, str]) -> Counter[str]:
-    """Count other lines that equal one of `rows`, given by line number."""
-    texts = frozenset(rows.values())
-    others = (number for number in _numbers(outline) if number not in rows)
-    return Counter(text for number in others if (text := _line(outline, number)) in texts)
+        yield number, texts[text]
 
 
 def _row_lines(outline: Outline) -> dict[int, str]:
@@ -433,31 +435,36 @@ def _line(outline: Outline, number: int) -> str:
     return outline.source.lines.content(number).strip()
 
 
-def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Yield headings whose line still exists, but is no longer a heading or moved into a list."""
+def _lost_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+    """Yield headings that are text, code or in a list now, or that lost the space after ``#``."""
     were_nested = {_line(old, section.heading_line) for section in old.nested}
     in_lists = {section.heading_line for section in new.nested}
-    are = {
+    now = {
         number: text
         for number, text in _heading_lines(new).items()
         if number not in in_lists or text in were_nested
     }
-    for number in _lines_lost(old, new, _heading_lines(old), are):
-        if number in swallowed:
+    for number, before in _lost_lines(old, new, _heading_lines(old), now, _without_spaces):
+        is_torn = _is_torn(new, number, before)
+        if number in swallowed or not (is_torn or _line(new, number) == before):
             continue
         block = new.tree.leaf_at(new.source.lines.start(number))
         inside = f": it is in the {block.kind} that starts at line {block.first_line}" if block else ""
         inside = " of the page: it is in a list" if number in in_lists else inside
         yield Code.HEADING_LOST.warning(
-            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading{inside}",
-            "close what comes before it, or put a blank line there",
+            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading"
+            f"{'' if is_torn else inside}",
+            f"write the blank after its marks again: `{short_name(before)}`"
+            if is_torn
+            else "close what comes before it, or put a blank line there",
             place=Position(number, 1),
         )
 
 
 def _heading_lines(outline: Outline) -> dict[int, str]:
     """Return ATX heading lines; the text of other headings can be any text."""
-    return {number: text for number, text in _heading_texts(outline).items() if text.startswith("#")}
+    lines = {section.heading_line: _line(outline, section.heading_line) for section in outline.headings}
+    return {number: text for number, text in lines.items() if text.startswith("#")}
 
 
 # --- Links that a change broke or retargeted
@@ -478,9 +485,7 @@ class LinkCheck:
         """Yield warnings about links of a changed document that were right or absent before."""
         if document.new is None or document.new.format is not DocumentFormat.MARKDOWN:
             return
-        yield from retargeted(document.old, document.new)
-        yield from retargeted_labels(document.old, document.new)
-        yield from lost_definitions(document.old, document.new, of_code=not self.new.makes_links)
+        yield from _lost_definitions(document.old, document.new, of_code=not self.new.makes_links)
         yield from self._newly_broken(document)
 
     def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
@@ -491,9 +496,8 @@ class LinkCheck:
             for document in documents
             if document.old_path and _may_break_links(document)
         )
-        pairs = [(document.old, document.new) for document in documents]
-        labels = frozenset[str]().union(*(labels_of(old) for old, _ in pairs if old is not None))
-        labels -= frozenset[str]().union(*(labels_of(new) for _, new in pairs if new is not None))
+        labels = frozenset[str]().union(*(labels_of(document.old) for document in documents))
+        labels -= frozenset[str]().union(*(labels_of(each.new) for each in documents if each.new is not None))
         known = {document.path for document in documents}
         for file in self.new.linking_to(names, labels) if names else ():
             if isinstance(file, Diagnostic) or file.relative in known:
@@ -510,15 +514,14 @@ class LinkCheck:
         shifted = {
             path: anchors
             for path, document in documents.items()
-            if document.old is not None and document.new is not None
-            if (anchors := _shifted_anchors(document.old, document.new))
+            if document.new is not None and (anchors := _shifted_anchors(document.old, document.new))
         }
         names = frozenset(page_key(name) for path in shifted for name in (path, folder_of(path)) if name)
         for file in self.new.linking_to(names) if names else ():
             if isinstance(file, Diagnostic):
                 continue
             source, outline = documents.get(file.relative), file.outline
-            written = None if source is None else _targets(source.old) if source.old else frozenset[str]()
+            written = None if source is None else _targets(source.old)
             for link in destinations(outline, [whole(outline)]):
                 target = find_target(self.new, file.relative, link) if link.path and link.fragment else None
                 key = target_key(link.fragment or "")
@@ -530,12 +533,9 @@ class LinkCheck:
 
     def _newly_broken(self, document: ChangedDocument) -> Iterator[Diagnostic]:
         assert document.new is not None
-        known: frozenset[str] = frozenset()
-        written: frozenset[str] = frozenset()
-        if document.old is not None and document.old_path is not None:
-            find = broken_in_tree(self._old, document.old_path)
-            known = frozenset(link.target for link in find(document.old, whole(document.old)))
-            written = _targets(document.old) - known
+        find = broken_in_tree(self._old, document.old_path or document.path)
+        known = frozenset(link.target for link in find(document.old, whole(document.old)))
+        written = _targets(document.old) - known
         # If anchors were broken before, the site generates some that mdplan does not see.
         makes_anchors = any("#" in target for target in known)
         for link in broken_targets(self.new, document.path, document.new, whole(document.new)):
@@ -571,10 +571,8 @@ class LinkCheck:
                     yield broken_link(target, line, self._hint(document, link))
 
 
-def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+def _retargeted(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     """Yield warnings about links within a document that now lead to another heading."""
-    if old is None:
-        return
     before = {link.target for link in local_links(old) if link.target.startswith("#")}
     shifted = _shifted_anchors(old, new) if before else {}
     for link in local_links(new) if shifted else ():
@@ -616,15 +614,8 @@ def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
         if was.path == now.path:
             shift = _shift_of_equals(old, was, new, now) if was.repeats > 1 or now.repeats > 1 else None
         else:
-            moved = next(
-                (
-                    section
-                    for section in new.headings
-                    if section.path == was.path and section.anchor != was.anchor
-                ),
-                None,
-            )
-            shift = None if moved is None else _Shift.of(moved, now)
+            same = (each for each in new.headings if each.path == was.path and each.anchor != was.anchor)
+            shift = next((_Shift.of(moved, now) for moved in same), None)
         if shift is not None:
             shifts[key] = shift
     return shifts
@@ -662,9 +653,9 @@ def _shown(section: Section) -> str:
     return f'"{short_name(" > ".join(section.path))}" (line {section.heading_line})'
 
 
-def _doubled_anchors(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+def _doubled_anchors(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     """Yield LINK_RETARGETED for anchors that became ambiguous in `new`."""
-    known = places_of_anchors(old) if old is not None else {}
+    known = places_of_anchors(old)
     for key, (first, *others) in places_of_anchors(new).items():
         if others and len(known.get(key, ())) < 2:
             yield Code.LINK_RETARGETED.warning(
@@ -675,16 +666,15 @@ def _doubled_anchors(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
             )
 
 
-def lost_definitions(old: Outline | None, new: Outline, *, of_code: bool = True) -> Iterator[Diagnostic]:
+def _lost_definitions(old: Outline, new: Outline, *, of_code: bool = True) -> Iterator[Diagnostic]:
     """Yield BROKEN_LINK for link labels whose definition is missing in `new`.
 
     `of_code` includes labels that are code.
     """
-    labels = {use.label for use in reference_uses(old)} if old is not None else set[str]()
-    labels = {label for label in labels if of_code or not label.startswith("`")}
+    labels = {use.label for use in reference_uses(old) if of_code or not use.label.startswith("`")}
     # Some sites resolve such rule names in brackets without definitions.
     names = {label for label in labels if _NAME_OF_RULE.fullmatch(label)}
-    if old is not None and names:
+    if names:
         others = {normalized_label(name) for name in _NAME_OF_RULE.findall(old.source.text)}
         labels -= names if any(undefined_uses(old, others)) else set()
     for use in undefined_uses(new, labels) if labels else ():
@@ -709,41 +699,40 @@ def _names_a_document(target: str) -> bool:
 
 def _may_break_links(document: ChangedDocument) -> bool:
     """Return True if links from elsewhere to the old file may be broken now."""
-    if document.old_path is None or document.old is None:
-        return False
-    if document.new is None or document.old_path != document.path:
-        return True
+    if document.old_path is None or document.new is None or document.old_path != document.path:
+        return document.old_path is not None
     return not resolvable_targets(document.old) <= resolvable_targets(document.new)
 
 
 # --- Labels and footnotes whose first definition changed
 
 
-def retargeted_labels(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+def _retargeted_labels(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     """Yield LINK_RETARGETED for labels of links and footnotes that now have another definition.
 
     If a definition only changed its text, it was edited, and its uses follow.
     """
-    if old is None or new.format is not DocumentFormat.MARKDOWN:
-        return
-    before, after = all_definitions(old), all_definitions(new)
-    text_before = {label: [old.text_of(span).strip() for span in spans] for label, spans in before.items()}
-    text_after = {label: [new.text_of(span).strip() for span in spans] for label, spans in after.items()}
+    before, after = (
+        {
+            label: [each.text_of(span).strip() for span in spans]
+            for label, spans in all_definitions(each).items()
+        }
+        for each in (old, new)
+    )
     shifted = {
         label
-        for label, texts in text_before.items()
-        if (now := text_after.get(label)) and now[0] != texts[0] and (texts[0] in now or now[0] in texts)
+        for label, texts in before.items()
+        if (now := after.get(label)) and now[0] != texts[0] and (texts[0] in now or now[0] in texts)
     }
-    used = {use.label for use in label_uses(old)} if shifted else set()
-    for use in label_uses(new) if shifted & used else ():
-        if use.label in shifted & used:
-            line = new.source.lines.line_at(after[use.label][0].start)
-            place = new.source.lines.position(use.span.start)
+    used = shifted & {use.label for use in label_uses(old)} if shifted else set()
+    for use in label_uses(new) if used else ():
+        if use.label in used:
+            line = new.source.lines.line_at(all_definitions(new)[use.label][0].start)
             yield Code.LINK_RETARGETED.warning(
                 f"`{short_name(new.text_of(use.span))}` at line {use.line} uses the definition "
                 f"of line {line}, and used another one before",
                 "give one of the definitions another label",
-                place=place,
+                place=new.source.lines.position(use.span.start),
             )
 
 
@@ -784,7 +773,6 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
 _SPACES: Final = lazy_pattern(r"[\s\u200b\u2060\ufeff]+")
 _BLANKS: Final = lazy_pattern(r"[ \t]+")
 _BLANKS_AND_PIPES: Final = lazy_pattern(r"[\s|]+")
-_HEADING: Final = lazy_pattern(r"#{1,6}[ \t]+\S")
 _TASK: Final = lazy_pattern(rf"(?:[-*+]|\d{{1,9}}[.)])[ \t]+{BOX}[ \t]+\S")
 _FENCE: Final = lazy_pattern(r"(?P<marks>(?P<mark>`|~)(?P=mark){2,})")
 _TORN_COMMENT: Final = lazy_pattern(r"<!--(?:(?!-->).)*?(?:<!--|\Z)", re.DOTALL)
@@ -793,38 +781,17 @@ _NO_TEXT: Final = frozenset({InlineKind.CODE, InlineKind.HTML})
 _LEAST_MARKS: Final = 3
 
 
-class TornFence(NamedTuple):
-    """A line that opened a fence, and its old text."""
-
-    line: int
-    opening: str
-
-
-def torn_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Yield HEADING_LOST for headings that lost the space after ``#``, except lines in `swallowed`."""
-    was, now = _heading_texts(old), _heading_texts(new)
-    for number, before in _torn_lines(new, was, now, _HEADING, swallowed):
-        yield Code.HEADING_LOST.warning(
-            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading",
-            f"write the blank after its marks again: `{short_name(before)}`",
-            place=Position(number, 1),
-        )
-
-
-def torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+def _torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
     """Yield TASK_LOST for tasks that lost a space of ``- [ ]``, except lines in `swallowed`."""
     if "[" not in old.source.text:
         return
-    for number, before in _torn_lines(new, _task_texts(old), _task_texts(new), _TASK, swallowed):
-        yield Code.TASK_LOST.warning(
-            f"`{short_name(_line(new, number))}` at line {number} is no longer a task",
-            f"write its blanks again: `{short_name(before)}`",
-            place=Position(number, 1),
-        )
-
-
-def _heading_texts(outline: Outline) -> dict[int, str]:
-    return {section.heading_line: _line(outline, section.heading_line) for section in outline.headings}
+    for number, before in _lost_lines(old, new, _task_texts(old), _task_texts(new), _without_spaces):
+        if number not in swallowed and _is_torn(new, number, before):
+            yield Code.TASK_LOST.warning(
+                f"`{short_name(_line(new, number))}` at line {number} is no longer a task",
+                f"write its blanks again: `{short_name(before)}`",
+                place=Position(number, 1),
+            )
 
 
 def _task_texts(outline: Outline) -> dict[int, str]:
@@ -837,38 +804,25 @@ def _task_texts(outline: Outline) -> dict[int, str]:
     return {number: _line(outline, number) for number in numbers}
 
 
-def _torn_lines(
-    new: Outline,
-    was: Mapping[int, str],
-    now: Mapping[int, str],
-    form: re.Pattern[str],
-    swallowed: Container[int],
-) -> Iterator[tuple[int, str]]:
-    """Yield paragraph lines of `new` that differ only in spaces from a lost line of `form`, with its text.
-
-    `was` and `now` are the lines of this kind in both versions, by number.
-    """
-    kept = frozenset(now.values())
-    by_text = {_SPACES.sub("", text): text for text in was.values() if form.match(text)}
-    lost = {bare: text for bare, text in by_text.items() if text not in kept}
-    for number in _numbers(new) if lost else ():
-        text = new.source.lines.content(number).strip(" \t")
-        before = lost.get(_SPACES.sub("", text)) if text else None
-        if before is None or number in now or number in swallowed:
-            continue
-        block = new.tree.leaf_at(new.source.lines.content_end(number) - 1)
-        is_text = block is not None and block.kind in {BlockKind.PARAGRAPH, BlockKind.HTML}
-        if is_text and _BLANKS.sub(" ", text) != _BLANKS.sub(" ", before):
-            yield number, before
+def _without_spaces(text: str) -> str:
+    return _SPACES.sub("", text)
 
 
-def torn_underlines(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+def _is_torn(new: Outline, number: int, before: str) -> bool:
+    """Return True if line `number` is text, and lost or got a space of its old text `before`."""
+    block = new.tree.leaf_at(new.source.lines.content_end(number) - 1)
+    text = new.source.lines.content(number).strip(" \t")
+    is_text = block is not None and block.kind in {BlockKind.PARAGRAPH, BlockKind.HTML}
+    return is_text and _BLANKS.sub(" ", text) != _BLANKS.sub(" ", before)
+
+
+def _torn_underlines(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
     """Yield HEADING_LOST for headings that lost their underline."""
     was, now = _underlined(old), _underlined(new)
     lost = Counter(was.values()) - Counter(now.values())
     lines = [(number, text) for number in _numbers(new) if (text := _line(new, number))] if lost else []
     for (number, title), (_, below) in pairwise(lines):
-        pair = (title, _SPACES.sub("", below))
+        pair = (title, _without_spaces(below))
         if lost[pair] and number not in swallowed and number not in now:
             lost[pair] -= 1
             yield Code.HEADING_LOST.warning(
@@ -883,55 +837,48 @@ def _underlined(outline: Outline) -> dict[int, tuple[str, str]]:
     headings = (section.heading for section in outline.headings if section.heading)
     last_lines = (heading.last_line - 1 for heading in headings if not heading.markup.startswith("#"))
     return {
-        number: (_line(outline, number), _SPACES.sub("", _line(outline, number + 1))) for number in last_lines
+        number: (_line(outline, number), _without_spaces(_line(outline, number + 1))) for number in last_lines
     }
 
 
-def torn_fences(old: Outline, new: Outline) -> list[TornFence]:
-    """Return opening lines of fences that lost a mark while their closing line remains."""
-    openings: Counter[str] = Counter()
+def _torn_fences(old: Outline, new: Outline) -> dict[int, str]:
+    """Return opening lines, and their old text, of fences that lost a mark but not their closing line."""
     closings: dict[str, str] = {}
     for block in old.blocks:
         if block.kind is BlockKind.FENCE and not is_left_open(block, old.source.text):
             opening = _line(old, block.first_line)
             found = _FENCE.match(opening)
             if found is not None and len(found["marks"]) == _LEAST_MARKS:
-                openings[opening[1:]] += 1
                 closings[opening[1:]] = _line(old, block.last_line)
-    if not openings:
-        return []
+    if not closings:
+        return {}
     fences = [block for block in new.blocks if block.kind is BlockKind.FENCE]
     in_code = {number for block in fences for number in range(block.first_line, block.last_line + 1)}
     known = frozenset(_line(old, number) for number in _numbers(old))
-    torn = []
-    for number in _numbers(new):
-        text = _line(new, number)
-        if not openings[text] or number in in_code or text in known:
-            continue
-        if any(
+    lines = ((number, _line(new, number)) for number in _numbers(new) if number not in in_code)
+    return {
+        number: closings[text][0] + text
+        for number, text in lines
+        if text in closings
+        and text not in known
+        and any(
             block.first_line > number and _line(new, block.first_line) == closings[text] for block in fences
-        ):
-            torn.append(TornFence(number, closings[text][0] + text))
-    return torn
+        )
+    }
 
 
-def torn_fence(fence: TornFence) -> Diagnostic:
-    """Return BLOCK_UNCLOSED for `fence`, whose closing line now opens a fence."""
-    return Code.BLOCK_UNCLOSED.warning(
-        f"line {fence.line} no longer opens a code block, and the end of that block opens one now",
-        f"write the fence again: `{short_name(fence.opening)}`",
-        place=Position(fence.line, 1),
-    )
-
-
-def torn_comments(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+def _torn_comments(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     """Yield BLOCK_UNCLOSED for comment ends without a beginning, so that the comment is now text."""
     if "<!--" not in old.source.text:
         return
-    ends = {_bare(line) for line, is_lone in _ends_of_comments(old) if not is_lone}
-    before = Counter(_bare(line) for line, is_lone in _ends_of_comments(old) if is_lone)
-    lone = (line for line, is_lone in _ends_of_comments(new) if is_lone and _bare(line) in ends)
-    for number, _ in _unknown(before, lone, _bare):
+    ends = {bare for bare, _, is_lone in _ends_of_comments(old) if not is_lone}
+
+    def lone(outline: Outline) -> Iterator[tuple[str, int]]:
+        return (
+            (bare, line) for bare, line, is_lone in _ends_of_comments(outline) if is_lone and bare in ends
+        )
+
+    for number in _fresh(lone, old, new):
         yield Code.BLOCK_UNCLOSED.warning(
             f"the comment that ends at line {number} has lost its beginning: it is text now",
             "write `<!--` again, or delete `-->`",
@@ -939,29 +886,23 @@ def torn_comments(old: Outline, new: Outline) -> Iterator[Diagnostic]:
         )
 
 
-def _bare(line: tuple[int, str]) -> str:
-    return _SPACES.sub("", line[1].replace("<!--", ""))
-
-
-def _ends_of_comments(outline: Outline) -> Iterator[tuple[tuple[int, str], bool]]:
-    """Yield number and text of each line with a comment end, and True if no comment ends there."""
+def _ends_of_comments(outline: Outline) -> Iterator[tuple[str, int, bool]]:
+    """Yield bare text and number of each line with a comment end, and True if no comment ends there."""
     text = outline.source.text
     for match in re.finditer("-->", text):
         number = outline.source.lines.line_at(match.start())
         block = outline.tree.leaf_at(match.start())
-        kind = None if block is None else block.kind
-        if block is not None and kind is BlockKind.HTML:
+        is_lone = False
+        if block is not None and block.kind is BlockKind.HTML:
             opening = text.rfind("<!--", block.span.start, match.start())
             is_lone = opening < 0 or text.find("-->", opening, match.start()) >= 0
-        elif kind in INLINE_KINDS:
+        elif block is not None and block.kind in INLINE_KINDS:
             nodes = outline.inline.nodes_in(Span(*match.span()))
             is_lone = not any(node.kind in _NO_TEXT for node in nodes)
-        else:
-            is_lone = False
-        yield (number, _line(outline, number)), is_lone
+        yield _without_spaces(_line(outline, number).replace("<!--", "")), number, is_lone
 
 
-def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+def _torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     """Yield TABLE_TORN for rows that lost a pipe or were split, so that cells are missing."""
     full: set[str] = set()
     short: set[str] = set()
