@@ -5,9 +5,9 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
@@ -21,7 +21,7 @@ from mdplan.plan import EditNumbers
 from mdplan.requests.spellings import op_of
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position
-from mdplan.text.visible import escaped
+from mdplan.text.visible import escaped, nearest_names
 from mdplan.words import Command, say
 
 _YAML: Final = (".yaml", ".yml")
@@ -30,6 +30,7 @@ _PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
 _PATCH: Final = lazy_pattern(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
 _EXAMPLE: Final = say("{mdplan help batch} shows one")
 _START_OF_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
+_NAME_ONE: Final = say("name a JSON or YAML file, or a plan ({mdplan review --list}); {}", _EXAMPLE)
 _EMPTY: Final = say("send a batch ({}), or name a saved plan ({mdplan review --list})", _EXAMPLE)
 
 
@@ -125,6 +126,7 @@ def _no_batch(name: str, where: str) -> BadInput:
 
 
 def _unreadable(name: str, where: str, error: Exception) -> BadInput:
+    hint = say("name a JSON or YAML file; {}", _EXAMPLE)
     if isinstance(error, FileNotFoundError) and _START_OF_ID.fullmatch(name):
         return BadInput(
             f"{where} is no file, and too short for the ID of a plan",
@@ -132,29 +134,21 @@ def _unreadable(name: str, where: str, error: Exception) -> BadInput:
         )
     if isinstance(error, FileNotFoundError):
         similar = _similar(name)
-        hint = (
-            f"did you mean `{escaped(similar)}`?"
-            if similar
-            else say("name a JSON or YAML file, or a plan ({mdplan review --list}); {}", _EXAMPLE)
-        )
+        hint = f"did you mean `{escaped(similar)}`?" if similar else _NAME_ONE
         return BadInput(f"there is no file {where}", hint)
     if isinstance(error, IsADirectoryError):
-        return BadInput(f"{where} is a folder", say("name a JSON or YAML file; {}", _EXAMPLE))
-    reason = getattr(error, "strerror", None) or "there is none"
-    return BadInput(f"{where} cannot be read: {reason}", say("name a JSON or YAML file; {}", _EXAMPLE))
+        return BadInput(f"{where} is a folder", hint)
+    return BadInput(f"{where} cannot be read: {getattr(error, 'strerror', None) or 'there is none'}", hint)
 
 
 def _similar(name: str) -> str | None:
     """Return a file next to the missing `name` with a similar name, if any."""
-    from difflib import get_close_matches
-
     folder, leaf = os.path.split(name)
     try:
-        entries = [entry.name for entry in Path(folder or os.curdir).iterdir()]
+        entries = os.listdir(folder or os.curdir)  # noqa: PTH208 (names alone)
     except OSError:
         return None
-    similar = get_close_matches(leaf, entries, n=1, cutoff=0.7)
-    return str(Path(folder, similar[0])) if similar else None
+    return next((os.path.join(folder, near) for near in nearest_names(leaf, entries)), None)  # noqa: PTH118
 
 
 # --- The argument BATCH and the options that override fields of it
@@ -223,16 +217,7 @@ _HERE_DOCUMENT: Final = "`mdplan plan <<'END'`, then the batch, then a line END"
 _OR_YAML: Final = "or write the batch in YAML, where `markdown: |` takes whole lines"
 _WORD: Final = lazy_pattern(r"[A-Za-z_][\w-]*")
 _PYTHON: Final = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
-_QUOTES: Final = "'`\u2018\u2019\u201c\u201d"
-_CONTROLS: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-
-
-class _Mistake(NamedTuple):
-    """A mistake: the `offset` of the place to look at, what is wrong there, and the correction."""
-
-    offset: int
-    message: str
-    hint: str
+_QUOTES: Final = {"'": "single", "`": "back", **dict.fromkeys("\u2018\u2019\u201c\u201d", "curly")}
 
 
 def json_problem(text: str, where: str, error: Exception) -> BadInput:
@@ -242,118 +227,54 @@ def json_problem(text: str, where: str, error: Exception) -> BadInput:
     if not isinstance(error, json.JSONDecodeError):
         message = f"{where} is not JSON: it is nested too deeply, or a number in it is too long"
         return BadInput(message, "send a smaller batch")
-    mistake = next(filter(None, (look(text, error) for look in _FINDERS)), None)
-    if mistake is None:
-        reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
-        mistake = _Mistake(error.pos, reason, say("fix the JSON syntax; {mdplan help batch} shows a batch"))
-    place = Position(
-        text.count("\n", 0, mistake.offset) + 1, mistake.offset - text.rfind("\n", 0, mistake.offset)
-    )
-    return BadInput(f"{where} is not JSON: {mistake.message}", mistake.hint, place, text)
+    at, message, hint = next(_mistakes(text, error))
+    place = Position(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+    return BadInput(f"{where} is not JSON: {message}", hint, place, text)
 
 
-def _lost_quotes(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    if '"' in text or not _WORD.match(text, error.pos):
-        return None
-    hint = f"the shell removes quotes: put the batch into a file, or use {_HERE_DOCUMENT}"
-    return _Mistake(error.pos, "it has no double quotes at all", hint)
-
-
-def _quotes(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    if text[error.pos : error.pos + 1] not in tuple(_QUOTES):
-        return None
-    is_curly = text[error.pos] in "\u2018\u2019\u201c\u201d"
-    what = "curly quotes" if is_curly else "single quotes" if text[error.pos] == "'" else "backquotes"
-    return _Mistake(error.pos, f"it has {what}", f'JSON takes double quotes only: "file"; {_OR_YAML}')
-
-
-def _python_word(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    word = _WORD.match(text, error.pos)
-    if word is None or word[0] not in _PYTHON:
-        return None
-    return _Mistake(error.pos, f"`{word[0]}` is not a JSON word", f"write `{_PYTHON[word[0]]}`")
-
-
-def _comment(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    if not text.startswith(("//", "/*", "#"), error.pos):
-        return None
-    return _Mistake(
-        error.pos, "it has a comment", "JSON has no comments: remove it, or write the batch in YAML"
-    )
-
-
-def _trailing_comma(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    before = text[: error.pos].rstrip()
-    at = len(before) - 1 if before.endswith(",") else error.pos
-    closes = text[at + 1 :].lstrip()[:1]
-    if text[at : at + 1] != "," or closes not in ("]", "}"):
-        return None
-    return _Mistake(at, f"there is a comma before `{closes}`", "remove this comma")
-
-
-def _bare_word(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    word = _WORD.match(text, error.pos)
-    if word is None or word[0] in {"true", "false", "null"} or error.msg.startswith("Expecting ','"):
-        return None
-    return _Mistake(error.pos, f"`{word[0][:40]}` has no quotes", f'write "{word[0][:40]}"')
-
-
-def _control(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    if not error.msg.startswith("Invalid control character"):
-        return None
-    escape = _CONTROLS.get(text[error.pos], "an escape such as \\u0007")
-    what = "a line break" if text[error.pos] in "\r\n" else "a control character"
-    return _Mistake(error.pos, f"there is {what} inside a text", f"write {escape} for it, {_OR_YAML}")
-
-
-def _bad_escape(_: str, error: json.JSONDecodeError) -> _Mistake | None:
-    if not error.msg.startswith("Invalid \\"):
-        return None
-    return _Mistake(error.pos, "a backslash begins no escape here", r"write \\ for a backslash")
-
-
-def _missing_comma(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    if not error.msg.startswith("Expecting ','"):
-        return None
-    if _WORD.match(text, error.pos) and text[: error.pos].rstrip().endswith('"'):
-        at = text.rindex('"', 0, error.pos)
-        return _Mistake(
-            at, "a text ends at this quote, and more follows", r"write \" for a quote inside a text"
-        )
-    before = len(text[: error.pos].rstrip())
-    return _Mistake(before, "a comma is missing here", "put a comma between two fields or entries")
-
-
-def _too_short(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    if error.msg.startswith("Unterminated string"):
-        return _Mistake(error.pos, "the text that begins here has no closing quote", 'close it with "')
-    if error.pos < len(text.rstrip()):
-        return None
-    return _Mistake(len(text.rstrip()), "it ends too early", "close all brackets: `]` and `}`")
-
-
-def _more(text: str, error: json.JSONDecodeError) -> _Mistake | None:
-    if error.msg != "Extra data":
-        return None
-    if text[error.pos] in "]}":
-        return _Mistake(error.pos, "there is one bracket too many", "remove this bracket")
-    hint = 'send one batch: {"files": [{"file": …, "edits": […]}, …]}'
-    return _Mistake(error.pos, "a second JSON value begins here", hint)
-
-
-_FINDERS: Final[tuple[Callable[[str, json.JSONDecodeError], _Mistake | None], ...]] = (
-    _lost_quotes,
-    _too_short,
-    _control,
-    _bad_escape,
-    _trailing_comma,
-    _comment,
-    _python_word,
-    _missing_comma,
-    _more,
-    _quotes,
-    _bare_word,
-)
+def _mistakes(  # noqa: C901, PLR0912 (one for each mistake)
+    text: str, error: json.JSONDecodeError
+) -> Iterator[tuple[int, str, str]]:
+    """Yield possible mistakes, the likeliest first: the place to look at, what is wrong, the correction."""
+    at, sign, reason = error.pos, text[error.pos : error.pos + 1], error.msg
+    before, closes = text[:at].rstrip(), text[at:].lstrip(", \t\r\n")[:1]
+    match = _WORD.match(text, at)
+    word, misses_comma = match[0][:40] if match else "", reason.startswith("Expecting ','")
+    if word and '"' not in text:
+        hint = f"the shell removes quotes: put the batch into a file, or use {_HERE_DOCUMENT}"
+        yield at, "it has no double quotes at all", hint
+    if reason.startswith("Unterminated string"):
+        yield at, "the text that begins here has no closing quote", 'close it with "'
+    if at >= len(text.rstrip()):
+        yield len(text.rstrip()), "it ends too early", "close all brackets: `]` and `}`"
+    if reason.startswith("Invalid control character"):
+        what = "a line break" if sign in "\r\n" else "a control character"
+        escape = json.dumps(sign).strip('"')
+        yield at, f"there is {what} inside a text", f"write {escape} for it, {_OR_YAML}"
+    if reason.startswith("Invalid \\"):
+        yield at, "a backslash begins no escape here", r"write \\ for a backslash"
+    if closes in ("]", "}") and (sign == "," or before.endswith(",")):
+        comma = at if sign == "," else len(before) - 1
+        yield comma, f"there is a comma before `{closes}`", "remove this comma"
+    if text.startswith(("//", "/*", "#"), at):
+        yield at, "it has a comment", "JSON has no comments: remove it, or write the batch in YAML"
+    if word in _PYTHON:
+        yield at, f"`{word}` is not a JSON word", f"write `{_PYTHON[word]}`"
+    if misses_comma and word and before.endswith('"'):
+        quote = text.rindex('"', 0, at)
+        yield quote, "a text ends at this quote, and more follows", r"write \" for a quote inside a text"
+    if misses_comma:
+        yield len(before), "a comma is missing here", "put a comma between two fields or entries"
+    if reason == "Extra data" and sign in "]}":
+        yield at, "there is one bracket too many", "remove this bracket"
+    if reason == "Extra data":
+        hint = 'send one batch: {"files": [{"file": …, "edits": […]}, …]}'
+        yield at, "a second JSON value begins here", hint
+    if sign in _QUOTES:
+        yield at, f"it has {_QUOTES[sign]} quotes", f'JSON takes double quotes only: "file"; {_OR_YAML}'
+    if word:
+        yield at, f"`{word}` has no quotes", f'write "{word}"'
+    yield at, reason[0].lower() + reason[1:].removesuffix(" at"), f"fix the JSON syntax; {_EXAMPLE}"
 
 
 # --- Numbers of edits, as people count them
@@ -361,15 +282,9 @@ _FINDERS: Final[tuple[Callable[[str, json.JSONDecodeError], _Mistake | None], ..
 
 def numbers_of(data: object) -> EditNumbers:
     """Return the edit numbers of `data`, a batch as sent; globs and diffs make them unknown."""
-    match data:
-        case {"files": list(entries)}:
-            counted = [_counted(entry) for entry in entries]
-        case dict():
-            counted = [_counted(data)]
-        case _:
-            counted = [None]
-    known = [entry for entry in counted if entry is not None]
-    return EditNumbers(tuple(known) if len(known) == len(counted) else ())
+    entries = data["files"] if isinstance(data, dict) and isinstance(data.get("files"), list) else [data]
+    counted = [entry for entry in map(_counted, entries) if entry is not None]
+    return EditNumbers(tuple(counted) if len(counted) == len(entries) else ())
 
 
 def _counted(entry: Any) -> tuple[str, int] | None:  # noqa: ANN401 (any JSON)
