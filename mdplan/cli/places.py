@@ -1,26 +1,26 @@
 """The places of an edit, asked for one by one, as `git add -p` does with hunks."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import Style, shown
+from mdplan.cli.terminal import Style, ask, ask_key, shown
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.lines import Span
 from mdplan.values import Struct
 
 if TYPE_CHECKING:
-    from mdplan.plan import EditResult
+    from mdplan.plan import EditResult, Range
     from mdplan.planning.build import BuiltFile
 
-_HELP: Final = """\
-y - make the change at this place
-n - leave this place as it is
-a - make it here and at all later places of this file
-d - leave this place and all later ones of this file
-q - leave this place and all later ones
-? - this help"""
+_KEYS: Final = {
+    "y": "make the change at this place",
+    "n": "leave this place as it is",
+    "a": "make it here and at all later places of this file",
+    "q": "leave this place and all later ones",
+    "d": "leave this place and all later ones of this file",
+    "?": "this help",
+}
 
 
 class Place(Struct):
@@ -38,48 +38,37 @@ def places_of(files: "Sequence[BuiltFile]", results: "Sequence[EditResult]", sty
     for result in results:
         built = by_path[result.file]
         found = result.matches_found or 0
-        if result.no_op:
-            continue
-        if found > len(result.matches):
+        if found > len(result.matches) and not result.no_op:
             raise Misuse(f"`{result.file}` has {found} places", "name a section with `--in`")
-        lines = built.base.source.lines
-        spans = [
-            Span(lines.offset(match.range.start) or 0, lines.offset(match.range.end) or 0)
-            for match in result.matches
-        ]
-        for number, span in enumerate(spans, 1):
-            edits = [
-                edit for edit in built.edits if span.start <= edit.span.start and edit.span.end <= span.end
-            ]
-            yield Place(result.file, result.edit_index, number, _text(built, span, edits, style))
-        if not spans:
+        offset = built.base.source.lines.offset
+        ranges: Sequence[Range | None] = [match.range for match in result.matches] or [None]
+        ranges = () if result.no_op else ranges
+        for number, match in enumerate(ranges, 1):
             edits = list(built.edits)
-            span = Span(edits[0].span.start, edits[-1].span.end) if edits else Span(0, 0)
-            yield Place(result.file, result.edit_index, None, _text(built, span, edits, style))
+            if match is not None:
+                start, end = offset(match.start) or 0, offset(match.end) or 0
+                edits = [edit for edit in edits if start <= edit.span.start and edit.span.end <= end]
+            shows = _text(built, edits, style)
+            yield Place(result.file, result.edit_index, number if match is not None else None, shows)
 
 
-def _text(built: "BuiltFile", span: Span, edits: Sequence[TextEdit], style: Style) -> str:
-    """Return the lines of `span` before and after `edits`, below their place."""
-    outline = built.base
-    lines, text = outline.source.lines, outline.source.text
-    first, last = lines.line_at(span.start), lines.line_at(max(span.end - 1, span.start))
-    whole = lines.span(first, last)
-    at = whole.start
-    moved = EditList(
-        tuple(TextEdit(Span(each.span.start - at, each.span.end - at), each.new_text) for each in edits)
-    )
-    old = text[whole.start : whole.end]
-    section = outline.section_at(min(span.start, max(len(text) - 1, 0)))
+def _text(built: "BuiltFile", edits: Sequence[TextEdit], style: Style) -> str:
+    """Return the lines of `edits` before and after them, below their place."""
+    outline, text = built.base, built.base.source.text
+    start, end = (edits[0].span.start, edits[-1].span.end) if edits else (0, 0)
+    first, last = outline.source.lines.line_at(start), outline.source.lines.line_at(max(end - 1, start))
+    whole = outline.source.lines.span(first, last)
+    result = EditList(tuple(edits)).apply(text)
+    section = outline.section_at(min(start, max(len(text) - 1, 0)))
     heading = f"  {shown(' / '.join(section.path))}" if section.path else ""
+    old, new = text[whole.start : whole.end], result[whole.start : whole.end + len(result) - len(text)]
     rows = [style.bold(f"{shown(built.file.path)}:{first}") + heading]
     rows += [style.paint(f"-{shown(line)}", "red") for line in old.splitlines()]
-    rows += [style.paint(f"+{shown(line)}", "green") for line in moved.apply(old).splitlines()]
+    rows += [style.paint(f"+{shown(line)}", "green") for line in new.splitlines()]
     return "\n".join(rows)
 
 
-def chosen_places(
-    places: Sequence[Place], ask: Callable[[str], str | None], show: Callable[[str], None]
-) -> list[Place]:
+def chosen_places(places: Sequence[Place], show: Callable[[str], None]) -> list[Place]:
     """Ask about each of `places`; return the chosen ones."""
     chosen: list[Place] = []
     rest: dict[str, bool] = {}
@@ -87,16 +76,12 @@ def chosen_places(
         answer = rest.get(place.file)
         if answer is None:
             show(place.text)
-        while answer is None:
-            line = ask(f"({number}/{len(places)}) Make this change [y,n,a,q,d,?]? ")
-            key = "q" if line is None else line.strip().lower()[:1]
-            if key == "q":
+            question = f"({number}/{len(places)}) Make this change [{','.join(_KEYS)}]? "
+            key = ask_key(question, _KEYS, ask, lambda text: show(text.rstrip("\n")))
+            if key in {None, "q"}:
                 return chosen
-            if key and key in "yand":
-                answer = key in "ya"
-                rest |= {place.file: answer} if key in "ad" else {}
-            else:
-                show(_HELP)
+            answer = key in {"y", "a"}
+            rest |= {place.file: answer} if key in {"a", "d"} else {}
         chosen += [place] if answer else []
     return chosen
 
@@ -106,14 +91,17 @@ def entries_of(entries: Sequence[dict[str, Any]], chosen: Sequence[Place]) -> li
     numbers = {
         index: [each.number for each in same] for index, same in groupby(chosen, lambda each: each.index)
     }
-    index, kept = 0, []
-    for entry in entries:
-        edits: list[dict[str, Any]] = []
-        for edit in entry["edits"]:
-            edits += _parts(edit, numbers[index]) if index in numbers else []
-            index += 1
-        kept += [{**entry, "edits": edits}] if edits else []
-    return kept
+    indexes = count()
+    kept = (
+        {
+            **entry,
+            "edits": [
+                part for edit in entry["edits"] for part in _parts(edit, numbers.get(next(indexes), ()))
+            ],
+        }
+        for entry in entries
+    )
+    return [entry for entry in kept if entry["edits"]]
 
 
 def _parts(edit: dict[str, Any], numbers: Sequence[int | None]) -> Iterator[dict[str, Any]]:

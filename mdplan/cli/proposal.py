@@ -14,7 +14,7 @@ from mdplan.cli.options import all_options, approval_option, intent_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import ask
+from mdplan.cli.terminal import ask, ask_key
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
 from mdplan.storage.names import relative
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from mdplan.planning.replay import PlanResult
 
 
-_HELP: Final = """\
-y - apply this change
-n, q - change nothing
-p - ask for each place, and apply what you choose
-e - edit the request in your editor, then show the new diff
-? - this help
-"""
+_KEYS: Final = {
+    "y": "apply this change",
+    "n": "change nothing",
+    "p": "ask for each place, and apply what you choose",
+    "e": "edit the request in your editor, then show the new diff",
+    "?": "this help",
+    "q": "",
+}
 
 Check = Callable[[PlanReport], Diagnostic | None]
 Words: TypeAlias = Callable[[], "CommandWords"]
@@ -75,11 +76,7 @@ choice_options: Final = all_options(
 
 def batch_of(session: Session, edits: Mapping[str, Sequence[object]]) -> dict[str, Any]:
     """Return a batch with the `edits` of each file."""
-    return _batch([{"file": session.named(file), "edits": list(each)} for file, each in edits.items()])
-
-
-def _batch(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return entries[0] if len(entries) == 1 else {"files": entries}
+    return {"files": [{"file": session.named(file), "edits": list(each)} for file, each in edits.items()]}
 
 
 def propose_short(
@@ -155,7 +152,7 @@ def _drafted(
         missing = _files_without(draft.report, batch)
         if not missing:
             return draft
-        batch |= _batch([entry for entry in batch.pop("files") if entry["file"] not in missing])
+        batch["files"] = [entry for entry in batch["files"] if entry["file"] not in missing]
         session.console.note(f"{counted(len(missing), 'file')} left alone, without the section.")
 
 
@@ -181,13 +178,10 @@ def _end_unasked(session: Session, saved: PlanReport) -> Exit:
 
 def _files_without(report: PlanReport, batch: dict[str, Any]) -> set[str]:
     """Return the files of `batch` that lack a section found in others."""
-    entries = batch.get("files", ())
     missing = {problem.edit_index for problem in report.diagnostics if problem.code is Code.SECTION_NOT_FOUND}
-    if len(missing) < len(report.diagnostics):
-        return set()
-    owners = [entry["file"] for entry in entries for _ in entry["edits"]]
+    owners = [entry["file"] for entry in batch["files"] for _ in entry["edits"]]
     files = {owners[index] for index in missing if index is not None and index < len(owners)}
-    return files if len(files) < len(entries) else set()
+    return files if len(missing) == len(report.diagnostics) and len(files) < len(batch["files"]) else set()
 
 
 def _print_skipped(session: Session, report: PlanReport) -> None:
@@ -211,15 +205,13 @@ def _stored(engine: "Engine", draft: "PlanResult") -> "PlanResult":
 def _with_heading(batch: dict[str, Any], section: str) -> dict[str, Any]:
     """Return `batch` with `section`, so far read as a path, as one heading."""
 
-    def entry(of: dict[str, Any]) -> dict[str, Any]:
-        edits = [
-            {name: value for name, value in edit.items() if name != "headingPath"} | {"heading": section}
-            for edit in of["edits"]
-        ]
-        return {**of, "edits": edits}
+    def edit(of: dict[str, Any]) -> dict[str, Any]:
+        return {**{name: value for name, value in of.items() if name != "headingPath"}, "heading": section}
 
-    files = [entry(each) for each in batch.get("files", [batch])]
-    return {**batch, "files": files} if "files" in batch else files[0]
+    return {
+        **batch,
+        "files": [{**entry, "edits": list(map(edit, entry["edits"]))} for entry in batch["files"]],
+    }
 
 
 def _in_own_words(
@@ -233,7 +225,7 @@ def _in_own_words(
 
     command_words = words()
     command_words.roots = session.roots
-    edits = [(entry["file"], edit) for entry in batch.get("files", [batch]) for edit in entry["edits"]]
+    edits = [(entry["file"], edit) for entry in batch["files"] for edit in entry["edits"]]
 
     def in_own_words(problem: Diagnostic) -> Diagnostic:
         file, edit = edits[problem.edit_index or 0]
@@ -286,18 +278,13 @@ def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Pr
 
 
 def _answer(session: Session, report: PlanReport) -> str:
-    """Return ``y``, ``e``, or ``n`` or ``q`` for no, which the end of the input is too."""
+    """Return the key of a person; at the end of the input, no."""
     plan_output.print_warnings(session, report)
-    style = session.console.err
-    listed = file_list(report.files, style)
+    listed = file_list(report.files, session.console.err)
     if listed:
         session.console.problem(listed)
-    while True:
-        line = ask(f"{plan_size(report)}. Apply this change? [y/n/p/e/?] ")
-        key = "n" if line is None else line.strip().lower()[:1]
-        if key and key in "ynqpe":
-            return key
-        session.console.problem(_HELP.rstrip("\n"))
+    question = f"{plan_size(report)}. Apply this change? [y/n/p/e/?] "
+    return ask_key(question, _KEYS, ask, lambda text: session.console.problem(text.rstrip("\n"))) or "n"
 
 
 def _picked(session: Session, draft: "PlanResult", batch: dict[str, Any]) -> dict[str, Any]:
@@ -307,39 +294,33 @@ def _picked(session: Session, draft: "PlanResult", batch: dict[str, Any]) -> dic
     if not session.console.can_ask:
         raise Misuse("there is no terminal to ask on", "leave out `--patch`, and name a section with `--in`")
     assert draft.planned is not None
-    plan, style = draft.planned, session.console.err
-    places = list(places_of(plan.files, plan.plan.results, style))
-    entries = entries_of(batch.get("files", [batch]), chosen_places(places, ask, session.console.problem))
-    others = {name: value for name, value in batch.items() if name not in ("file", "edits", "files")}
-    return {**others, **_batch(entries)} if entries else {}
+    plan = draft.planned
+    places = list(places_of(plan.files, plan.plan.results, session.console.err))
+    entries = entries_of(batch["files"], chosen_places(places, session.console.problem))
+    return {**batch, "files": entries} if entries else {}
 
 
 def _short(session: Session, batch: Mapping[str, Any]) -> dict[str, Any]:
     """Return `batch` in a form to edit by hand: names as typed, equal edits of several files once."""
-    named = {
-        relative(entry["file"], session.folder()): entry["edits"] for entry in batch.get("files", [batch])
-    }
-    (name, edits), *more = named.items()
-    others = {key: batch[key] for key in batch if key not in ("file", "edits", "files", "updateReferences")}
-    if not more:
-        return {**others, "file": name, "edits": edits}
-    if all(each == edits for _, each in more):
-        return {**others, "files": list(named), "edits": edits}
-    return {**others, "files": [{"file": file, "edits": each} for file, each in named.items()]}
+    entries = [{**each, "file": relative(each["file"], session.folder())} for each in batch["files"]]
+    others = {name: batch[name] for name in batch if name not in ("files", "updateReferences")}
+    edits = entries[0]["edits"]
+    if any(each["edits"] != edits for each in entries):
+        return {**others, "files": entries}
+    return {**others, "files": [each["file"] for each in entries], "edits": edits}
 
 
-def _with_names(session: Session, written: dict[str, Any]) -> dict[str, Any]:
+def _with_names(session: Session, written: Any) -> dict[str, Any]:  # noqa: ANN401 (any YAML)
     """Return the batch `written` in the short form, with file names for the engine."""
-    edits, files = written.get("edits"), written.get("files", [written])
-    if "files" in written and edits is not None:
-        files = [{"file": file, "edits": edits} for file in files]
     try:
-        entries = [{**entry, "file": session.named(entry["file"])} for entry in files]
-    except (TypeError, KeyError):
-        raise click.UsageError("the edited request is not a batch: it needs `file` and `edits`.") from None
-    if "files" not in written:
-        return entries[0]
-    return {**{name: written[name] for name in written if name not in ("edits", "files")}, "files": entries}
+        others = {name: written[name] for name in written if name not in ("edits", "files")}
+        entries = [
+            each if isinstance(each, dict) else {"file": each, "edits": written["edits"]}
+            for each in written["files"]
+        ]
+        return {**others, "files": [{**each, "file": session.named(each["file"])} for each in entries]}
+    except (TypeError, KeyError, AttributeError):
+        raise click.UsageError("the edited request is not a batch: it needs `files` and `edits`.") from None
 
 
 def _edited(session: Session, batch: dict[str, Any]) -> dict[str, Any]:
@@ -364,15 +345,11 @@ def _edited(session: Session, batch: dict[str, Any]) -> dict[str, Any]:
     if edited is None:
         return batch
     try:
-        decoded = yaml.safe_load(edited)
+        written = yaml.safe_load(edited)
     except yaml.YAMLError as error:
         raise click.UsageError(f"the edited request is not YAML: {error}") from None
-    if not isinstance(decoded, dict):
-        raise click.UsageError("the edited request is not a batch: it needs `file` and `edits`.")
-    return {
-        **_with_names(session, decoded),
-        **{name: batch[name] for name in ("updateReferences",) if name in batch},
-    }
+    followed = {name: batch[name] for name in ("updateReferences",) if name in batch}
+    return {**_with_names(session, written), **followed}
 
 
 def check_count(expected: int | None, search: str) -> Check:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.cli.plan_output import short_id
 from mdplan.cli.report_text import diff_for_people, line_counts, problem_text
-from mdplan.cli.terminal import Style, shown, shown_paths
+from mdplan.cli.terminal import Style, agrees, ask_key, shown, shown_paths
 from mdplan.cli.views import classes_text, edit_text, file_text, file_title, hunk_text, intent_text
 from mdplan.decisions import LineComment, Side, Verdict
 from mdplan.reports.plan import ReviewComment, ReviewReport
@@ -105,25 +105,13 @@ class TerminalDialog(Struct, kw_only=True):
     edit: Callable[[str], str | None]
 
     def key(self, question: str, keys: Mapping[str, str], unlisted: str = "") -> str | None:
-        """One of `keys` or `unlisted`, or ``/`` with what follows it; None at the end of the input.
-
-        What is none of them is answered with what the `keys` do, as ``?`` is.
-        """
-        while True:
-            line = self.ask(f"{question} [{','.join(keys)}]? ")
-            if line is None:
-                return None
-            typed = line.strip()
-            if typed.startswith("/") and "/" in keys:
-                return typed
-            key = typed[:1].lower()
-            if key and key != "?" and key in (*keys, *unlisted):
-                return key
-            self.show_text("".join(f"{each} - {does}\n" for each, does in keys.items()))
+        """One of `keys` or `unlisted`; see `ask_key`."""
+        choices = {**keys, **dict.fromkeys(unlisted, "")}
+        return ask_key(f"{question} [{','.join(keys)}]? ", choices, self.ask, self.show_text)
 
     def agrees(self, question: str) -> bool:
         """Whether the person answers with yes."""
-        return (self.ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
+        return agrees(question, self.ask)
 
 
 class EditWalk:

@@ -286,7 +286,23 @@ def ask(question: str) -> str | None:
     return line.rstrip("\n") if line else None
 
 
-def agrees(question: str) -> bool:
+def ask_key(
+    question: str, keys: Mapping[str, str], ask: Callable[[str], str | None], show: Callable[[str], None]
+) -> str | None:
+    """Return one of `keys` that `ask` gets as the answer to `question`; None at the end of the input.
+
+    A key ``/`` comes with what follows it. Any other answer, also ``?``, makes `show` say what the keys do.
+    """
+    while (line := ask(question)) is not None:
+        typed = line.strip()
+        key = typed[:1].lower()
+        if key and key != "?" and key in keys:
+            return typed if key == "/" else key
+        show("".join(f"{each} - {does}\n" for each, does in keys.items() if does))
+    return None
+
+
+def agrees(question: str, ask: Callable[[str], str | None] = ask) -> bool:
     """Return True if the person answers yes; the return key means no."""
     return (ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
 
