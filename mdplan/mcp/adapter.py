@@ -12,17 +12,17 @@ import os
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp import MCPError, UriTemplate
 from mcp.server.apps import EXTENSION_ID, client_supports_apps
 from mcp.server.lowlevel import Server
@@ -396,7 +396,9 @@ async def _serve_stdio(server: McpServer) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, tasks)
         async with stdio_server(stdout=_standard_output()) as (read_stream, write_stream):
-            await server.run(LenientStream(read_stream), write_stream, server.create_initialization_options())
+            sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception]()
+            tasks.start_soon(_pass_on, read_stream, sender)
+            await server.run(receiver, write_stream, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
@@ -431,46 +433,18 @@ async def _leave_when_idle() -> None:
 # --- Incoming messages that the SDK cannot read and our own refusals can answer
 
 
-class LenientStream:
-    """Incoming messages, including calls with lone surrogates in their arguments.
+async def _pass_on(
+    messages: AsyncIterable[SessionMessage | Exception],
+    sender: MemoryObjectSendStream[SessionMessage | Exception],
+) -> None:
+    """Pass `messages` on, including calls with lone surrogates in their arguments.
 
     The SDK's JSON reader rejects such a line without a reply, so the caller would wait forever. Passed
     through, it reaches mdplan's own refusal, which names the problem.
     """
-
-    def __init__(self, inner: Any) -> None:  # noqa: ANN401 (the SDK has no public name for its streams)
-        self._inner = inner
-
-    @property
-    def last_context(self) -> Any:  # noqa: ANN401 (passed on)
-        """That of the messages."""
-        return getattr(self._inner, "last_context", None)
-
-    async def receive(self) -> SessionMessage | Exception:
-        """Return the next message."""
-        return _read_again(await self._inner.receive())
-
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._inner.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return _read_again(await self._inner.__anext__())
-
-    async def __aenter__(self) -> Self:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+    async with sender:
+        async for message in messages:
+            await sender.send(_read_again(message))
 
 
 def _read_again(item: SessionMessage | Exception) -> SessionMessage | Exception:

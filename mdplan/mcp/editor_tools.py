@@ -7,7 +7,7 @@ one transaction.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -136,8 +136,6 @@ class DeleteRequest(EditRequest):
     deletions: tuple[Deletion, ...] = Field(min_length=1, description="What to delete.")
 
 
-AnyEditorRequest = TypeVar("AnyEditorRequest", bound=Request)
-
 _TRAILING: Final = "Blanks at line ends are ignored unless require_exact_match."
 _GET: Final = "Read text files, or lines of them: 1-based, inclusive; without ranges the whole file."
 
@@ -155,53 +153,45 @@ _INSERT: Final = f"Insert lines before or after a line of a text file, which is 
 _DELETE: Final = f"Delete lines of a text file, whose content is checked. {_TRAILING}"
 
 
-def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
-    """Return the tools of this set for `engine`; `read_only` changes none of them."""
-    del read_only
-    tool = partial(_tool, engine)
-    return (
-        tool("get_text_file_contents", "Read text files", _GET, GetRequest, get),
-        tool(EDITOR_PATCH, "Patch text files", _PATCH, PatchRequest, patch),
-        tool("create_text_file", "Create a text file", _CREATE, CreateRequest, create),
-        tool("append_text_file_contents", "Append to a text file", _APPEND, AppendRequest, append),
-        tool("insert_text_file_contents", "Insert into a text file", _INSERT, InsertRequest, insert),
-        tool("delete_text_file_contents", "Delete lines of a text file", _DELETE, DeleteRequest, delete),
+def make_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+    """Return the tools of this set for `engine`."""
+    rows: tuple[tuple[str, str, str, type[Any], Callable[[Engine, Any], dict[str, Any]]], ...] = (
+        ("get_text_file_contents", "Read text files", _GET, GetRequest, get),
+        (EDITOR_PATCH, "Patch text files", _PATCH, PatchRequest, patch),
+        ("create_text_file", "Create a text file", _CREATE, CreateRequest, create),
+        ("append_text_file_contents", "Append to a text file", _APPEND, AppendRequest, append),
+        ("insert_text_file_contents", "Insert into a text file", _INSERT, InsertRequest, insert),
+        ("delete_text_file_contents", "Delete lines of a text file", _DELETE, DeleteRequest, delete),
+    )
+    return tuple(
+        request_tool(
+            model,
+            partial(_answer, partial(run, engine)),
+            _refusal,
+            name=name,
+            title=title,
+            description=description,
+            writes=model is not GetRequest,
+            # Equal lines may follow each other, and then the same call fits again.
+            may_be_repeated=model in {GetRequest, CreateRequest},
+        )
+        for name, title, description, model, run in rows
     )
 
 
-def _tool(
-    engine: Engine,
-    name: str,
-    title: str,
-    description: str,
-    model: type[AnyEditorRequest],
-    run: Callable[[Engine, AnyEditorRequest], dict[str, Any]],
-) -> ToolDefinition:
-    def answer(request: AnyEditorRequest) -> ToolResult:
-        try:
-            return _answer(run(engine, request))
-        except Failure as failure:
-            return _answer(failure.to_json())
-
-    return request_tool(
-        model,
-        answer,
-        lambda problems: _answer(_refusal(problems)),
-        name=name,
-        title=title,
-        description=description,
-        writes=model is not GetRequest,
-        # Equal lines may follow each other, and then the same call fits again.
-        may_be_repeated=model in {GetRequest, CreateRequest},
-    )
-
-
-def _refusal(problems: Problems) -> dict[str, Any]:
+def _refusal(problems: Problems) -> ToolResult:
     reason = "; ".join(problem.message for problem in problems)
-    return Failure(reason, hint=problems[0].hint or None).to_json()
+    return _result_of(Failure(reason, hint=problems[0].hint or None).to_json())
 
 
-def _answer(content: dict[str, Any]) -> ToolResult:
+def _answer(run: Callable[[Request], dict[str, Any]], request: Request) -> ToolResult:
+    try:
+        return _result_of(run(request))
+    except Failure as failure:
+        return _result_of(failure.to_json())
+
+
+def _result_of(content: dict[str, Any]) -> ToolResult:
     """Return the document's JSON, as data and as text. It is a refusal if nothing was read or written.
 
     An answer by file contains an object for each; a file may also be called `result`.

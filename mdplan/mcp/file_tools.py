@@ -146,9 +146,8 @@ _HIT: Final = published_schema("grep_content", "outputSchema")["properties"]["hi
 _PROBLEM: Final = _PART["problem"]["properties"]
 
 
-def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
-    """Return the tools of this set for `engine`; `read_only` changes none of them."""
-    del read_only
+def make_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+    """Return the tools of this set for `engine`."""
     return (
         request_tool(
             ReadFilesRequest,

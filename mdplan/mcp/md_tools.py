@@ -54,8 +54,8 @@ _META: Final[Mapping[str, Mapping[str, Any]]] = {
 _ASKS_USER: Final = {"anthropic/requiresUserInteraction": True}
 
 
-def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
-    """Return the tools of this set for `engine`."""
+def make_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+    """Return the tools of this set for `engine`; of two with one name, the later one writes as well."""
 
     def tool(name: str, verb: str, call: Callable[..., ToolResult]) -> ToolDefinition:
         told = VERBS[verb]
@@ -79,7 +79,8 @@ def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefiniti
         tool("md_search", "search", call_search),
         tool("md_validate", "validate", call_validate),
         tool("md_apply", "apply", call_apply),
-        history_tool(engine, read_only=read_only),
+        history_tool(engine, read_only=True),
+        history_tool(engine, read_only=False),
     )
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar
+from itertools import takewhile
+from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine.engine import Engine
@@ -26,7 +27,6 @@ from mdplan.text.source import SHOWN_BYTE, DocumentFormat, Source
 from mdplan.text.visible import shortened
 from mdplan.values import Struct, replace
 
-AnyTextRequest = TypeVar("AnyTextRequest", bound=answers.Request)
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
 
 _INSPECT: Final = """\
@@ -61,36 +61,27 @@ from TextInspect or TextRead. occurrence says which one: first, last, all, or a 
 Example: {"filePath": "a.md", "oldText": "teh quick", "newText": "the quick"}"""
 
 
-def make_tools(engine: Engine, *, read_only: bool = False) -> tuple[ToolDefinition, ...]:
-    """Return the tools of this set for `engine`; `read_only` changes none of them."""
-    del read_only
-    tool = partial(_tool, engine)
-    return (
-        tool("TextInspect", "Inspect a file", _INSPECT, text_requests.InspectRequest, inspect),
-        tool("TextRead", "Read a part of a file", _READ, text_requests.TextReadRequest, read),
-        tool("TextPatch", "Patch a file", _PATCH, text_requests.TextPatchRequest, patch),
-        tool("TextReplace", "Replace text in a file", _REPLACE, text_requests.ReplaceRequest, replace_text),
+def make_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+    """Return the tools of this set for `engine`."""
+    rows: tuple[tuple[str, str, str, type[Any], Callable[[Engine, Any], ToolResult]], ...] = (
+        ("TextInspect", "Inspect a file", _INSPECT, text_requests.InspectRequest, inspect),
+        ("TextRead", "Read a part of a file", _READ, text_requests.TextReadRequest, read),
+        ("TextPatch", "Patch a file", _PATCH, text_requests.TextPatchRequest, patch),
+        ("TextReplace", "Replace text in a file", _REPLACE, text_requests.ReplaceRequest, replace_text),
     )
-
-
-def _tool(
-    engine: Engine,
-    name: str,
-    title: str,
-    description: str,
-    model: type[AnyTextRequest],
-    run: Callable[[Engine, AnyTextRequest], ToolResult],
-) -> ToolDefinition:
-    return answers.request_tool(
-        model,
-        partial(run, engine),
-        lambda problems: refusal(problems).answer,
-        name=name,
-        title=title,
-        description=description,
-        writes=name in _WRITING,
-        # The same text may be at several places, and may be inserted twice.
-        may_be_repeated=name not in _WRITING,
+    return tuple(
+        answers.request_tool(
+            model,
+            partial(run, engine),
+            lambda problems: refusal(problems).answer,
+            name=name,
+            title=title,
+            description=description,
+            writes=name in _WRITING,
+            # The same text may be at several places, and may be inserted twice.
+            may_be_repeated=name not in _WRITING,
+        )
+        for name, title, description, model, run in rows
     )
 
 
@@ -533,37 +524,18 @@ def _change(request: text_requests.TextPatchRequest, done: WriteOutcome) -> Line
         start = min(place.start.line for place in places)
         count = max(place.end.line - (place.end.col == 1) for place in places) - start + 1
         return LineChange(start, max(count, 0), start, max(count, 0))
-    return _without_blank_edges(_changed(done.report, old, new), new)
-
-
-def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> LineChange:
-    """From the first line that is not as it was to the last."""
-    kept = report.written[0].line_map if report.written else ()
-    above = kept[0].end_line if kept and (kept[0].start_line, kept[0].shift) == (1, 0) else 0
-    is_end_kept = bool(kept) and kept[-1].end_line == old.count and old.count + kept[-1].shift == new.count
-    below = old.count - max(kept[-1].start_line - 1, above) if is_end_kept else 0
-    # What is written need not differ in its last lines.
-    while min(old.count, new.count) > above + below and _is_same(
-        old, old.count - below, new, new.count - below
-    ):
-        below += 1
-    return LineChange(above + 1, old.count - above - below, above + 1, new.count - above - below)
-
-
-def _is_same(old: LineIndex, old_line: int, new: LineIndex, new_line: int) -> bool:
-    return old.content(old_line) == new.content(new_line)
-
-
-def _without_blank_edges(change: LineChange, new: LineIndex) -> LineChange:
-    """Return an insertion without the blank lines that separate it from its neighbours."""
-    first, last = change.new_start, change.new_start + change.added - 1
-    if change.removed:
-        return change
-    while first < last and not new.content(first).strip():
-        first += 1
-    while first < last and not new.content(last).strip():
-        last -= 1
-    return LineChange(change.start, 0, first, last - first + 1)
+    least = min(old.count, new.count)
+    above = next((at for at in range(least) if old.content(at + 1) != new.content(at + 1)), least)
+    alike = (old.content(old.count - at) == new.content(new.count - at) for at in range(least - above))
+    below = sum(takewhile(bool, alike))
+    first, last = above + 1, new.count - below
+    if above + below == old.count:
+        # Blank lines separate an insertion from its neighbours.
+        while first < last and not new.content(first).strip():
+            first += 1
+        while first < last and not new.content(last).strip():
+            last -= 1
+    return LineChange(above + 1, old.count - above - below, first, last - first + 1)
 
 
 # --- TextReplace

@@ -27,10 +27,9 @@ def chosen_tools(
     A toolset may have a reduced tool for read-only servers.
     """
     modules = (import_module(f"mdplan.mcp.{_MODULES[toolset]}") for toolset in toolsets)
-    tools = (tool for module in modules for tool in module.make_tools(engine, read_only=read_only))
-    return tuple(
-        tool for tool in tools if (not names or tool.name in names) and not (read_only and tool.writes)
-    )
+    tools = (tool for module in modules for tool in module.make_tools(engine))
+    chosen = {tool.name: tool for tool in tools if not (read_only and tool.writes)}
+    return tuple(tool for name, tool in chosen.items() if not names or name in names)
 
 
 # --- Tools as plain functions, for agent frameworks
