@@ -45,6 +45,18 @@ def described(
     return {"description": description, "brief": brief, "option": option, **rules}
 
 
+def asked(
+    description: str,
+    brief: str | Mapping[str, Any] | None = None,
+    option: Mapping[str, Any] | None = MappingProxyType({}),
+    *,
+    default: object = None,
+    **rules: Any,  # noqa: ANN401 (numbers and flags)
+) -> Any:  # noqa: ANN401 (as `field` has it)
+    """Return a dataclass field with this `default`, and the metadata of `described`."""
+    return field(default=default, metadata=described(description, brief, option, **rules))
+
+
 # Fields of several requests.
 CURSOR: Final = described("nextCursor of the answer before.")
 ENCODING: Final = described("Encoding of a file that is not UTF-8 and has no BOM.")
@@ -86,40 +98,25 @@ class StatRequest(Query):
     file: str = field(
         metadata=described("Path of a file, folder or glob.", "File, folder or glob.", None, min_length=1)
     )
-    detail: Detail = field(
-        default="auto", metadata=described("Level of detail; auto is full up to 40 sections.")
+    detail: Detail = asked("Level of detail; auto is full up to 40 sections.", default="auto")
+    under: str | tuple[str, ...] | None = asked(
+        "Only this section and those below it: its ID, its heading, or a heading path.",
+        "sectionId or heading.",
+        {
+            "form": "section",
+            "help": "Only this section: its ID or heading; repeated, the headings of a path from outer "
+            "to inner.",
+        },
     )
-    under: str | tuple[str, ...] | None = field(
-        default=None,
-        metadata=described(
-            "Only this section and those below it: its ID, its heading, or a heading path.",
-            "sectionId or heading.",
-            {
-                "form": "section",
-                "help": "Only this section: its ID or heading; repeated, the headings of a path from outer "
-                "to inner.",
-            },
-        ),
-    )
-    depth: int | None = field(
-        default=None, metadata=described("Levels to list below the document or section.", strict=True, ge=1)
-    )
-    limit: int | None = field(
-        default=None, metadata=described("Maximum length of a list.", strict=True, ge=1)
-    )
+    depth: int | None = asked("Levels to list below the document or section.", strict=True, ge=1)
+    limit: int | None = asked("Maximum length of a list.", strict=True, ge=1)
     cursor: str | None = field(default=None, metadata={**CURSOR, "min_length": 1})
-    include: tuple[Inventory, ...] | None = field(
-        default=None,
-        metadata=described(
-            "List these too; in full detail all but lists are listed unless some are named.",
-            {**WORDS, "description": "|".join(INVENTORIES)},
-        ),
+    include: tuple[Inventory, ...] | None = asked(
+        "List these too; in full detail all but lists are listed unless some are named.",
+        {**WORDS, "description": "|".join(INVENTORIES)},
     )
-    links: bool = field(
-        default=False,
-        metadata=described(
-            "List broken links, also those to other files.", "List links to nothing.", strict=True
-        ),
+    links: bool = asked(
+        "List broken links, also those to other files.", "List links to nothing.", strict=True, default=False
     )
     encoding: str | None = field(default=None, metadata={**ENCODING, "min_length": 1})
     format: str | None = field(default=None, metadata=FORMAT)

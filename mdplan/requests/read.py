@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from mdplan.field_names import camel_case
-from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, Query, described, literal_or_regex
+from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, Query, asked, described, literal_or_regex
 from mdplan.text.pattern import MatchType
 from mdplan.words import Arguments, say
 
@@ -78,127 +78,80 @@ class ReadTarget(Query):
     file: str = field(metadata=described("Path inside the root.", option=None, min_length=1))
     encoding: str | None = field(default=None, metadata=ENCODING)
     format: str | None = field(default=None, metadata=FORMAT)
-    section_id: str | None = field(
-        default=None, metadata=described("Section ID, or 8 of its hex digits.", option=None)
+    section_id: str | None = asked("Section ID, or 8 of its hex digits.", option=None)
+    heading_path: tuple[str, ...] | None = asked("Headings from outer to inner.", option=None)
+    heading: str | None = asked(
+        'One heading: "Install" or "## Install".', option={"flags": ("--section",), "form": "section"}
     )
-    heading_path: tuple[str, ...] | None = field(
-        default=None, metadata=described("Headings from outer to inner.", option=None)
-    )
-    heading: str | None = field(
-        default=None,
-        metadata=described(
-            'One heading: "Install" or "## Install".', option={"flags": ("--section",), "form": "section"}
-        ),
-    )
-    anchor: str | None = field(default=None, metadata=described("Anchor without #, of a heading or of HTML."))
-    occurrence: int | None = field(
-        default=None,
-        metadata=described("Which of several equal headings; 1-based.", "1-based.", strict=True, ge=1),
-    )
-    subsections: bool = field(
+    anchor: str | None = asked("Anchor without #, of a heading or of HTML.")
+    occurrence: int | None = asked("Which of several equal headings; 1-based.", "1-based.", strict=True, ge=1)
+    subsections: bool = asked(
+        "false: only the section's own body.",
+        "false: own body only.",
+        {
+            "flags": ("--own-body",),
+            "value": False,
+            "help": "Of the section, only the text before its subsections.",
+        },
         default=True,
-        metadata=described(
-            "false: only the section's own body.",
-            "false: own body only.",
-            {
-                "flags": ("--own-body",),
-                "value": False,
-                "help": "Of the section, only the text before its subsections.",
-            },
-        ),
     )
-    lines: LinesToRead | None = field(
-        default=None,
-        metadata=described(
-            "Whole lines: {start, end}, inclusive.",
-            {"description": "{start, end}, inclusive."},
-            {"form": "lines", "metavar": "FIRST[-LAST]", "help": "Whole lines, counted from 1."},
-        ),
+    lines: LinesToRead | None = asked(
+        "Whole lines: {start, end}, inclusive.",
+        {"description": "{start, end}, inclusive."},
+        {"form": "lines", "metavar": "FIRST[-LAST]", "help": "Whole lines, counted from 1."},
     )
-    code_block: CodeBlockName | None = field(
-        default=None,
-        metadata=described(
-            "Code between the fences: {index} (0-based), {language} or both.",
-            {"type": "object", "description": "{language}, {index} or both, from 0."},
-            {
-                "form": "language",
-                "metavar": "INDEX|LANGUAGE",
-                "help": "Code in a fence: its index (from 0) or language.",
-            },
-        ),
+    code_block: CodeBlockName | None = asked(
+        "Code between the fences: {index} (0-based), {language} or both.",
+        {"type": "object", "description": "{language}, {index} or both, from 0."},
+        {
+            "form": "language",
+            "metavar": "INDEX|LANGUAGE",
+            "help": "Code in a fence: its index (from 0) or language.",
+        },
     )
-    table: Indexed | None = field(
-        default=None,
-        metadata=described(
-            "A table: {index} (0-based), of the section if one is named.",
-            {"type": "object", "description": "{index}, or {header}: a cell or list."},
-            None,
-        ),
+    table: Indexed | None = asked(
+        "A table: {index} (0-based), of the section if one is named.",
+        {"type": "object", "description": "{index}, or {header}: a cell or list."},
+        None,
     )
-    list: Indexed | None = field(
-        default=None,
-        metadata=described(
-            "A list: {index} (0-based), of the section if one is named.",
-            {"type": "object", "description": "{index}."},
-            None,
-        ),
+    list: Indexed | None = asked(
+        "A list: {index} (0-based), of the section if one is named.",
+        {"type": "object", "description": "{index}."},
+        None,
     )
-    region: str | None = field(
-        default=None,
-        metadata=described(
-            "Text between <!-- NAME:start --> and <!-- NAME:end -->.", option={"metavar": "NAME"}
-        ),
+    region: str | None = asked(
+        "Text between <!-- NAME:start --> and <!-- NAME:end -->.", option={"metavar": "NAME"}
     )
-    front_matter: Literal[True] | None = field(
-        default=None,
-        metadata=described("true: the front matter block.", option={"help": "The front matter block."}),
+    front_matter: Literal[True] | None = asked(
+        "true: the front matter block.", option={"help": "The front matter block."}
     )
-    key: str | None = field(
-        default=None,
-        metadata=described(
-            "Lines of a key or item of YAML, JSON, TOML, INI or front matter: nav[0].Home.", min_length=1
-        ),
+    key: str | None = asked(
+        "Lines of a key or item of YAML, JSON, TOML, INI or front matter: nav[0].Home.", min_length=1
     )
-    match: str | None = field(
-        default=None,
-        metadata=described(
-            "Lines around the first match of this text.", option={"metavar": "TEXT"}, min_length=1
-        ),
+    match: str | None = asked(
+        "Lines around the first match of this text.", option={"metavar": "TEXT"}, min_length=1
     )
     match_type: MatchType = field(default=MatchType.LITERAL, metadata=literal_or_regex("TEXT"))
-    case_sensitive: bool = field(
-        default=True, metadata=described("Whether case matters in match.", option=None)
-    )
-    context: int = field(
+    case_sensitive: bool = asked("Whether case matters in match.", option=None, default=True)
+    context: int = asked(
+        f"Lines on both sides of a match; {_DEFAULT_CONTEXT} by default.",
+        strict=True,
+        ge=0,
+        le=_MOST_CONTEXT,
         default=_DEFAULT_CONTEXT,
-        metadata=described(
-            f"Lines on both sides of a match; {_DEFAULT_CONTEXT} by default.",
-            strict=True,
-            ge=0,
-            le=_MOST_CONTEXT,
-        ),
     )
-    start_line: int | None = field(
-        default=None,
-        metadata=described(
-            "First line; the text goes on to `until`, or the end.",
-            option={"help": "From this line to the end, or to --until."},
-            strict=True,
-            ge=1,
-        ),
+    start_line: int | None = asked(
+        "First line; the text goes on to `until`, or the end.",
+        option={"help": "From this line to the end, or to --until."},
+        strict=True,
+        ge=1,
     )
-    last_lines: int | None = field(
-        default=None,
-        metadata=described("As many lines at the end of the file.", option=None, strict=True, ge=0),
-    )
-    until: str | None = field(
-        default=None,
-        metadata=described(
-            "Regex: the text ends before the first later line that begins with a match.",
-            "Regex of the line after.",
-            {"metavar": "REGEX"},
-            min_length=1,
-        ),
+    last_lines: int | None = asked("As many lines at the end of the file.", option=None, strict=True, ge=0)
+    until: str | None = asked(
+        "Regex: the text ends before the first later line that begins with a match.",
+        "Regex of the line after.",
+        {"metavar": "REGEX"},
+        min_length=1,
     )
 
     @property
@@ -239,22 +192,18 @@ class ReadRequest(Query):
             max_length=MOST_TARGETS,
         )
     )
-    max_characters: int = field(
+    max_characters: int = asked(
+        f"Maximum number of characters of content; {_DEFAULT_CHARACTERS:,} by default.",
+        strict=True,
+        ge=1,
+        le=_MOST_CHARACTERS,
         default=_DEFAULT_CHARACTERS,
-        metadata=described(
-            f"Maximum number of characters of content; {_DEFAULT_CHARACTERS:,} by default.",
-            strict=True,
-            ge=1,
-            le=_MOST_CHARACTERS,
-        ),
     )
     cursor: str | None = field(default=None, metadata=CURSOR)
-    addresses: bool = field(
+    addresses: bool = asked(
+        "Begin lines with addresses, 12:a3f, which edits take.",
+        "Lines begin with 12:a3f.",
+        None,
+        strict=True,
         default=False,
-        metadata=described(
-            "Begin lines with addresses, 12:a3f, which edits take.",
-            "Lines begin with 12:a3f.",
-            None,
-            strict=True,
-        ),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mdplan.markdown.tables import NodeKind
-from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, WORDS, Query, described, literal_or_regex
+from mdplan.requests.queries import CURSOR, ENCODING, FORMAT, WORDS, Query, asked, described, literal_or_regex
 from mdplan.text.lines import lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, has_words, needed_text
 from mdplan.words import Argument, say
@@ -19,62 +19,47 @@ _MOST_CONTEXT: Final = 50
 class SearchRequest(Query):
     """A pattern and where to look for it."""
 
-    pattern: str = field(
-        default="",
-        metadata=described(
-            "Text or regular expression to find; may be absent with where, has, min.", option=None
-        ),
+    pattern: str = asked(
+        "Text or regular expression to find; may be absent with where, has, min.", option=None, default=""
     )
-    file: str = field(
+    file: str = asked(
+        "File, folder or glob; else the whole root.",
+        "File, folder or glob; else all.",
+        None,
+        min_length=1,
         default=".",
-        metadata=described(
-            "File, folder or glob; else the whole root.",
-            "File, folder or glob; else all.",
-            None,
-            min_length=1,
-        ),
     )
     match_type: MatchType = field(default=MatchType.LITERAL, metadata=literal_or_regex("PATTERN"))
-    case_sensitive: bool = field(
+    case_sensitive: bool = asked(
+        "Whether case matters.",
+        option={"flags": ("--ignore-case", "-i"), "value": False, "help": "Ignore case."},
         default=True,
-        metadata=described(
-            "Whether case matters.",
-            option={"flags": ("--ignore-case", "-i"), "value": False, "help": "Ignore case."},
-        ),
     )
-    multiline: bool = field(
-        default=True, metadata=described("Regex: ^ and $ match at line ends.", option=None)
-    )
-    dot_all: bool = field(default=False, metadata=described("Regex: . matches line ends.", option=None))
-    exclude: tuple[NodeKind, ...] = field(
+    multiline: bool = asked("Regex: ^ and $ match at line ends.", option=None, default=True)
+    dot_all: bool = asked("Regex: . matches line ends.", option=None, default=False)
+    exclude: tuple[NodeKind, ...] = asked(
+        "Kinds of nodes to skip.",
+        WORDS,
+        {
+            "metavar": "KIND",
+            "help": "Skip matches in codeBlocks, linkDestinations, html and other kinds; repeatable.",
+        },
         default=(),
-        metadata=described(
-            "Kinds of nodes to skip.",
-            WORDS,
-            {
-                "metavar": "KIND",
-                "help": "Skip matches in codeBlocks, linkDestinations, html and other kinds; repeatable.",
-            },
-        ),
     )
-    context: int = field(
+    context: int = asked(
+        "Lines to show on both sides of a match.",
+        option={"flags": ("-C", "--context")},
+        strict=True,
+        ge=0,
+        le=_MOST_CONTEXT,
         default=0,
-        metadata=described(
-            "Lines to show on both sides of a match.",
-            option={"flags": ("-C", "--context")},
-            strict=True,
-            ge=0,
-            le=_MOST_CONTEXT,
-        ),
     )
-    limit: int = field(
+    limit: int = asked(
+        f"Maximum number of matches to list ({_DEFAULT_LIMIT} by default); the totals are always exact.",
+        strict=True,
+        ge=1,
+        le=MOST_MATCHES,
         default=_DEFAULT_LIMIT,
-        metadata=described(
-            f"Maximum number of matches to list ({_DEFAULT_LIMIT} by default); the totals are always exact.",
-            strict=True,
-            ge=1,
-            le=MOST_MATCHES,
-        ),
     )
     where: Mapping[str, Any] = field(
         default_factory=dict,
@@ -85,8 +70,8 @@ class SearchRequest(Query):
             None,
         ),
     )
-    has: tuple[str, ...] = field(
-        default=(), metadata=described("Only files whose front matter has these keys.", "Its keys.", None)
+    has: tuple[str, ...] = asked(
+        "Only files whose front matter has these keys.", "Its keys.", None, default=()
     )
     min: Mapping[str, int] = field(
         default_factory=dict,
@@ -96,26 +81,22 @@ class SearchRequest(Query):
             None,
         ),
     )
-    files_only: bool = field(
-        default=False,
-        metadata=described("Name the files and count, without the matches.", option=None, strict=True),
+    files_only: bool = asked(
+        "Name the files and count, without the matches.", option=None, strict=True, default=False
     )
-    addresses: bool = field(
-        default=False, metadata=described("Give lines as 12:a3f, which edits take.", option=None, strict=True)
+    addresses: bool = asked(
+        "Give lines as 12:a3f, which edits take.", option=None, strict=True, default=False
     )
-    respect_gitignore: bool = field(
-        default=False,
-        metadata=described("Skip files that .gitignore names.", option={"flags": ("--gitignore",)}),
+    respect_gitignore: bool = asked(
+        "Skip files that .gitignore names.", option={"flags": ("--gitignore",)}, default=False
     )
-    section_patterns: tuple[str, ...] = field(
+    section_patterns: tuple[str, ...] = asked(
+        "Regexes of lines that begin a section: each match says where the next one is.",
+        # Sections of documents say where they end; logs are for the toolset `files`.
+        brief={},
+        option=None,
+        max_length=20,
         default=(),
-        metadata=described(
-            "Regexes of lines that begin a section: each match says where the next one is.",
-            # Sections of documents say where they end; logs are for the toolset `files`.
-            brief={},
-            option=None,
-            max_length=20,
-        ),
     )
     cursor: str | None = field(default=None, metadata=CURSOR)
     encoding: str | None = field(default=None, metadata=ENCODING)
