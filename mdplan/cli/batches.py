@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from mdplan.cli.options import all_options, intent_options
+from mdplan.cli.options import all_options, flag, intent_options, option
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT
 from mdplan.diagnostics import Diagnostic, Refused
@@ -177,19 +177,9 @@ batch_argument: Final = click.argument(
 # Options that override fields of the batch, under their names in snake_case.
 override_options: Final = all_options(
     intent_options(),
-    click.option(
-        "--revises", metavar="PLAN", help="The plan that this one replaces: reviewers see what differs."
-    ),
-    click.option(
-        "--allow-outline-change",
-        is_flag=True,
-        help="Allow edits that add or remove headings outside the written text.",
-    ),
-    click.option(
-        "--allow-duplicate-headings",
-        is_flag=True,
-        help="Accept heading paths that repeat more often than before.",
-    ),
+    option("--revises", "The plan that this one replaces: reviewers see what differs.", "PLAN"),
+    flag("--allow-outline-change", "Allow edits that add or remove headings outside the written text."),
+    flag("--allow-duplicate-headings", "Accept heading paths that repeat more often than before."),
 )
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from enum import Enum
+from functools import partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -23,11 +24,19 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
 
 
-approval_option: Final = click.option(
+def option(flags: str, text: str, metavar: str | None = None, **more: Any) -> Decorator[Any]:  # noqa: ANN401 (click's)
+    """Return an option with these `flags`, or names, and this help `text`, which shows a default."""
+    more.setdefault("show_default", bool(more.get("default")))
+    return click.option(*flags.split(), help=text, metavar=metavar, **more)
+
+
+flag: Final = partial(option, is_flag=True)
+
+
+approval_option: Final = flag(
     "--require-approval",
-    is_flag=True,
+    "Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
     envvar="MDPLAN_REQUIRE_APPROVAL",
-    help="Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
 )
 
 
@@ -99,30 +108,26 @@ def _folders(context: click.Context, parameter: click.Parameter, incomplete: str
 
 _DURATION: Final = _Duration(min=0, min_open=True)
 _SHARED: Final = (
-    click.option(
-        "--root",
-        "roots",
+    option(
+        "--root roots",
+        "Work in this folder, as `git -C` does; repeatable.",
+        "[NAME=]FOLDER",
         multiple=True,
-        metavar="[NAME=]FOLDER",
         shell_complete=_folders,
-        help="Work in this folder, as `git -C` does; repeatable.",
     ),
-    click.option(
-        "--allow", multiple=True, metavar="GLOB", help="Read and edit only files that match; repeatable."
-    ),
-    click.option("--deny", multiple=True, metavar="GLOB", help="Ignore files that match; repeatable."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object only."),
-    click.option(
+    option("--allow", "Read and edit only files that match; repeatable.", "GLOB", multiple=True),
+    option("--deny", "Ignore files that match; repeatable.", "GLOB", multiple=True),
+    flag("--json as_json", "Print one JSON object only."),
+    option(
         "--color",
+        "When to use colors; auto: on terminals, unless NO_COLOR is set.",
         type=click.Choice(("auto", "always", "never")),
         default="auto",
-        show_default=True,
-        help="When to use colors; auto: on terminals, unless NO_COLOR is set.",
     ),
-    click.option("--no-pager", is_flag=True, help="Show long output without a pager; also by NO_PAGER=1."),
-    click.option("--quiet", "-q", is_flag=True, help="Print no summaries and no warnings."),
+    flag("--no-pager", "Show long output without a pager; also by NO_PAGER=1."),
+    flag("--quiet -q", "Print no summaries and no warnings."),
 )
-_LONG: Final = click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
+_LONG: Final = flag("--long -l is_long", "Show IDs and hashes too.")
 
 
 def verb_options(verb: Verb) -> Iterator[Decorator[Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from mdplan.cli.options import option
 from mdplan.cli.report_text import diff_for_people, file_list, plan_size, problem_texts, size_of
 from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, shown
@@ -23,12 +24,11 @@ if TYPE_CHECKING:
     from mdplan.reports.history import HistoryReport, RecoverReport
 
 
-output_option = click.option(
-    "--output",
-    "-o",
+output_option = option(
+    "--output -o",
+    "Write the plan to FILE, which `mdplan apply FILE` takes.",
+    "FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the plan to FILE, which `mdplan apply FILE` takes.",
 )
 
 

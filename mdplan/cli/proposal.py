@@ -10,7 +10,7 @@ import click
 
 from mdplan.cli import plan_output
 from mdplan.cli.field_types import edit_text, heading_path
-from mdplan.cli.options import all_options, approval_option, intent_options
+from mdplan.cli.options import all_options, approval_option, flag, intent_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session
 from mdplan.cli.suggestions import Misuse
@@ -63,12 +63,11 @@ class ApplyOptions(Struct, kw_only=True):
 
 # The options that are the fields of `ApplyOptions`.
 answer_options: Final = all_options(
-    click.option("--yes", "-y", is_flag=True, help="Apply without asking."),
-    click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing."),
+    flag("--yes -y", "Apply without asking."), flag("--dry-run -n", "Show the diff; change nothing.")
 )
 choice_options: Final = all_options(
     answer_options,
-    click.option("--no-follow", is_flag=True, help="Leave links to what is renamed or moved as they are."),
+    flag("--no-follow", "Leave links to what is renamed or moved as they are."),
     approval_option,
     intent_options("plan_"),
 )

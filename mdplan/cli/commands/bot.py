@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli import plan_output
-from mdplan.cli.options import all_options, approval_option, stale_options
+from mdplan.cli.options import all_options, approval_option, flag, option, stale_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.terminal import CHOICES, ask, has_terminal, shown
@@ -44,61 +44,44 @@ def _pairs(context: click.Context, parameter: click.Parameter, given: Sequence[s
 # The manifest as argument, and the options of its values.
 manifest_options: Final = all_options(
     click.argument("manifest", type=click.Path(readable=False)),
-    click.option(
-        "--var",
-        "variables",
-        multiple=True,
-        callback=_pairs,
-        metavar="NAME=VALUE",
-        help="Value of {{vars.NAME}}; repeatable.",
+    option(
+        "--var variables", "Value of {{vars.NAME}}; repeatable.", "NAME=VALUE", multiple=True, callback=_pairs
     ),
-    click.option(
-        "--env", "environment", multiple=True, metavar="NAME", help="Allow {{env.NAME}}; repeatable."
-    ),
-    click.option(
+    option("--env environment", "Allow {{env.NAME}}; repeatable.", "NAME", multiple=True),
+    option(
         "--data",
+        "JSON, YAML, TOML, CSV or text file for {{data.NAME}}; repeatable.",
+        "NAME=FILE",
         multiple=True,
         callback=_pairs,
-        metavar="NAME=FILE",
-        help="JSON, YAML, TOML, CSV or text file for {{data.NAME}}; repeatable.",
     ),
 )
 
-whole_option: Final = click.option(
-    "--all-or-nothing", is_flag=True, help="Change no file if one of them cannot be edited."
-)
+whole_option: Final = flag("--all-or-nothing", "Change no file if one of them cannot be edited.")
 
-progress_option: Final = click.option(
+progress_option: Final = option(
     "--progress",
+    "Progress on standard error; auto is a bar at a terminal.",
     type=click.Choice(CHOICES),
     default="auto",
-    show_default=True,
-    help="Progress on standard error; auto is a bar at a terminal.",
 )
 
 _options: Final = all_options(
     manifest_options,
     whole_option,
-    click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        metavar="NUMBER",
-        help="Number of worker processes.  [default: one per core]",
+    option(
+        "--jobs", "Number of worker processes.  [default: one per core]", "NUMBER", type=click.IntRange(min=1)
     ),
-    click.option(
-        "--executor", metavar="dask://HOST:PORT", help="Plan on a Dask cluster that sees the same files."
-    ),
-    click.option(
-        "--git", "ref", metavar="REF", help="Work on this branch, tag or commit instead of the work tree."
-    ),
+    option("--executor", "Plan on a Dask cluster that sees the same files.", "dask://HOST:PORT"),
+    option("--git ref", "Work on this branch, tag or commit instead of the work tree.", "REF"),
     progress_option,
 )
 
-_sarif_option: Final = click.option(
+_sarif_option: Final = option(
     "--sarif",
+    "Write problems, and changes as fixes, to FILE for code scanning.",
+    "FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write problems, and changes as fixes, to FILE for code scanning.",
 )
 
 
@@ -112,24 +95,14 @@ def bot() -> None:
 
 
 # Options of more than one command.
-base_option: Final = click.option(
-    "--base", metavar="BRANCH", default="main", show_default=True, help="Base branch of the pull request."
-)
+base_option: Final = option("--base", "Base branch of the pull request.", "BRANCH", default="main")
 
-remote_option: Final = click.option(
-    "--remote", metavar="NAME", default="origin", show_default=True, help="Remote of the branches."
-)
+remote_option: Final = option("--remote", "Remote of the branches.", "NAME", default="origin")
 
-author_option: Final = click.option(
-    "--author", metavar="'NAME <ADDRESS>'", help="Author of the commit; else who git says."
-)
+author_option: Final = option("--author", "Author of the commit; else who git says.", "'NAME <ADDRESS>'")
 
-forge_option: Final = click.option(
-    "--forge",
-    type=click.Choice(["github", "none"]),
-    default="github",
-    show_default=True,
-    help="none: push branches alone.",
+forge_option: Final = option(
+    "--forge", "none: push branches alone.", type=click.Choice(["github", "none"]), default="github"
 )
 
 
@@ -190,10 +163,8 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
 
 @engine_command("bot init", group=bot)
 @click.argument("manifest", default="manifest.yaml", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--chore", metavar="NAME", help="What the bot does; without it you are asked.")
-@click.option(
-    "--answer", "answers", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="An answer; repeatable."
-)
+@option("--chore", "What the bot does; without it you are asked.", "NAME")
+@option("--answer answers", "An answer; repeatable.", "NAME=VALUE", multiple=True, callback=_pairs)
 def init(session: Session, *, manifest: Path, chore: str | None, answers: dict[str, str]) -> Exit:
     """It asks at a terminal, and takes the default of what --answer does not give elsewhere.
 
@@ -281,13 +252,11 @@ def _as_json(value: object) -> str:
 
 @engine_command("bot apply", group=bot)
 @_options
-@click.option("--branch", metavar="NAME", help="With --git: the branch to commit to.  [default: REF]")
-@click.option("--message", "-m", metavar="TEXT", help="With --git: the commit message.")
+@option("--branch", "With --git: the branch to commit to.  [default: REF]", "NAME")
+@option("--message -m", "With --git: the commit message.", "TEXT")
 @author_option
-@click.option(
-    "--rebuild",
-    is_flag=True,
-    help="With --git and --branch: begin the branch again at REF; all its commits must be of the bot.",
+@flag(
+    "--rebuild", "With --git and --branch: begin the branch again at REF; all its commits must be of the bot."
 )
 @stale_options(
     "With --git: plan again if the branch has moved.",
@@ -334,31 +303,24 @@ def _split_of(context: click.Context, parameter: click.Parameter, given: str | N
     raise click.BadParameter(f"{split.message}; {split.hint}.", context, parameter)
 
 
-branch_option: Final = click.option(
-    "--branch", metavar="NAME", help="Branch of the bot.  [default: mdplan/MANIFEST]"
-)
+branch_option: Final = option("--branch", "Branch of the bot.  [default: mdplan/MANIFEST]", "NAME")
 
-split_option: Final = click.option(
+split_option: Final = option(
     "--split",
-    metavar="BY",
+    "A pull request for each part: codeowners, folder[:DEPTH], front-matter:KEY or files:NUMBER.",
+    "BY",
     callback=_split_of,
-    help="A pull request for each part: codeowners, folder[:DEPTH], front-matter:KEY or files:NUMBER.",
 )
 
-title_option: Final = click.option(
-    "--title", metavar="TEXT", help="Title; else the description in the manifest."
-)
+title_option: Final = option("--title", "Title; else the description in the manifest.", "TEXT")
 
-label_option: Final = click.option(
-    "--label", "labels", metavar="NAME", multiple=True, help="Label of it; repeatable."
-)
+label_option: Final = option("--label labels", "Label of it; repeatable.", "NAME", multiple=True)
 
-commits_option: Final = click.option(
+commits_option: Final = option(
     "--commits",
+    "forge: GitHub makes the commit and signs it.",
     type=click.Choice(["git", "forge"]),
     default="git",
-    show_default=True,
-    help="forge: GitHub makes the commit and signs it.",
 )
 
 pull_stale_option: Final = stale_options(

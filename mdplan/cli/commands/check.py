@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from mdplan.cli.options import flag, option
 from mdplan.cli.report_text import problem_texts
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
@@ -28,23 +29,19 @@ _BLOCKING: Final = 2
 
 
 paths_argument: Final = click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
-format_option: Final = click.option(
-    "--format",
-    "form",
+format_option: Final = option(
+    "--format form",
+    "sarif: for code scanning; github: annotations of a workflow.",
     type=click.Choice(["text", "sarif", "github"]),
     default="text",
-    show_default=True,
-    help="sarif: for code scanning; github: annotations of a workflow.",
 )
 
 
 @engine_command("check")
 @paths_argument
-@click.option("--since", metavar="REF", help="Compare the files with the commit that REF names.")
+@option("--since", "Compare the files with the commit that REF names.", "REF")
 @format_option
-@click.option(
-    "--hook", is_flag=True, help="Check the file that a hook of Claude Code names on standard input."
-)
+@flag("--hook", "Check the file that a hook of Claude Code names on standard input.")
 def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: str, hook: bool) -> Exit:
     """Compares the files below PATH with an older commit (--since), or two versions of one document.
 

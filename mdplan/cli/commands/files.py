@@ -10,6 +10,7 @@ import click
 from mdplan.cli import proposal
 from mdplan.cli.completion import files_and_headings, headings
 from mdplan.cli.field_types import heading_path, section_target
+from mdplan.cli.options import flag, option
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.diagnostics import Exit
@@ -22,11 +23,11 @@ _POSITIONS: Final = {"before": "before", "after": "after", "under": "lastChild"}
 @click.argument(
     "words", nargs=-1, required=True, metavar="OLD... NEW | FILE HEADING", shell_complete=files_and_headings
 )
-@click.option("--before", metavar="HEADING", help="Move a section before this one.")
-@click.option("--after", metavar="HEADING", help="Move a section after this one.")
-@click.option("--under", metavar="HEADING", help="Move a section to the end of this one.")
-@click.option("--to", metavar="FILE", help="Move a section to this file, to its end without a HEADING.")
-@click.option("--redirect", is_flag=True, help="Leave a redirect at the old address of a page.")
+@option("--before", "Move a section before this one.", "HEADING")
+@option("--after", "Move a section after this one.", "HEADING")
+@option("--under", "Move a section to the end of this one.", "HEADING")
+@option("--to", "Move a section to this file, to its end without a HEADING.", "FILE")
+@flag("--redirect", "Leave a redirect at the old address of a page.")
 @proposal.choice_options
 def move(
     session: Session,
@@ -72,8 +73,8 @@ def _move_section(
     file, section = words
     edit = {"op": "move_section", **section_target(section)}
     edit |= {} if to is None else {"toFile": session.named(to)}
-    for option, heading in places.items():
-        edit |= {"toHeadingPath": heading_path(heading), "position": _POSITIONS[option]}
+    for place, heading in places.items():
+        edit |= {"toHeadingPath": heading_path(heading), "position": _POSITIONS[place]}
     return proposal.propose_short(session, {file: [edit]}, given, section)
 
 

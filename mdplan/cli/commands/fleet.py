@@ -9,7 +9,7 @@ from urllib.parse import quote
 import click
 
 from mdplan.cli.commands import bot
-from mdplan.cli.options import all_options
+from mdplan.cli.options import all_options, option
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
 from mdplan.cli.usage import Group, group
@@ -33,9 +33,7 @@ def _shard_of(context: click.Context, parameter: click.Parameter, given: str) ->
 
 
 _repositories: Final = click.argument("repositories", type=click.Path(readable=False), metavar="REPOS")
-_work_option: Final = click.option(
-    "--work", metavar="FOLDER", help="Folder of clones and states.  [default: user's cache]"
-)
+_work_option: Final = option("--work", "Folder of clones and states.  [default: user's cache]", "FOLDER")
 
 _options: Final = all_options(
     bot.manifest_options,
@@ -49,20 +47,18 @@ _options: Final = all_options(
     bot.forge_option,
     bot.commits_option,
     bot.pull_stale_option,
-    click.option(
-        "--shard", metavar="I/N", default="1/1", callback=_shard_of, help="Only part I of N of the list."
-    ),
-    click.option("--only", metavar="NAME", help="Only this repository."),
-    click.option("--state", metavar="FILE", help="File of states.  [default: in the work folder]"),
+    option("--shard", "Only part I of N of the list.", "I/N", default="1/1", callback=_shard_of),
+    option("--only", "Only this repository.", "NAME"),
+    option("--state", "File of states.  [default: in the work folder]", "FILE"),
     _work_option,
-    click.option(
+    option(
         "--per-hour",
+        "Writes to the forge.  [default: 500 divided by N]",
+        "NUMBER",
         type=click.FloatRange(min=0, min_open=True),
-        metavar="NUMBER",
-        help="Writes to the forge.  [default: 500 divided by N]",
     ),
-    click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="At a time."),
-    click.option("--executor", metavar="dask://HOST:PORT", help="Visit from a Dask cluster."),
+    option("--jobs", "At a time.", type=click.IntRange(min=1), default=4),
+    option("--executor", "Visit from a Dask cluster.", "dask://HOST:PORT"),
     bot.progress_option,
 )
 
@@ -100,16 +96,9 @@ def status(session: Session, *, files: tuple[Path, ...], work: str | None) -> Ex
 
 @engine_command("fleet matrix", group=fleet)
 @_repositories
-@click.option("--size", type=click.IntRange(min=1), default=40, show_default=True, help="Repositories each.")
-@click.option("--max", "most", type=click.IntRange(min=1), default=256, show_default=True, help="Shards.")
-@click.option(
-    "--for",
-    "system",
-    type=click.Choice(["github", "gitlab"]),
-    default="github",
-    show_default=True,
-    help="CI.",
-)
+@option("--size", "Repositories each.", type=click.IntRange(min=1), default=40)
+@option("--max most", "Shards.", type=click.IntRange(min=1), default=256)
+@option("--for system", "CI.", type=click.Choice(["github", "gitlab"]), default="github")
 def matrix(session: Session, *, repositories: str, size: int, most: int, system: str) -> Exit:
     """Prints JSON: the matrix of a job for GitHub, and a hidden job `.fleet` to extend for GitLab."""
     from mdplan.bot.fleet import Shard, read_repositories

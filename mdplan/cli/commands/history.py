@@ -10,7 +10,7 @@ import click
 
 from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
-from mdplan.cli.options import approval_option, stale_options
+from mdplan.cli.options import approval_option, flag, option, stale_options
 from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
@@ -33,28 +33,16 @@ if TYPE_CHECKING:
 
 @engine_command("history")
 @click.argument("file", type=click.Path(readable=False), required=False)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Maximum number of transactions to list.",
-)
-@click.option(
-    "--show",
-    "transaction",
-    metavar="TX",
-    shell_complete=transactions,
-    help="Show the diff of this transaction instead.",
-)
-@click.option("--prune", is_flag=True, help="Forget transactions beyond the limits of the history now.")
-@click.option(
+@option("--limit", "Maximum number of transactions to list.", type=click.IntRange(min=1), default=20)
+@option("--show transaction", "Show the diff of this transaction instead.", "TX", shell_complete=transactions)
+@flag("--prune", "Forget transactions beyond the limits of the history now.")
+@option(
     "--older-than",
+    "With --prune: forget those that are older than this.",
+    "DAYS",
     type=click.FloatRange(min=0),
-    metavar="DAYS",
-    help="With --prune: forget those that are older than this.",
 )
-@click.option("-n", "--dry-run", is_flag=True, help="With --prune: only say what would be forgotten.")
+@flag("-n --dry-run", "With --prune: only say what would be forgotten.")
 def history(  # noqa: PLR0913 (one parameter for each option)
     session: Session,
     *,
@@ -124,15 +112,13 @@ def _show(session: Session, transaction: str) -> Exit:
 
 @engine_command("show")
 @click.argument("plan_id", metavar="[PLAN]", required=False, shell_complete=plans)
-@click.option(
-    "--format",
-    "form",
+@option(
+    "--format form",
+    "text for people, patch for the exact diff, markdown for a comment, sarif for warnings.",
     type=click.Choice(["auto", "text", "patch", "markdown", "sarif"]),
     default="auto",
-    show_default=True,
-    help="text for people, patch for the exact diff, markdown for a comment, sarif for warnings.",
 )
-@click.option("--against", metavar="PLAN", help="Show what differs from this other plan.")
+@option("--against", "Show what differs from this other plan.", "PLAN")
 def show(session: Session, *, plan_id: str | None, form: str, against: str | None) -> Exit:
     """PLAN is a plan ID or its first hex digits, at least 4.
 
@@ -198,8 +184,8 @@ _STEPS: Final = lazy_pattern(r"\d{1,3}")
 @engine_command("undo")
 @click.argument("transaction", metavar="[TX|NUMBER]", required=False, shell_complete=transactions)
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(readable=False))
-@click.option("--yes", "-y", is_flag=True, help="Undo without asking.")
-@click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing.")
+@flag("--yes -y", "Undo without asking.")
+@flag("--dry-run -n", "Show the diff; change nothing.")
 @stale_options("Where a file has changed since, undo if other lines changed.")
 @approval_option
 def undo(  # noqa: PLR0913 (one parameter for each option)
@@ -324,12 +310,10 @@ def _undo_steps(
 
 
 @engine_command("recover")
-@click.option("--keep-current", is_flag=True, help="Keep files that have changed since then.")
-@click.option("--restore-base", is_flag=True, help="Restore files that have changed since then, too.")
-@click.option(
-    "--adopt", is_flag=True, help="Also undo or finish a commit that another user or machine began."
-)
-@click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
+@flag("--keep-current", "Keep files that have changed since then.")
+@flag("--restore-base", "Restore files that have changed since then, too.")
+@flag("--adopt", "Also undo or finish a commit that another user or machine began.")
+@flag("--yes", "Answer yes to every question; required without a terminal.")
 def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: bool, yes: bool) -> Exit:
     """Rolls back your own transactions that a crash or power loss interrupted.
 

@@ -2,10 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-import click
-
 from mdplan.cli.commands.check import format_option, paths_argument, paths_from_root, print_problems
-from mdplan.cli.options import approval_option, intent_options
+from mdplan.cli.options import approval_option, flag, intent_options
 from mdplan.cli.proposal import ApplyOptions, answer_options, propose
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
 
 @engine_command("links")
 @paths_argument
-@click.option("--fix", is_flag=True, help="Make one plan of all repairs that are known.")
-@click.option("--unused", is_flag=True, help="List unused definitions, and pages to which nothing leads.")
+@flag("--fix", "Make one plan of all repairs that are known.")
+@flag("--unused", "List unused definitions, and pages to which nothing leads.")
 @format_option
 @answer_options
 @approval_option

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from mdplan.cli.options import flag, option
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import Console, write_error
 from mdplan.cli.usage import command
@@ -45,18 +46,16 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 @command("merge")
 @click.argument("files", metavar="[BASE OURS THEIRS | GLOB...]", nargs=-1, type=click.Path())
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write the result to FILE.")
-@click.option("--path", metavar="PATH", help="The path of the file in the repository, for messages.")
-@click.option("--marker-size", type=click.IntRange(1, 100), default=7, help="Characters of a marker.")
-@click.option(
-    "--strict", is_flag=True, help="Leave to you what mdplan would decide: see its decisions in JSON."
-)
-@click.option("--plan", "as_plan", is_flag=True, help="Write nothing; save the change of OURS as a plan.")
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if there are conflicts.")
-@click.option("--json", "as_json", is_flag=True, help="Print the status and the conflicts as JSON.")
-@click.option("--install", is_flag=True, help="Make it git's driver here for each GLOB, or *.md.")
-@click.option("--uninstall", is_flag=True, help="Remove that driver.")
-@click.option("--global", "is_global", is_flag=True, help="Do so for all repositories of the user.")
+@option("-o --output", "Write the result to FILE.", "FILE", type=click.Path())
+@option("--path", "The path of the file in the repository, for messages.", "PATH")
+@option("--marker-size", "Characters of a marker.", type=click.IntRange(1, 100), default=7)
+@flag("--strict", "Leave to you what mdplan would decide: see its decisions in JSON.")
+@flag("--plan as_plan", "Write nothing; save the change of OURS as a plan.")
+@flag("--check", "Write nothing; exit with 1 if there are conflicts.")
+@flag("--json as_json", "Print the status and the conflicts as JSON.")
+@flag("--install", "Make it git's driver here for each GLOB, or *.md.")
+@flag("--uninstall", "Remove that driver.")
+@flag("--global is_global", "Do so for all repositories of the user.")
 def merge(  # noqa: PLR0913 (one parameter for each option)
     *,
     files: tuple[str, ...],

@@ -9,7 +9,7 @@ import click
 
 from mdplan.cli import batches, plan_output
 from mdplan.cli.completion import open_plans, plans_and_files
-from mdplan.cli.options import approval_option, stale_options
+from mdplan.cli.options import approval_option, flag, option, stale_options
 from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @engine_command("plan")
 @batches.batch_argument
 @plan_output.output_option
-@click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
+@flag("--check", "Exit with 1 if anything would change.")
 @batches.override_options
 def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool | str) -> Exit:
     """BATCH is a JSON or YAML file, JSON itself, or - for standard input.
@@ -55,13 +55,11 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
 
 @engine_command("validate")
 @batches.batch_argument
-@click.option(
-    "--format",
-    "form",
+@option(
+    "--format form",
+    "sarif: problems and warnings for code scanning, on standard output.",
     type=click.Choice(["text", "sarif"]),
     default="text",
-    show_default=True,
-    help="sarif: problems and warnings for code scanning, on standard output.",
 )
 @batches.override_options
 def validate(session: Session, *, batch: str, form: str, **overrides: bool | str) -> Exit:
@@ -86,8 +84,8 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 
 @engine_command("apply")
 @click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
-@click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
-@click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
+@flag("--yes -y", "Without PLAN: apply the pending plan without asking.")
+@flag("--check", "Apply nothing; exit with 1 if anything would change.")
 @stale_options("Where a file has changed, apply if every edit still has the same effect.")
 @approval_option
 @batches.override_options
@@ -194,7 +192,7 @@ def _confirm(session: Session, engine: "Engine", plan_id: str, on_stale: "OnStal
 
 @engine_command("discard")
 @click.argument("plan_ids", metavar="[PLAN]...", nargs=-1, shell_complete=open_plans)
-@click.option("--all", "-a", "is_all", is_flag=True, help="Discard all plans that wait, also stale ones.")
+@flag("--all -a is_all", "Discard all plans that wait, also stale ones.")
 def discard(session: Session, *, plan_ids: tuple[str, ...], is_all: bool) -> Exit:
     """PLAN is a plan ID or its first digits; without it, the only pending plan.
 

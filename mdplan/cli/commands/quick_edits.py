@@ -12,6 +12,7 @@ import click
 from mdplan.cli import proposal
 from mdplan.cli.completion import assignments, files_and_headings, files_and_tasks, headings
 from mdplan.cli.field_types import KEY, assignment, edit_text, read_content, section_target, whole_words
+from mdplan.cli.options import flag, option
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
@@ -68,15 +69,13 @@ _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 
 @engine_command("replace")
 @click.argument("words", nargs=-1, required=True, metavar="OLD NEW FILE...", type=click.Path())
-@click.option(
-    "--in", "section", metavar="SECTION", shell_complete=headings, help="Replace in this section only."
-)
-@click.option("--regex", "-E", is_flag=True, help="OLD is a regular expression; NEW may use \\1.")
-@click.option("--ignore-case", "-i", is_flag=True, help="Match upper and lower case.")
-@click.option("--word", "-w", is_flag=True, help="Match whole words only.")
-@click.option("--count", "-c", type=click.IntRange(min=0), help="Fail unless exactly this many places match.")
-@click.option("--patch", "-p", "picks", is_flag=True, help="Ask for each place.")
-@click.option("--code", is_flag=True, help="Replace in code, HTML and link targets too.")
+@option("--in section", "Replace in this section only.", "SECTION", shell_complete=headings)
+@flag("--regex -E", "OLD is a regular expression; NEW may use \\1.")
+@flag("--ignore-case -i", "Match upper and lower case.")
+@flag("--word -w", "Match whole words only.")
+@option("--count -c", "Fail unless exactly this many places match.", type=click.IntRange(min=0))
+@flag("--patch -p picks", "Ask for each place.")
+@flag("--code", "Replace in code, HTML and link targets too.")
 @proposal.choice_options
 def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
     """Code, link targets, front matter and HTML stay unchanged, unless --code is given.
@@ -122,7 +121,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     metavar="FILE... HEADING [TEXT|@FILE|-]",
     shell_complete=files_and_headings,
 )
-@click.option("--text", "option", metavar="TEXT|@FILE|-", help="TEXT, as an option.")
+@option("--text option", "TEXT, as an option.", "TEXT|@FILE|-")
 @proposal.choice_options
 def append(
     session: Session, *, words: tuple[str, ...], option: str | None, **choice: bool | str | None
@@ -156,10 +155,8 @@ def append(
 
 @engine_command("tick")
 @click.argument("words", nargs=-1, required=True, metavar="FILE... ITEM...", shell_complete=files_and_tasks)
-@click.option("--off", is_flag=True, help="Clear the box instead.")
-@click.option(
-    "--in", "section", metavar="SECTION", shell_complete=headings, help="Look in this section only."
-)
+@flag("--off", "Clear the box instead.")
+@option("--in section", "Look in this section only.", "SECTION", shell_complete=headings)
 @proposal.choice_options
 def tick(
     session: Session, *, words: tuple[str, ...], off: bool, section: str | None, **choice: bool | str | None

@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 
 from mdplan.cli.completion import plans
+from mdplan.cli.options import flag, option
 from mdplan.cli.plan_output import full_id, plan_row, print_applied, short_id
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
@@ -24,25 +25,13 @@ if TYPE_CHECKING:
 
 @engine_command("review")
 @click.argument("plan", required=False, shell_complete=plans)
-@click.option("--terminal", is_flag=True, help="Review here in the terminal, edit by edit.")
-@click.option(
-    "--override-rejection", is_flag=True, help="With --terminal: allow approving a plan that was rejected."
-)
-@click.option("--list", "lists", is_flag=True, help="List the saved plans and their states.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Maximum number of plans to list.",
-)
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Page: address of this machine to serve it at."
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), default=0, help="Page: its port.  [default: a free one]"
-)
-@click.option("--no-browser", is_flag=True, help="Page: print the link to it, and open nothing.")
+@flag("--terminal", "Review here in the terminal, edit by edit.")
+@flag("--override-rejection", "With --terminal: allow approving a plan that was rejected.")
+@flag("--list lists", "List the saved plans and their states.")
+@option("--limit", "Maximum number of plans to list.", type=click.IntRange(min=1), default=50)
+@option("--host", "Page: address of this machine to serve it at.", default="127.0.0.1")
+@option("--port", "Page: its port.  [default: a free one]", type=click.IntRange(0, 65_535), default=0)
+@flag("--no-browser", "Page: print the link to it, and open nothing.")
 def review(
     session: Session,
     *,

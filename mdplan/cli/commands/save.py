@@ -7,6 +7,7 @@ import click
 
 from mdplan.cli import proposal
 from mdplan.cli.field_types import read_content
+from mdplan.cli.options import flag, option
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import STANDARD_INPUT
 from mdplan.diagnostics import Exit
@@ -15,11 +16,9 @@ from mdplan.diagnostics import Exit
 @engine_command("save")
 @click.argument("file", type=click.Path())
 @click.argument("edited", type=click.Path())
-@click.option(
-    "--serialized", metavar="FILE", type=click.Path(), help="The original as the same editor writes it."
-)
-@click.option("--keep-style-changes", is_flag=True, help="Take over other ways to write the same.")
-@click.option("--accept-losses", is_flag=True, help="Drop HTML, images and the like that EDITED has not.")
+@option("--serialized", "The original as the same editor writes it.", "FILE", type=click.Path())
+@flag("--keep-style-changes", "Take over other ways to write the same.")
+@flag("--accept-losses", "Drop HTML, images and the like that EDITED has not.")
 @proposal.choice_options
 def save(session: Session, *, file: str, edited: str, serialized: str | None, **given: Any) -> Exit:  # noqa: ANN401 (of many types)
     """EDITED is the rewritten FILE, - for standard input. FILE changes only where EDITED has another meaning.

@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from mdplan.cli.field_types import whole_words
-from mdplan.cli.options import given_fields
+from mdplan.cli.options import flag, given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
@@ -25,8 +25,8 @@ _NO_TEXT: Final = Diagnostic.invalid(
 @engine_command("search")
 @click.argument("pattern")
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(readable=False))
-@click.option("--word", "-w", is_flag=True, help="Match whole words only.")
-@click.option("--all", "-a", "is_all", is_flag=True, help="List all matches.")
+@flag("--word -w", "Match whole words only.")
+@flag("--all -a is_all", "List all matches.")
 def search(
     session: Session,
     *,

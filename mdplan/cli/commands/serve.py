@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.cli.options import approval_option, limit_options
+from mdplan.cli.options import approval_option, flag, limit_options, option
 from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
@@ -30,52 +30,43 @@ _ALL: Final = "all"
 
 
 @command("serve")
-@click.option(
-    "--root",
-    "roots",
+@option(
+    "--root roots",
+    "Folder with the files to serve: DIR or NAME=DIR. Repeatable.",
+    "DIR",
     multiple=True,
     required=True,
-    metavar="DIR",
-    help="Folder with the files to serve: DIR or NAME=DIR. Repeatable.",
 )
-@click.option(
+@option(
     "--toolsets",
+    "Families of tools, separated by commas: md, text, files, editor; or all.",
+    "NAMES",
     default="md",
-    show_default=True,
-    metavar="NAMES",
-    help="Families of tools, separated by commas: md, text, files, editor; or all.",
 )
-@click.option(
-    "--tools", default="", metavar="NAMES", help="Only these tools of the toolsets, separated by commas."
-)
-@click.option(
-    "--mode", type=click.Choice(["claude-code"]), help="Offer only the tools that the client lacks."
-)
-@click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
+@option("--tools", "Only these tools of the toolsets, separated by commas.", "NAMES", default="")
+@option("--mode", "Offer only the tools that the client lacks.", type=click.Choice(["claude-code"]))
+@flag("--read-only", "Offer no tool that writes.")
 @approval_option
-@click.option(
+@flag(
     "--approve-in-chat",
-    is_flag=True,
-    help="Let people approve plans in the chat with the agent. This trusts the program that shows the chat.",
+    "Let people approve plans in the chat with the agent. This trusts the program that shows the chat.",
 )
-@click.option(
-    "--allow", multiple=True, metavar="GLOB", help="Read and edit only files that match. Repeatable."
-)
-@click.option("--deny", multiple=True, metavar="GLOB", help="Ignore files that match. Repeatable.")
-@click.option(
+@option("--allow", "Read and edit only files that match. Repeatable.", "GLOB", multiple=True)
+@option("--deny", "Ignore files that match. Repeatable.", "GLOB", multiple=True)
+@option(
     "--keep",
-    default="",
-    metavar="KINDS",
-    help="Refuse edits that lose these from the text that they replace, separated by commas: headings, "
+    "Refuse edits that lose these from the text that they replace, separated by commas: headings, "
     "sentences, items, rows, code, lines, links, images, footnotes, numbers; or all.",
+    "KINDS",
+    default="",
 )
 @limit_options(_LIMITS)
 @with_http_options
-@click.option(
+@option(
     "--log-file",
+    "Append the log to FILE; by default it goes to standard error.",
+    "FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Append the log to FILE; by default it goes to standard error.",
 )
 def serve(
     roots: tuple[str, ...],
