@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import islice
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -20,7 +21,16 @@ from typing import (
 from pydantic import BeforeValidator, Field, InstanceOf, TypeAdapter, ValidationError, model_validator
 
 from mdplan import field_names
-from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems, or_problem
+from mdplan.diagnostics import (
+    AND_MORE,
+    MOST_PROBLEMS,
+    Code,
+    Diagnostic,
+    Problems,
+    Refused,
+    or_problems,
+    refuse_if,
+)
 from mdplan.limits import DEFAULT_LIMITS, Limits
 from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import (
@@ -231,7 +241,13 @@ def normalized_edits(file: FileEdits) -> tuple[dict[str, Any], ...]:
 # options, and arrays or objects that came as JSON text. Unknown fields are refused with the nearest name.
 
 _REFERENCES: Final = "updateReferences"
-_SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "workspace": "workspace"}
+_SCOPES: Final[Mapping[str | bool, ReferenceScope]] = {
+    "none": "none",
+    "file": "file",
+    "workspace": "workspace",
+    False: "none",
+    True: "file",
+}
 
 
 def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
@@ -243,51 +259,55 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
     edit by an index through the whole batch.
     """
-    decoded = decoded_json(data)
-    problem = _refused(decoded, limits)
-    if problem:
-        return (problem,)
+    return or_problems(_read_batch, decoded_json(data), limits)
+
+
+def _read_batch(decoded: Any, limits: Limits) -> Batch:  # noqa: ANN401 (any JSON)
+    """Return the batch of `decoded` JSON. Raises `Refused`: as `read_batch`."""
+    refuse_if(_obstacles(decoded, limits))
     fields = _with_edits(field_names.fold_names(decoded, field_names.BATCH_SYNONYMS))
     of_file = {*wire_names(FileEdits), _GLOB}
     if _GLOB in fields and "files" not in fields:
         fields["files"] = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
-    fields, files, problem = fold_diff(*_with_shared_edits(fields, decoded_json(fields.pop("files", None))))
-    if problem:
-        return (problem,)
+    fields, files = _fold_diff(*_with_shared_edits(fields, decoded_json(fields.pop("files", None))))
     known = wire_names(Batch)
     is_one_file = files is None
     if is_one_file:
         known = (*wire_names(FileEdits), *known)
         files = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
     elif "edits" in fields or "file" in fields:
-        return (
-            Diagnostic.invalid(
-                say("{files} is given together with {file or edits}"), "send one file, or a list of files"
-            ),
-        )
-    scope_reader = ReferenceScopeReader()
-    problems = [*scope_reader.take(fields), *field_names.unknown_fields(fields, known, "the batch")]
-    entries = list(map(_decoded_entry, files)) if isinstance(files, list) else []
+        hint = "send one file, or a list of files"
+        raise Refused(Diagnostic.invalid(say("{files} is given together with {file or edits}"), hint))
+    scopes: _Scopes = {}
+    problems = [*_take_scope(fields, scopes), *field_names.unknown_fields(fields, known, "the batch")]
+    if not isinstance(files, list):
+        raise Refused(*problems, _NO_LIST)
+    entries = list(map(_decoded_entry, files))
     counts = list(map(_edit_count, entries))
-    problem = too_large(len(entries), sum(counts), limits) if isinstance(files, list) else _NO_LIST
-    if problem:
-        return (*problems, problem)
+    if (large := too_large(len(entries), sum(counts), limits)) is not None:
+        raise Refused(*problems, large)
     read: list[FileEdits] = []
     first_index = 0
     for number, entry in enumerate(entries):
-        file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, scope_reader)
+        file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, scopes)
         if isinstance(file, FileEdits):
             read.append(file)
             problems += _path_problems(file, first_index)
         else:
             problems += file
         first_index += counts[number]
-    problems += scope_reader.problems()
-    if problems:
-        return tuple(problems)
-    fields = {**with_decoded_fields(Batch, fields), "updateReferences": scope_reader.scope}
+    if len(scopes) > 1:
+        # Links are updated once for the whole batch.
+        said = " and ".join(f"`{scope}`" for scope in sorted(scopes))
+        message = f"{_REFERENCES} is {said} in one batch, and all links are updated at once"
+        index = list(scopes.values())[-1]
+        problems.append(Diagnostic.invalid(message, "say it once, next to the edits", edit_index=index))
+    refuse_if(problems)
+    fields = {**with_decoded_fields(Batch, fields), _REFERENCES: next(iter(scopes), "none")}
     fields = fields if not limits.keep else {**fields, "keep": also_kept(fields.get("keep"), limits.keep)}
     batch: Batch | Problems = validated(Batch, {**fields, "files": tuple(read)}, "")
+    if isinstance(batch, tuple):
+        raise Refused(*batch)
     return batch
 
 
@@ -315,27 +335,32 @@ def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in fields.items() if name not in edit}, "edits": [edit]}
 
 
-def _refused(data: object, limits: Limits) -> Diagnostic | None:
-    """Return why a batch cannot be read: wrong type, invalid text or number, or too large."""
+def _obstacles(data: object, limits: Limits) -> Iterator[Diagnostic]:
+    """Yield why a batch cannot be read: wrong type, invalid text or number, or too large."""
     if not isinstance(data, dict):
-        return _no_object(data)
+        yield _no_object(data)
+        return
     items = items_of(data)
-    if any(isinstance(item, bytes | bytearray) for item in items):
-        return _BYTES
     texts = [item for item in items if isinstance(item, str)]
-    if not all(map(str.isascii, texts)) and any(map(field_names.has_surrogate, texts)):
-        return Diagnostic.invalid(
+    if any(isinstance(item, bytes | bytearray) for item in items):
+        yield _BYTES
+    elif not all(map(str.isascii, texts)) and any(map(field_names.has_surrogate, texts)):
+        yield Diagnostic.invalid(
             "the batch contains a lone surrogate, which is not Unicode text", "send valid Unicode"
         )
-    if any(map(is_huge, [item for item in items if isinstance(item, int)])):
-        return Diagnostic.invalid(
+    elif any(map(is_huge, items)):
+        yield Diagnostic.invalid(
             f"the batch contains a number of more than {MOST_BITS} bits", "send it as a string"
         )
-    diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
-    return _over(
-        ("characters of payload", sum(map(len, texts)), limits.payload_characters, "--max-payload"),
-        ("hunks", sum(diff.count("\n@@") for diff in diffs), limits.edits, "--max-edits"),
-    )
+    else:
+        diffs = [
+            item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)
+        ]
+        large = _over(
+            ("characters of payload", sum(map(len, texts)), limits.payload_characters, "--max-payload"),
+            ("hunks", sum(diff.count("\n@@") for diff in diffs), limits.edits, "--max-edits"),
+        )
+        yield from () if large is None else (large,)
 
 
 def _decoded_entry(entry: object) -> object:
@@ -355,45 +380,28 @@ def _no_object(data: object) -> Diagnostic:
     return Diagnostic.invalid("the batch is a list", f"put the list into an object: {whole}")
 
 
-class ReferenceScopeReader:
-    """Reads `updateReferences` from all places of one batch."""
-
-    def __init__(self) -> None:
-        """Start with nothing said."""
-        self._scopes: dict[ReferenceScope, int | None] = {}
-
-    def take(self, fields: dict[str, Any], edit_index: int | None = None) -> Iterator[Diagnostic]:
-        """Take the scope out of `fields` of the batch or of one edit. Errors: INVALID_ARGUMENT."""
-        if _REFERENCES not in fields:
-            return
-        scope = _scope(fields.pop(_REFERENCES))
-        if scope is None:
-            yield Diagnostic.invalid(
-                say("{updateReferences} is not one of 'none', 'file' and 'workspace'"),
-                "use one of them; true means file, false means none",
-            )
-        else:
-            self._scopes.setdefault(scope, edit_index)
-
-    @property
-    def scope(self) -> ReferenceScope:
-        """The requested scope; none by default."""
-        return next(iter(self._scopes), "none")
-
-    def problems(self) -> Iterator[Diagnostic]:
-        """Return INVALID_ARGUMENT if scopes differ: links are updated once for the whole batch."""
-        if len(self._scopes) > 1:
-            said = " and ".join(f"`{scope}`" for scope in sorted(self._scopes))
-            yield Diagnostic.invalid(
-                f"{_REFERENCES} is {said} in one batch, and all links are updated at once",
-                "say it once, next to the edits",
-                edit_index=list(self._scopes.values())[-1],
-            )
+# The scopes that the batch and its edits ask for, each with the index of an edit that does.
+_Scopes: TypeAlias = dict[ReferenceScope, int | None]
 
 
-def _read_file(
-    entry: object, where: str, first_index: int, scope_reader: ReferenceScopeReader
-) -> FileEdits | Problems:
+def _take_scope(
+    fields: dict[str, Any], scopes: _Scopes, edit_index: int | None = None
+) -> Iterator[Diagnostic]:
+    """Take the scope out of `fields` of the batch or of one edit into `scopes`. Errors: INVALID_ARGUMENT."""
+    if _REFERENCES not in fields:
+        return
+    given = fields.pop(_REFERENCES)
+    scope = _SCOPES.get(given) if isinstance(given, str | bool) else None
+    if scope is None:
+        yield Diagnostic.invalid(
+            say("{updateReferences} is not one of 'none', 'file' and 'workspace'"),
+            "use one of them; true means file, false means none",
+        )
+    else:
+        scopes.setdefault(scope, edit_index)
+
+
+def _read_file(entry: object, where: str, first_index: int, scopes: _Scopes) -> FileEdits | Problems:
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     if not isinstance(entry, dict):
         return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
@@ -408,7 +416,7 @@ def _read_file(
     operations: list[Operation] = []
     if isinstance(edits, list):
         for offset, edit in enumerate(edits):
-            operation = _read_edit(edit, first_index + offset, scope_reader)
+            operation = _read_edit(edit, first_index + offset, scopes)
             if isinstance(operation, Operation):
                 operations.append(operation)
             else:
@@ -461,13 +469,13 @@ def read_edit(edit: object) -> Operation | Problems:
     """Read one edit from decoded JSON. Errors: as `read_batch`, for this edit only."""
     if any(isinstance(item, bytes | bytearray) for item in items_of(edit)):
         return (_BYTES,)
-    operation = _read_edit(edit, 0, ReferenceScopeReader())
+    operation = _read_edit(edit, 0, {})
     if isinstance(operation, Operation):
         return operation
     return tuple(replace(problem, edit_index=None) for problem in operation)
 
 
-def _read_edit(edit: object, index: int, scope_reader: ReferenceScopeReader) -> Operation | Problems:
+def _read_edit(edit: object, index: int, scopes: _Scopes) -> Operation | Problems:
     edit = decoded_json(edit)
     if not isinstance(edit, dict):
         return (Diagnostic.invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
@@ -480,17 +488,12 @@ def _read_edit(edit: object, index: int, scope_reader: ReferenceScopeReader) -> 
     known = tuple(name for name in wire_names(model) if name not in fixed)
     fields = field_names.fold_names({"op": op, **edit}, _edit_synonyms(model))
     fields = with_decoded_fields(model, fields)
-    problems: Problems = ()
-    if "matchType" in known:
-        folded = or_problem(fold_match_options, fields)
-        if isinstance(folded, Diagnostic):
-            problems = (folded,)
-        else:
-            fields = with_decoded_fields(model, folded)
-    problems = problems or (
-        *scope_reader.take(fields, index),
-        *field_names.unknown_fields(fields, known, str(op), _OUTER),
-    )
+    folded = or_problems(fold_match_options, fields) if "matchType" in known else fields
+    problems: Problems = folded if isinstance(folded, tuple) else ()
+    if not isinstance(folded, tuple):
+        fields = with_decoded_fields(model, folded)
+        unknown = field_names.unknown_fields(fields, known, str(op), _OUTER)
+        problems = (*_take_scope(fields, scopes, index), *unknown)
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
     meant = fields if spelling is None else {**spelling.translated(fields), **fixed, "op": spelling.op}
@@ -633,12 +636,6 @@ _NO_LIST: Final = Diagnostic.invalid(
 )
 
 
-def _scope(value: object) -> ReferenceScope | None:
-    if isinstance(value, bool):
-        return "file" if value else "none"
-    return _SCOPES.get(value) if isinstance(value, str) else None
-
-
 # --- From decoded JSON to a value of a model, or to everything that is wrong with it.
 #
 # A model is a class of pydantic, or a plain dataclass such as the requests of stat, read and search.
@@ -732,39 +729,30 @@ def _as_wanted(kind: str, given: object) -> str:
 
 def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str, str]:
     """Return the error as the end of a sentence about the value, and advice."""
-    match kind:
-        case "too_short":
-            words = "is empty", "give at least one entry"
-        case "string_too_short":
-            words = "is empty", "give at least one character"
-        case "greater_than_equal":
-            words = f"is less than {context['ge']}", f"send {context['ge']} or more"
-        case "less_than_equal":
-            words = f"is more than {context['le']}", f"send {context['le']} or less"
-        case "enum" | "literal_error":
-            words = f"is not one of {context['expected']}", "use one of them"
-        case "string_pattern_mismatch":
-            words = f"does not match `{context['pattern']}`", "send it in that form"
-        case _ if kind in _TYPE_NAMES:
-            words = f"is not {_TYPE_NAMES[kind]}", f"send {_TYPE_NAMES[kind]}"
-        case _:
-            words = f"is refused: {message}", _SEE_SCHEMA
-    return words
+    if kind in _TYPE_NAMES:
+        return f"is not {_TYPE_NAMES[kind]}", f"send {_TYPE_NAMES[kind]}"
+    if kind in _SENTENCES:
+        what, advice = _SENTENCES[kind]
+        return what.format(**context), advice.format(**context)
+    return f"is refused: {message}", _SEE_SCHEMA
 
 
+_SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
+    "too_short": ("is empty", "give at least one entry"),
+    "string_too_short": ("is empty", "give at least one character"),
+    "greater_than_equal": ("is less than {ge}", "send {ge} or more"),
+    "less_than_equal": ("is more than {le}", "send {le} or less"),
+    **dict.fromkeys(("enum", "literal_error"), ("is not one of {expected}", "use one of them")),
+    "string_pattern_mismatch": ("does not match `{pattern}`", "send it in that form"),
+}
 _OBJECTS: Final = frozenset({"model_type", "model_attributes_type", "dataclass_type"})
 
 _TYPE_NAMES: Final = {
     "string_type": "a string",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     "tuple_type": "a list",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-    "dataclass_type": "an object",
+    **dict.fromkeys(_OBJECTS, "an object"),
 }
 
 
@@ -862,20 +850,16 @@ def _renamed(fields: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any] 
 _NAMED: Final = "name the file in its header, as in `--- a/docs/guide.md` and `+++ b/docs/guide.md`"
 
 
-def fold_diff(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any, Diagnostic | None]:
+def _fold_diff(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any]:
     """Return the `fields` of a batch and its `files` with `diff` turned into edits.
 
-    Errors: INVALID_ARGUMENT for text that is not a diff, or that edits cannot express.
+    Raises `Refused`: INVALID_ARGUMENT for text that is not a diff, or that edits cannot express.
     """
     if "file" in fields or fields.get("diff") is None:
-        return with_diff_as_edit(fields), files, None
-    fields = dict(fields)
-    spread = _spread(fields.pop("diff"))
-    if isinstance(spread, Diagnostic):
-        return fields, files, spread
-    if files is None or isinstance(files, list):
-        files = [*(files or []), *spread]
-    return fields, files, None
+        return with_diff_as_edit(fields), files
+    spread = _spread(fields["diff"])
+    rest = {name: value for name, value in fields.items() if name != "diff"}
+    return rest, [*(files or ()), *spread] if files is None or isinstance(files, list) else files
 
 
 def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
@@ -891,15 +875,15 @@ def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
     return {**fields, "edits": [*edits, {"op": "apply_diff", "diff": entry["diff"]}]}
 
 
-def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
+def _spread(diff: object) -> list[dict[str, Any]]:
     """Entries of a batch, as decoded JSON, for all files of `diff`."""
     from mdplan.text.unified_diff import NotADiff, read_diff
 
     files = read_diff(diff) if isinstance(diff, str) else NotADiff("it is not a string", "send its text")
     if isinstance(files, NotADiff):
-        return Diagnostic.invalid(say("{diff} is not a unified diff: {}", files.reason), files.hint)
-    problem = next((found for found in map(_obstacle, files) if found is not None), None)
-    return problem or [{"file": file.old_name or file.new_name, **_entry(file)} for file in files]
+        raise Refused(Diagnostic.invalid(say("{diff} is not a unified diff: {}", files.reason), files.hint))
+    refuse_if(islice(filter(None, map(_obstacle, files)), 1))
+    return [{"file": file.old_name or file.new_name, **_entry(file)} for file in files]
 
 
 def _obstacle(file: "FileDiff") -> Diagnostic | None:
