@@ -1,6 +1,7 @@
 """Fold spellings of field names in requests, and report unknown names with the nearest known one."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -27,62 +28,6 @@ FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
 _SYNONYMS: Final = {**BATCH_SYNONYMS, **EDIT_SYNONYMS}
-# Fields for names that people try, the likeliest first.
-_MEANT: Final[Mapping[str, tuple[str, ...]]] = {
-    "after": ("position", "line"),
-    "before": ("position", "line"),
-    "body": ("markdown",),
-    "checked": ("done",),
-    "code": ("markdown", "codeBlock"),
-    "column": ("keyColumn",),
-    "count": ("expectedMatchCount",),
-    "end": ("lines", "range"),
-    "endLine": ("lines", "range"),
-    "filename": ("file",),
-    "files": ("file",),
-    "find": ("pattern",),
-    "from": ("lines", "pattern"),
-    "hash": ("baseSha256", "sectionSha256"),
-    "id": ("transaction", "sectionId"),
-    "ignoreCase": ("caseSensitive",),
-    "line": ("lines",),
-    "lineNumber": ("lines", "line"),
-    "name": ("newTitle", "key", "heading", "file"),
-    "new": ("replacement", "markdown"),
-    "newHeading": ("newTitle",),
-    "newName": ("newTitle", "newFile"),
-    "newStr": ("replacement",),
-    "newString": ("replacement",),
-    "newText": ("replacement", "markdown"),
-    "old": ("pattern", "expectedText"),
-    "oldStr": ("pattern",),
-    "oldString": ("pattern",),
-    "oldText": ("pattern", "expectedText"),
-    "operation": ("op",),
-    "operations": ("edits",),
-    "path": ("headingPath",),
-    "regex": ("matchType", "pattern"),
-    "replace": ("replacement",),
-    "replaceWith": ("replacement",),
-    "search": ("pattern",),
-    "section": ("heading", "headingPath"),
-    "sectionName": ("heading",),
-    "sectionTitle": ("heading",),
-    "sha256": ("baseSha256",),
-    "start": ("lines", "range"),
-    "startLine": ("lines", "range"),
-    "status": ("done",),
-    "string": ("pattern",),
-    "target": ("heading",),
-    "task": ("item",),
-    "text": ("replacement", "item"),
-    "title": ("newTitle", "heading"),
-    "newPath": ("newFile",),
-    "to": ("replacement", "newTitle", "newFile"),
-    "type": ("op",),
-    "value": ("replacement", "markdown", "values"),
-    "with": ("replacement",),
-}
 _FORMS: Final = {
     "lines": say(", as in {}", Argument("lines", {"start": 7, "end": 8})),
     "matchType": say(': {matchType="regex"}'),
@@ -194,9 +139,20 @@ def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagno
     return Code.UNKNOWN_FIELD.problem(say("{} has an unknown field `{}`", where, short_name(name)), hint)
 
 
-def meant_fields(name: str) -> tuple[str, ...]:
+@cache
+def meanings() -> dict[str, Any]:
+    """Return what people mean by words that mdplan does not know, by kind of word."""
+    # Loaded here: few words are mistyped.
+    import tomllib
+    from pathlib import Path
+
+    return tomllib.loads(Path(__file__).with_name("suggestions.toml").read_text(encoding="utf-8"))
+
+
+def meant_fields(name: str) -> Sequence[str]:
     """Return the fields that `name` can mean, the likeliest first."""
-    return _MEANT.get(camel_case(name), ())
+    meant: Sequence[str] = meanings()["fields"].get(camel_case(name), ())
+    return meant
 
 
 def camel_case(name: str) -> str:

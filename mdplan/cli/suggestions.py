@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import click
 from click.core import ParameterSource
 
 from mdplan.cli.terminal import Style, shown
+from mdplan.field_names import meanings
 from mdplan.text import shell
 from mdplan.words import Command, ShellWords, say
 
@@ -29,24 +29,13 @@ _DANGEROUS: Final = frozenset(
 )
 
 
-@cache
-def _meant() -> dict[str, Any]:
-    """Return what people mean by other words."""
-    # Loaded here: every command loads this module, and few are mistyped.
-    import tomllib
-    from pathlib import Path
-
-    text = Path(__file__).with_name("suggestions.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
 def command_hint(name: str, commands: Iterable[str]) -> str:
     """Return the next step after the unknown command `name` of the program with these `commands`."""
     from difflib import get_close_matches
 
     from mdplan.operations import OPERATIONS
 
-    words = _meant()
+    words = meanings()
     operation = name.replace("-", "_")
     lower = name.lower()
     if operation in OPERATIONS:
@@ -67,7 +56,7 @@ def option_hint(option: str, context: click.Context, typed: Iterable[str]) -> st
     """Return the next step after the unknown `option` of the command of `context`; `typed` are all words."""
     from difflib import get_close_matches
 
-    words = _meant()
+    words = meanings()
     command = context.info_name or "" if context.parent is not None else ""
     known = [
         flag for each in context.command.get_params(context) for flag in (*each.opts, *each.secondary_opts)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.field_names import EDIT_SYNONYMS, camel_case
+from mdplan.field_names import EDIT_SYNONYMS, camel_case, meanings
 from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.values import Struct, field
 
@@ -78,66 +78,6 @@ def operation_named(op: object) -> "type[Operation] | None":
 
 # --- Suggestions for unknown operation names: first a table of synonyms, then similarity.
 
-# Candidate operations, likeliest first.
-_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "add": ("append_to_section", "insert_section", "add_list_item"),
-    "add_column": ("add_table_column",),
-    "add_row": ("upsert_table_row",),
-    "add_section": ("insert_section",),
-    "add_table_row": ("upsert_table_row",),
-    "append": ("append_to_section", "append_to_file"),
-    "append_section": ("append_to_section",),
-    "check": ("set_task",),
-    "check_task": ("set_task",),
-    "complete_task": ("set_task",),
-    "create": ("create_file",),
-    "delete": ("delete_section", "delete_block", "delete_file"),
-    "delete_column": ("delete_table_column",),
-    "delete_paragraph": ("delete_block",),
-    "delete_row": ("delete_table_row",),
-    "edit": ("replace_match", "replace_section"),
-    "edit_section": ("replace_section",),
-    "find_replace": ("replace_match",),
-    "format": ("format_section",),
-    "insert": ("insert_block", "append_to_section", "insert_section"),
-    "insert_paragraph": ("insert_block",),
-    "insert_text": ("append_to_section", "insert_lines"),
-    "move": ("move_section", "move_block", "rename_file"),
-    "move_column": ("set_table_column",),
-    "move_file": ("rename_file",),
-    "move_table_column": ("set_table_column",),
-    "patch": ("apply_diff",),
-    "prepend": ("prepend_to_section",),
-    "remove": ("delete_section", "delete_block"),
-    "remove_section": ("delete_section",),
-    "rename": ("rename_heading", "rename_file"),
-    "rename_column": ("set_table_column",),
-    "rename_section": ("rename_heading",),
-    "rename_table_column": ("set_table_column",),
-    "replace": ("replace_match", "replace_section", "replace_lines"),
-    "replace_all": ("replace_match",),
-    "replace_body": ("replace_section",),
-    "replace_paragraph": ("replace_block",),
-    "replace_string": ("replace_match",),
-    "replace_text": ("replace_match",),
-    "replace_word": ("replace_match",),
-    "search_replace": ("replace_match",),
-    "set": ("set_value",),
-    "set_frontmatter": ("set_value",),
-    "set_key": ("set_value",),
-    "sort": ("sort_list",),
-    "str_replace": ("replace_match",),
-    "substitute": ("replace_match",),
-    "tick": ("set_task",),
-    "toggle_task": ("set_task",),
-    "update": ("replace_section", "replace_match"),
-    "update_frontmatter": ("set_value",),
-    "update_row": ("upsert_table_row",),
-    "update_section": ("replace_section",),
-    "write": ("create_file",),
-    "write_file": ("create_file",),
-}
-
 _MOST: Final = 3
 
 # A single name is suggested if it is nearer than the next one by this share.
@@ -160,8 +100,8 @@ def meant_operations(name: str, operations: Sequence[str]) -> tuple[str, ...]:
         return (folded,)
     if folded in SPELLINGS:
         return (SPELLINGS[folded].op,)
-    if folded in _SYNONYMS:
-        return _SYNONYMS[folded]
+    if folded in meanings()["operations"]:
+        return tuple(meanings()["operations"][folded])
     near = difflib.get_close_matches(folded, operations, n=_MOST)
     ratios = [difflib.SequenceMatcher(None, folded, each).ratio() for each in near]
     is_clear = bool(near) and ratios[0] >= _NEAR and (len(near) == 1 or ratios[0] - ratios[1] >= _CLEARLY)
