@@ -27,7 +27,7 @@ from mdplan.reading.search import Window, search_document
 from mdplan.reading.stat import stat_report
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import PlanReport
-from mdplan.reports.read import ReadReport, SearchReport
+from mdplan.reports.read import ReadReport, ReadResult, SearchReport
 from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
@@ -267,7 +267,8 @@ class Document:
         """Use `from_text` or `from_bytes` instead."""
         found = document_format(name, source.text, format)
         self._outline = Outline(source, found, is_mdx=has_mdx_name(name))
-        self._requested = RequestedFile(name, format, encoding)
+        given = {"file": name, "format": format, "encoding": encoding}
+        self._requested = {field: value for field, value in given.items() if value is not None}
         self._collected: list[Edit] = []
 
     @classmethod
@@ -315,7 +316,7 @@ class Document:
     @property
     def name(self) -> str:
         """Its name in diffs and diagnostics."""
-        return self._requested.name
+        return self._requested["file"]
 
     @property
     def text(self) -> str:
@@ -379,27 +380,26 @@ class Document:
     def stat(self, **request: Any) -> StatReport:  # noqa: ANN401 (fields of a request)
         """Return the structure, as `Engine.stat`; arguments are its request fields without `file`."""
         asked = read_stat_request({"file": self.name, **request})
-        return (
-            refusal(StatReport, _for_caller(*asked))
-            if isinstance(asked, tuple)
-            else stat_report(self.name, self._outline, asked)
-        )
+        if isinstance(asked, tuple):
+            return refusal(StatReport, _for_caller(*asked))
+        return stat_report(self.name, self._outline, asked)
 
     def read(self, **request: Any) -> ReadReport:  # noqa: ANN401
         """Return the content of one place, as `Engine.read`; arguments are its request fields."""
         asked = read_read_request({"file": self.name, **request})
         if isinstance(asked, tuple):
             return refusal(ReadReport, _for_caller(*asked))
-        results = [
-            read_target(self.name, self._outline, target, asked.max_characters, asked.cursor)
-            for target in asked.targets
-        ]
-        problems = tuple(result.at(file=self.name) for result in results if isinstance(result, Diagnostic))
+        results: list[ReadResult] = []
+        problems: list[Diagnostic] = []
+        for target in asked.targets:
+            found = read_target(self.name, self._outline, target, asked.max_characters, asked.cursor)
+            if isinstance(found, Diagnostic):
+                problems.append(found.at(file=self.name))
+            else:
+                results.append(found)
         if problems:
             return refusal(ReadReport, _for_caller(*problems))
-        return ReadReport(
-            ok=True, results=tuple(result for result in results if not isinstance(result, Diagnostic))
-        )
+        return ReadReport(ok=True, results=tuple(results))
 
     def search(self, pattern: str, **request: Any) -> SearchReport:  # noqa: ANN401
         """Return matches of `pattern`, as `Engine.search`; arguments are its request fields."""
@@ -454,7 +454,7 @@ class Document:
         """Plan the collected edits and `edits`; `skips` leaves out edits that hold already, or returns ()."""
         # Without hash: the caller has seen the document, and a hash would wrongly refuse `CreateFile`.
         request = {
-            **self._requested.fields(),
+            **self._requested,
             "edits": [*self.edits, *([edits] if isinstance(edits, Mapping) else edits)],
             **options,
         }
@@ -585,19 +585,6 @@ def _for_caller(*problems: Diagnostic) -> Problems:
 # --- Plans of batches on an in-memory document
 
 
-class RequestedFile(Struct):
-    """The document fields of a batch: its name, format and encoding, if given."""
-
-    name: str
-    format: str | None
-    encoding: str | None
-
-    def fields(self) -> dict[str, Any]:
-        """Return name, format and encoding as fields of a batch."""
-        fields = {"file": self.name, "format": self.format, "encoding": self.encoding}
-        return {name: value for name, value in fields.items() if value is not None}
-
-
 def plan_in_memory(batch: Batch, outline: Outline) -> PlannedBatch | Problems:
     """Plan `batch`, whose only file is the document `outline`.
 
@@ -614,53 +601,41 @@ def plan_in_memory(batch: Batch, outline: Outline) -> PlannedBatch | Problems:
 
 
 def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
-    requested = batch.files[0]
+    (requested,) = batch.files
     file = SnapshotFile(
         path=requested.file, relative=requested.file, requested=requested, outline=outline, first_edit=0
     )
     no_others = _NoOtherFiles(requested.file)
-    built: list[BuiltFile] = []
-    problems: list[Diagnostic] = []
-    for outcome in build_files([file], batch, no_others):
-        if isinstance(outcome, BuiltFile):
-            built.append(outcome)
-        else:
-            problems += outcome
-    checked = tuple(problems) or check_losses(built, batch)
-    return (
-        checked
-        if isinstance(checked, tuple)
-        else derive_link_edits(checked, batch.update_references, no_others)
-    )
+    outcomes = list(build_files([file], batch, no_others))
+    problems = tuple(each for found in outcomes if not isinstance(found, BuiltFile) for each in found)
+    checked = problems or check_losses([each for each in outcomes if isinstance(each, BuiltFile)], batch)
+    if isinstance(checked, tuple):
+        return checked
+    return derive_link_edits(checked, batch.update_references, no_others)
 
 
 class _NoOtherFiles(Struct):
     """A stand-in for the files that links of the document `name` lead to, which are unknown."""
 
     name: str
-
-    def at(self, path: str) -> TargetKind:
-        return TargetKind.FILE if path == self.name else TargetKind.OTHER
-
-    def pages(self, key: str) -> Sequence[str]:
-        del key
-        return ()
-
-    def spelled(self, path: str) -> str | None:
-        del path
-        return None
-
-    def anchors(self, path: str) -> None:
-        del path
-
-    def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        del names
-        return iter(())
-
-    navigation = linking_to
     rules = NO_RULES
     rules_problem = None
     labels: ClassVar[Mapping[str, frozenset[str]]] = {}
 
-    def refusal(self, file: SnapshotFile) -> None:
-        del file
+    def at(self, path: str) -> TargetKind:
+        return TargetKind.FILE if path == self.name else TargetKind.OTHER
+
+    def pages(self, _key: str) -> Sequence[str]:
+        return ()
+
+    def spelled(self, _path: str) -> str | None:
+        return None
+
+    def anchors(self, _path: str) -> None: ...
+
+    def linking_to(self, _names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        return iter(())
+
+    navigation = linking_to
+
+    def refusal(self, _file: SnapshotFile) -> None: ...

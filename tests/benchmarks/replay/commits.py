@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mdplan.engine.engine import Engine
-from mdplan.memory import RequestedFile
 from tests.benchmarks.replay.changes import Change, Repository
 from tests.benchmarks.replay.derive import derive_batch, joined, short_batch
 from tests.benchmarks.replay.diffs import diff_write
@@ -67,9 +66,7 @@ def _batch(old: Files, new: Files) -> str:
     """The batches of all files in one."""
     batches = []
     for path in old:
-        derived = derive_batch(
-            opened(path, old[path]), opened(path, new[path]), RequestedFile(path, None, None)
-        )
+        derived = derive_batch(opened(path, old[path]), opened(path, new[path]), {"file": path})
         assert derived is not None, path
         batches.append(derived.batch)
     return compact(short_batch(joined(batches)))

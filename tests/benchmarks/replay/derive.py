@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
-from mdplan.memory import RequestedFile, plan_in_memory
+from mdplan.memory import plan_in_memory
 from mdplan.planning.replan import missing_preconditions
 from mdplan.requests.batch import read_batch
 from tests.benchmarks.replay.derive_candidates import (
@@ -60,7 +60,7 @@ class Derivation:
     refusals: frozenset[Code]
 
 
-def derive_batch(old: Outline, new: Outline, requested: RequestedFile) -> Derivation | None:
+def derive_batch(old: Outline, new: Outline, requested: dict[str, Any]) -> Derivation | None:
     """Return the smallest batch found that turns `old` into `new`, versions of the document `requested`.
 
     A batch is small by the tokens of its JSON in the short form. Every edit carries a guard if it can, so
@@ -116,7 +116,7 @@ class _Trial:
 class _Search:
     """The search for the smallest batch, within an allowance of trials."""
 
-    def __init__(self, change: DocumentChange, requested: RequestedFile) -> None:
+    def __init__(self, change: DocumentChange, requested: dict[str, Any]) -> None:
         self._change = change
         self._requested = requested
         self._matches = MatchCandidates(change)
@@ -227,7 +227,7 @@ class _Search:
     def _batch(self, edits: Sequence[Edit], options: dict[str, Any]) -> dict[str, Any]:
         # A single edit needs no list.
         fields = dict(edits[0]) if len(edits) == 1 else {"edits": [dict(edit) for edit in edits]}
-        return {**self._requested.fields(), **options, **fields}
+        return {**self._requested, **options, **fields}
 
 
 def _rank(candidate: CandidateEdits) -> int:

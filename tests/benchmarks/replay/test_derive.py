@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
-from mdplan.memory import RequestedFile, plan_in_memory
+from mdplan.memory import plan_in_memory
 from mdplan.planning.replan import missing_preconditions
 from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import read_batch
@@ -25,7 +25,7 @@ LINES = CASE_TABLES.value("LINES", tuples=True)
 
 def derived(old: str, new: str) -> Derivation | None:
     outlines = (Outline(Source.from_text(text)) for text in (old, new))
-    return derive_batch(*outlines, RequestedFile("a.md", None, None))
+    return derive_batch(*outlines, {"file": "a.md"})
 
 
 def later_text(old: str, new: str, later: str) -> str | None:
@@ -45,7 +45,7 @@ def unicode_text(text: str) -> bool:
 )
 def test_derived_batch_makes_the_new_version(versions: tuple[str, str]) -> None:
     old, new = (Outline(Source.from_text(text)) for text in versions)
-    found = derive_batch(old, new, RequestedFile("a.md", None, None))
+    found = derive_batch(old, new, {"file": "a.md"})
 
     # Equal versions need no edits, and no edits can write another byte order mark.
     assume(found is not None)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
-from mdplan.memory import RequestedFile, plan_in_memory
+from mdplan.memory import plan_in_memory
 from mdplan.planning.replan import missing_preconditions
 from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.read import read_target
@@ -53,7 +53,7 @@ def mdplan_write(path: str, old: str, new: str) -> str | None:
 
 
 def derived_call(path: str, old: Outline, new: Outline, encoding: str | None = None) -> str | None:
-    derived = derive_batch(old, new, RequestedFile(path, None, encoding))
+    derived = derive_batch(old, new, {"file": path, **({"encoding": encoding} if encoding else {})})
     return None if derived is None else compact(short_batch(derived.batch))
 
 
