@@ -215,12 +215,9 @@ def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
     for file in request.files:
         known = answers.setdefault(file.file_path, {"ranges": []})
         try:
-            ranges = _contents(EditorDocument.read(engine, file), file.ranges)
+            known.get("ranges", []).extend(_contents(EditorDocument.read(engine, file), file.ranges))
         except Failure as failure:
             answers[file.file_path] = failure.to_json()
-        else:
-            if "ranges" in known:
-                known["ranges"] += ranges
     return answers
 
 
@@ -229,16 +226,11 @@ class Failure(Exception):  # noqa: N818 (it is an answer)
 
     def __init__(self, reason: str, suggestion: str | None = None, hint: str | None = None) -> None:
         super().__init__(reason)
-        self.reason, self.suggestion, self.hint = reason, suggestion, hint
+        self.told = {"result": "error", "reason": reason, "suggestion": suggestion, "hint": hint}
 
     def to_json(self) -> dict[str, str]:
         """Return an error response; absent fields are omitted."""
-        optional = (("suggestion", self.suggestion), ("hint", self.hint))
-        return {
-            "result": "error",
-            "reason": self.reason,
-            **{name: text for name, text in optional if text is not None},
-        }
+        return {name: text for name, text in self.told.items() if text is not None}
 
 
 class Expected(Struct):
@@ -285,11 +277,6 @@ class EditorDocument(Struct):
         """Number of lines."""
         return self.source.lines.count
 
-    def text(self, start: int, end: int) -> str:
-        """Lines `start` to `end`, inclusive, with LF line ends and without the last one."""
-        lines = self.source.lines
-        return to_lf(self.source.text[lines.start(start) : lines.content_end(end)])
-
     def checked(self, lines: EditedRange, expected: Expected) -> tuple[int, int]:
         """First and last line of `lines`, which must be in the file and hold what is `expected`.
 
@@ -301,7 +288,9 @@ class EditorDocument(Struct):
             return 1, 0
         if not start <= end <= self.line_count:
             raise Failure(_BEYOND, _CHECK, f"The file has {self.line_count} lines")
-        found, wanted = self.text(start, end), to_lf(expected.text)
+        table = self.source.lines
+        found = to_lf(self.source.text[table.start(start) : table.content_end(end)])
+        wanted = to_lf(expected.text)
         if wanted != found:
             wanted = wanted.removesuffix("\n")
         if not expected.exact:
@@ -309,6 +298,10 @@ class EditorDocument(Struct):
         if found == wanted:
             return start, end
         raise not_decoded(self.encoding) if self.source.invalid_bytes else expected.mismatch(start, end)
+
+    def write(self, engine: Engine, edits: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Make `edits`, and return the answer. Raises `Failure`."""
+        return _written(engine, self.to_batch_file(edits))
 
     def to_batch_file(self, edits: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return an entry of a batch with `edits`, guarded by the hash of the content read."""
@@ -351,17 +344,15 @@ def patch(engine: Engine, request: PatchRequest) -> dict[str, Any]:
         except Failure as failure:
             failures[file.file_path] = failure
     paths = [file.file_path for file in request.files]
-    if not failures:
-        failures.update(failures_by_file(write(engine, files), {path: _name(engine, path) for path in paths}))
+    problems = write(engine, files) if not failures else ()
+    for path in paths:
+        # Problems name a file as the workspace does, or none.
+        names = {path, str(engine.workspace.locate(path)), None} if problems else set()
+        own = [problem for problem in problems if problem.file in names]
+        failures |= {path: failure_of(own[0])} if own else {}
     if not failures:
         return {path: {"result": "ok"} for path in paths}
     return {path: failures.get(path, Failure(_NOT_APPLIED)).to_json() for path in paths}
-
-
-def _name(engine: Engine, path: str) -> str:
-    """Return the file `path` as diagnostics name it."""
-    name = engine.workspace.locate(path)
-    return path if isinstance(name, Diagnostic) else str(name)
 
 
 def _patches(document: EditorDocument, file: FilePatches) -> Iterator[dict[str, Any]]:
@@ -375,7 +366,7 @@ def create(engine: Engine, request: CreateRequest) -> dict[str, Any]:
     """Make a file, with the folders that it needs."""
     encoding = {} if request.encoding is None else {"encoding": request.encoding}
     edit = {"op": "create_file", "markdown": request.contents}
-    return _result(write(engine, [{"file": request.file_path, "edits": [edit], **encoding}]))
+    return _written(engine, {"file": request.file_path, "edits": [edit], **encoding})
 
 
 def append(engine: Engine, request: AppendRequest) -> dict[str, Any]:
@@ -395,15 +386,15 @@ def append(engine: Engine, request: AppendRequest) -> dict[str, Any]:
         "expectedText": "",
         "replacement": _as_ending(document, request.content_to_append),
     }
-    return _result(write(engine, [document.to_batch_file([edit])]))
+    return document.write(engine, [edit])
 
 
 def _as_ending(document: EditorDocument, text: str) -> str:
     """Return `text` as separate lines, with a final newline if the file had one."""
-    lines = document.source.lines
+    lines, ends = document.source.lines, ("\n", "\r")
     is_open = bool(lines.count) and not lines.ending(lines.count)
-    before = "\n" if is_open and not text.startswith(("\n", "\r")) else ""
-    return before + text + ("" if is_open or text.endswith(("\n", "\r")) else "\n")
+    before = "\n" if is_open and not text.startswith(ends) else ""
+    return before + text + ("" if is_open or text.endswith(ends) else "\n")
 
 
 def insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
@@ -416,7 +407,7 @@ def insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
         _, last = document.checked(EditedRange(start=line, end=line), expected)
         place = {"line": line, "position": each.position if last else "before"}
         edits.append({"op": "insert_lines", **place, "markdown": each.content_to_insert})
-    return _result(write(engine, [document.to_batch_file(edits)]))
+    return document.write(engine, edits)
 
 
 def delete(engine: Engine, request: DeleteRequest) -> dict[str, Any]:
@@ -427,10 +418,11 @@ def delete(engine: Engine, request: DeleteRequest) -> dict[str, Any]:
         expected = Expected(each.expected_content, "expected_content", request.require_exact_match)
         spans = (document.checked(lines, expected) for lines in each.ranges)
         edits += [replacement(*span, "") for span in spans if span[1]]
-    return _result(write(engine, [document.to_batch_file(edits)]))
+    return document.write(engine, edits)
 
 
-def _result(problems: Problems) -> dict[str, Any]:
+def _written(engine: Engine, file: Mapping[str, Any]) -> dict[str, Any]:
+    problems = write(engine, [file])
     if problems:
         raise failure_of(problems[0])
     return {"result": "ok"}
@@ -485,17 +477,6 @@ def not_decoded(encoding: str | None = None) -> Failure:
     """Refusal of bytes that are not text of `encoding`, which is UTF-8 when absent."""
     reason = f"Failed to decode file with {encoding or 'utf-8'} encoding"
     return Failure(reason, hint="Try specifying the correct encoding for this file")
-
-
-def failures_by_file(problems: Problems, files: Mapping[str, str]) -> Iterator[tuple[str, Failure]]:
-    """Return the first failure of each file named by `problems`, or of all files.
-
-    `files` are names as in diagnostics, by path as in the request.
-    """
-    for path, name in files.items():
-        own = [problem for problem in problems if problem.file in {path, name, None}]
-        if own:
-            yield path, failure_of(own[0])
 
 
 def _without_trailing_blanks(text: str) -> str:
