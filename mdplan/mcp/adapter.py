@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import quote
 
 import anyio
@@ -66,16 +66,11 @@ from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
 from mdplan.mcp.approval import Context, Tasks, ToolCall, ask_for_review
-from mdplan.mcp.tool import (
-    Catalog,
-    ChatDecisions,
-    CurrentCall,
-    ResourceDefinition,
-    ShownFiles,
-    ToolDefinition,
-    current_call,
-)
+from mdplan.mcp.tool import Catalog, CurrentCall, ResourceDefinition, ShownFiles, ToolDefinition, current_call
 from mdplan.web.signals import stop_signals
+
+if TYPE_CHECKING:
+    from mdplan.mcp.review_app import ChatReview
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -305,7 +300,7 @@ def _published(definition: ToolDefinition, *, has_apps: bool) -> Tool:
 
 def _call(
     definition: ToolDefinition,
-    decisions: ChatDecisions | None,
+    decisions: "ChatReview | None",
     call: ToolCall,
     shown: ShownFiles | None,
     bus: InMemorySubscriptionBus,
@@ -336,7 +331,7 @@ def _call(
 
 
 def _meta_for_app(
-    definition: ToolDefinition, decisions: ChatDecisions | None, plan_id: str | None, ctx: Context
+    definition: ToolDefinition, decisions: "ChatReview | None", plan_id: str | None, ctx: Context
 ) -> dict[str, Any] | None:
     """Return the data of a plan for the App of a tool: hosts give `_meta` to the App, not to the model."""
     if decisions is None or plan_id is None or definition.is_only_for_app or not definition.shows_app:

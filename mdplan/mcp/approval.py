@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 import anyio.from_thread
@@ -41,7 +41,10 @@ from mcp.types import (
 from mcp_types.version import is_version_at_least
 from pydantic import Field
 
-from mdplan.mcp.tool import ChatDecisions, PendingPlan
+from mdplan.mcp.tool import PendingPlan
+
+if TYPE_CHECKING:
+    from mdplan.mcp.review_app import ChatReview
 
 _KEY: Final = "review"
 _APPROVE: Final = "approve"
@@ -93,7 +96,7 @@ CallTool: TypeAlias = Callable[[ToolCall], Awaitable[HandlerResult]]
 
 
 def ask_for_review(
-    plan: PendingPlan, call: ToolCall, decisions: ChatDecisions | None
+    plan: PendingPlan, call: ToolCall, decisions: "ChatReview | None"
 ) -> InputRequiredResult | bool:
     """Ask the user of the client about `plan`; called in the thread of the call.
 
@@ -128,7 +131,7 @@ def _send_to_page(plan: PendingPlan, address: str, call: ToolCall) -> InputRequi
     return is_open and anyio.from_thread.run(_decided, plan, call)
 
 
-def _show_form(plan: PendingPlan, call: ToolCall, decisions: ChatDecisions) -> InputRequiredResult | bool:
+def _show_form(plan: PendingPlan, call: ToolCall, decisions: "ChatReview") -> InputRequiredResult | bool:
     """Ask in a form. The answer counts for the plan and the version of its decisions that the form was on."""
     seen = f"{plan.plan_id} {plan.version}"
     if call.has_input_in_results:
@@ -154,7 +157,7 @@ def _show_form(plan: PendingPlan, call: ToolCall, decisions: ChatDecisions) -> I
     )
 
 
-def _form(plan: PendingPlan, decisions: ChatDecisions) -> ElicitRequestFormParams | None:
+def _form(plan: PendingPlan, decisions: "ChatReview") -> ElicitRequestFormParams | None:
     question = decisions.question(plan.plan_id)
     if question is None:
         return None
@@ -176,7 +179,7 @@ def _form(plan: PendingPlan, decisions: ChatDecisions) -> ElicitRequestFormParam
     )
 
 
-def _is_whole(plan: PendingPlan, decisions: ChatDecisions) -> bool:
+def _is_whole(plan: PendingPlan, decisions: "ChatReview") -> bool:
     question = decisions.question(plan.plan_id)
     return question is not None and question.is_whole
 

@@ -23,7 +23,7 @@ from mdplan.engine.history import user_name
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.answers import Request, answered, cut_diff, request_tool, text_of
-from mdplan.mcp.tool import PlanQuestion, ResourceDefinition, ToolDefinition, ToolResult
+from mdplan.mcp.tool import ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.operations.base import Count
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.plan import ApplyReport
@@ -37,6 +37,13 @@ META_KEY: Final = "mdplan/review"
 
 # What a form shows of a diff.
 _MOST_OF_A_DIFF: Final = 4_000
+
+
+class PlanQuestion(Struct):
+    """The question of a form about a plan: `text` shows it; `is_whole` says that it shows all changes."""
+
+    text: str
+    is_whole: bool
 
 
 class Decided(Struct, kw_only=True):
@@ -82,9 +89,7 @@ class CommentOnLines(Request):
 
     def as_stored(self) -> LineComment:
         """Return the comment as part of a decision."""
-        return LineComment(
-            file=self.file, side=self.side, start=self.start, end=self.end, text=self.text.strip()
-        )
+        return LineComment(**{**dict(self), "text": self.text.strip()})
 
 
 class DecideRequest(Request):
@@ -142,13 +147,12 @@ class ChatReview:
         if not isinstance(opened, OpenPlan) or not isinstance(diff, bytes):
             return None
         review = opened.review
-        files = counted(len(review.changed_files), "file")
-        size = f"{files}, {counted(len(review.edits), 'edit')}: +{review.lines_added} -{review.lines_removed}"
+        size = f"{counted(len(review.changed_files), 'file')}, {counted(len(review.edits), 'edit')}"
         shown = escaped(diff.decode("utf-8", "backslashreplace"))
         is_whole = len(shown) <= _MOST_OF_A_DIFF
         said = [escaped(text) for text in (review.intent.title, review.intent.description) if text]
         parts = [
-            f"An edit needs your approval ({size}).",
+            f"An edit needs your approval ({size}: +{review.lines_added} -{review.lines_removed}).",
             *said,
             shown.rstrip() if is_whole else cut_diff(shown, _MOST_OF_A_DIFF).rstrip(),
             *([] if is_whole else ["The diff goes on: it is too long to be approved here."]),

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.settings import ProgressCallback, no_progress
 from mdplan.values import Struct, field
@@ -16,6 +16,7 @@ from mdplan.values import Struct, field
 if TYPE_CHECKING:
     from mdplan.client import Client
     from mdplan.engine.history import CallerIdentity
+    from mdplan.mcp.review_app import ChatReview
     from mdplan.plan import Plan
     from mdplan.storage.root import Root
 
@@ -119,37 +120,13 @@ class PromptDefinition(Struct, kw_only=True):
     text: str
 
 
-class PlanQuestion(Struct):
-    """The question of a form about a plan: `text` shows it; `is_whole` says that it shows all changes."""
-
-    text: str
-    is_whole: bool
-
-
-class ChatDecisions(Protocol):
-    """Decisions of the user of a client on plans, in its chat; where `may_approve`, also approvals."""
-
-    @property
-    def may_approve(self) -> bool:
-        """True if a person may approve in the chat."""
-
-    def meta_of(self, plan_id: str) -> Mapping[str, Any]:
-        """Return `_meta` of a result about a plan, for an App."""
-
-    def question(self, plan_id: str) -> "PlanQuestion | None":
-        """Return the question of a form about a plan; None if the plan cannot be shown."""
-
-    def decide_in_form(self, plan_id: str, version: str, verb: str, comment: str) -> bool:
-        """Store the answer to a form as a decision; return True if that worked."""
-
-
 class Catalog(Struct, kw_only=True):
     """Everything a server offers. `decisions` stores decisions from its clients; None if it accepts none."""
 
     tools: tuple[ToolDefinition, ...]
     resources: tuple[ResourceDefinition, ...]
     prompts: tuple[PromptDefinition, ...]
-    decisions: ChatDecisions | None = None
+    decisions: "ChatReview | None" = None
 
 
 # --- Introductions of toolsets, which are known before any toolset is loaded

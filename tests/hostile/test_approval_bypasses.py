@@ -16,13 +16,13 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity
 from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
 from mdplan.mcp import approval as elicitation
-from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore
 from mdplan.web.sessions import ReviewSession, verdicts_key
 from tests.bot.golden import applied as bot_applied
 from tests.bot.repository import Repository
+from tests.support.servers import build_server
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.mcp_calls import GENERATIONS, calls_to
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls

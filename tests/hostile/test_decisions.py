@@ -24,7 +24,6 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp import approval as elicitation
 from mdplan.mcp.review_app import ChatReview, Nonces
-from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore, PlanLinks
@@ -33,6 +32,7 @@ from mdplan.web.sessions import verdicts_key
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine
 from tests.support.case_tables import CaseTables
+from tests.support.servers import build_server
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import http_server
 from tests.surfaces.mcp_calls import GENERATIONS, calls_to

@@ -24,12 +24,12 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp import adapter
 from mdplan.mcp import md_tools as md_calls
 from mdplan.mcp import md_tools as md_history
-from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import ShownFiles, ShownVersion
 from mdplan.requests.batch import Batch
 from mdplan.settings import Settings
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import Durability
+from tests.support.servers import build_server
 from tests.surfaces.mcp_calls import Calls, calls_to
 
 FILES = ("a.md", "b.md")

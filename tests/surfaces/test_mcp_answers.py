@@ -22,7 +22,7 @@ from mdplan.mcp.answers import (
     with_short_diff,
 )
 from mdplan.mcp.compact import plan_wire
-from mdplan.mcp.server import build_catalog, build_server
+from mdplan.mcp.server import build_catalog
 from mdplan.plan import EditResult
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.history import HistoryReport, TransactionEntry
@@ -35,6 +35,7 @@ from tests.conftest import FULL
 from tests.support.answer_channels import assert_same_values
 from tests.support.case_tables import CaseTables
 from tests.support.golden_cases import Case, find_cases, read_tree
+from tests.support.servers import build_server
 from tests.surfaces.mcp_calls import Calls, Result, calls_to, compact
 
 CASE_TABLES = CaseTables(__file__)

@@ -19,12 +19,12 @@ from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from mdplan.mcp import approval as elicitation
-from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.web.sessions import address_of, announce, view_token, withdraw
 from tests.support.case_tables import CaseTables
 from tests.support.commits import change_store
+from tests.support.servers import build_server
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, process
 
 CASE_TABLES = CaseTables(__file__)

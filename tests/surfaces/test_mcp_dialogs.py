@@ -21,10 +21,10 @@ from mdplan.decisions import Channel, Decision, LineComment, Remarks, Side, Verd
 from mdplan.documents.workspace import Workspace
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from tests.support.case_tables import CaseTables
+from tests.support.servers import build_server
 from tests.support.three_edits import GUIDE, change
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, compact, process
 from tests.surfaces.test_mcp_schemas import MOST_OF_INPUT

@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 
 import mdplan
 from mdplan.engine.engine import Engine
-from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
+from tests.support.servers import build_server
 from tests.surfaces.mcp_calls import calls_to, compact
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "tools"

@@ -17,9 +17,9 @@ from mcp import MCPError
 from mcp.types import ResourceTemplateReference
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
 from tests.support.case_tables import CaseTables
+from tests.support.servers import build_server
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, Calls, calls_to, process
 from tests.surfaces.stdio_lines import SECONDS, Lines, lines_to

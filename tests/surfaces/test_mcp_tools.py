@@ -20,12 +20,12 @@ from mcp.client.subscriptions import ResourceUpdated
 from mdplan.engine.engine import Engine
 from mdplan.mcp import adapter
 from mdplan.mcp.answers import MOST_CHARACTERS
-from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import INTRODUCTIONS
 from mdplan.operations import OPERATIONS
 from mdplan.reports.stat import StatReport
 from mdplan.requests.queries import StatRequest
 from tests.support.case_tables import CaseTables
+from tests.support.servers import build_server
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact, process
 from tests.surfaces.tool_case import served
 

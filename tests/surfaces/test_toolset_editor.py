@@ -8,9 +8,9 @@ import pytest
 from mcp import MCPError
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.server import build_server
 from mdplan.text.source import Source
 from tests.support.case_tables import CaseTables
+from tests.support.servers import build_server
 from tests.surfaces.awkward_files import AWKWARD, NEW, TARGET, AwkwardFile
 from tests.surfaces.mcp_calls import Calls, calls_to, process
 from tests.surfaces.tool_case import cases_of, check_case, lay_out, served, tree_of

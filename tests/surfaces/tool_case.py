@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.server import build_server
+from tests.support.servers import build_server
 from tests.surfaces.mcp_calls import Calls, calls_to
 
 RESPONSES = Path(__file__).parents[1] / "snapshots" / "responses"
