@@ -1,6 +1,6 @@
 """Reviews a plan in the terminal edit by edit, as `git add -p` does with hunks."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -136,7 +136,7 @@ class EditWalk:
         self._earlier = earlier
         edits = opened.review.edits
         self._groups = [(edit,) for edit in edits] if opened.review.undoes is None else [edits]
-        self._files: dict[int, plan_review.FileReview | None] = {}
+        self._files: dict[int, plan_review.FileReview] = {}
         self._at = 0
 
     def run(self, before: str = "") -> bool:
@@ -169,10 +169,10 @@ class EditWalk:
         return {
             "y": lambda: self._answer(here, accepted=True),
             "n": lambda: self._answer(here, accepted=False),
-            "a": lambda: self._answer(self._rest_of_file(), accepted=True),
-            "d": lambda: self._answer(self._rest_of_file(), accepted=False),
-            "c": lambda: self._answer(self._alike(), accepted=True),
-            "x": lambda: self._answer(self._alike(), accepted=False),
+            "a": lambda: self._answer(self._with_others(self._at, self._changes_here), accepted=True),
+            "d": lambda: self._answer(self._with_others(self._at, self._changes_here), accepted=False),
+            "c": lambda: self._answer(self._with_others(0, self._is_alike), accepted=True),
+            "x": lambda: self._answer(self._with_others(0, self._is_alike), accepted=False),
             "j": lambda: self._go(self._at + 1),
             "k": lambda: self._go(max(self._at - 1, 0)),
             "f": self._go_to_file,
@@ -188,38 +188,29 @@ class EditWalk:
 
     def _answer(self, edits: Sequence[plan_review.ReviewedEdit], *, accepted: bool) -> None:
         self._choices.answers.update((edit.index, accepted) for edit in edits)
-        self._go(self._next_open())
-
-    def _rest_of_file(self) -> list[plan_review.ReviewedEdit]:
-        """The edits from here on that change a file which this one changes; those that have no answer."""
-        here = self._groups[self._at]
-        files = {file for edit in here for file in edit.files}
-        later = [edit for group in self._groups[self._at + 1 :] for edit in group]
-        open_edits = self._choices.open_edits([edit.index for edit in later])
-        return [
-            *here,
-            *(each for each in later if each.index in open_edits and files.intersection(each.files)),
-        ]
-
-    def _alike(self) -> list[plan_review.ReviewedEdit]:
-        """Return this edit, and those without an answer whose places are of the same classes."""
-        keys: defaultdict[int, set[str]] = defaultdict(set)
-        for one in self._opened.classes:
-            for index in one.edits:
-                keys[index].add(one.key)
-        here = self._groups[self._at]
-        same = [edit for edit in self._review.edits if keys[edit.index] == keys[here[0].index]]
-        return [
-            *here,
-            *(edit for edit in same if edit.index not in self._choices.answers and edit not in here),
-        ]
-
-    def _next_open(self) -> int:
-        """Where the next edit without an answer is, last those before this one; the end where none is."""
+        # The next edit without an answer, last those before this one; the end if all have one.
         n_groups = len(self._groups)
         order = [*range(self._at + 1, n_groups), *range(self._at)]
         is_open = (at for at in order if self._groups[at][0].index not in self._choices.answers)
-        return next(is_open, n_groups)
+        self._go(next(is_open, n_groups))
+
+    def _with_others(
+        self, first: int, fits: Callable[[plan_review.ReviewedEdit], bool]
+    ) -> list[plan_review.ReviewedEdit]:
+        """Return the edits here, and those from the group `first` on that have no answer and that `fits`."""
+        here = self._groups[self._at]
+        others = (edit for group in self._groups[first:] for edit in group if edit not in here)
+        return [*here, *(edit for edit in others if edit.index not in self._choices.answers and fits(edit))]
+
+    def _changes_here(self, edit: plan_review.ReviewedEdit) -> bool:
+        """Return True if `edit` changes a file that an edit here changes."""
+        return any(set(edit.files).intersection(each.files) for each in self._groups[self._at])
+
+    def _is_alike(self, edit: plan_review.ReviewedEdit) -> bool:
+        """Return True if the places of `edit` are of the same classes as those here."""
+        here = self._groups[self._at][0]
+        keys = ({one.key for one in self._opened.classes if each.index in one.edits} for each in (edit, here))
+        return next(keys) == next(keys)
 
     def _show(self, group: Sequence[plan_review.ReviewedEdit], before: str = "") -> None:
         self._dialog.page(before + "".join(self._text(edit) for edit in group))
@@ -253,17 +244,16 @@ class EditWalk:
     def _hunks(
         self, edit: plan_review.ReviewedEdit
     ) -> Iterator[tuple[plan_review.FileReview, plan_review.ReviewedHunk]]:
-        for index in edit.files:
-            file = self._file(index)
-            if file is not None:
-                for hunk in file.hunks:
-                    yield from ((file, part) for part in parts_of_edit(hunk, edit.index))
+        for file in filter(None, map(self._file, edit.files)):
+            for hunk in file.hunks:
+                yield from ((file, part) for part in parts_of_edit(hunk, edit.index))
 
     def _file(self, index: int) -> plan_review.FileReview | None:
-        if index not in self._files:
-            found = self._opened.file(index)
-            self._files[index] = found if isinstance(found, plan_review.FileReview) else None
-        return self._files[index]
+        found = self._files.get(index) or self._opened.file(index)
+        if not isinstance(found, plan_review.FileReview):
+            return None
+        self._files[index] = found
+        return found
 
     def _go_to_file(self) -> None:
         files = self._review.changed_files
@@ -293,35 +283,37 @@ class EditWalk:
         text = text or (self._dialog.ask("Search for: ") or "").strip()
         folded = text.casefold()
         order = [*range(self._at + 1, len(self._groups)), *range(self._at + 1)]
-        for at in order:
-            if folded and any(self._contains(edit, folded) for edit in self._groups[at]):
-                self._at = at
-                return
-        self._dialog.show_text(f"No edit shows `{shown(text)}`.\n")
+        found = (at for at in order if any(folded in each for each in self._shown(self._groups[at])))
+        at = next(found, None) if folded else None
+        if at is None:
+            self._dialog.show_text(f"No edit shows `{shown(text)}`.\n")
+        else:
+            self._go(at)
 
-    def _contains(self, edit: plan_review.ReviewedEdit, folded: str) -> bool:
-        if folded in edit_text(self._review, edit).casefold():
-            return True
-        lines = (line for _, hunk in self._hunks(edit) for line in hunk.lines if edit.index in line.edits)
-        return any(folded in line.text.casefold() for line in lines)
+    def _shown(self, group: Sequence[plan_review.ReviewedEdit]) -> Iterator[str]:
+        """Yield the case-folded names and lines of edits."""
+        for edit in group:
+            yield edit_text(self._review, edit).casefold()
+            for _, hunk in self._hunks(edit):
+                yield from (line.text.casefold() for line in hunk.lines if edit.index in line.edits)
 
     def _comment(self, edit: plan_review.ReviewedEdit) -> None:
         """Let the person comment on an edit and its lines in the editor."""
         choices = self._choices
         quoted = QuotedDiff(edit_text(self._review, edit), self._hunks(edit))
-        before = Comments(choices.comments.get(edit.index, ""), choices.line_comments)
-        saved = self._dialog.edit(quoted.text(before))
+        saved = self._dialog.edit(quoted.text(choices.comments.get(edit.index, ""), choices.line_comments))
         if saved is None:
             self._dialog.show_text("The editor saved nothing; your comments are as they were.\n")
             return
-        comments = quoted.read(saved)
+        whole, on_lines = quoted.read(saved)
         choices.comments.pop(edit.index, None)
-        if comments.whole:
-            choices.comments[edit.index] = comments.whole
+        if whole:
+            choices.comments[edit.index] = whole
         others = choices.line_comments.items()
-        kept = {place: text for place, text in others if place not in quoted.places}
-        choices.line_comments = kept | dict(comments.on_lines)
-        n_comments = len(comments.on_lines) + bool(comments.whole)
+        choices.line_comments = {
+            place: text for place, text in others if place not in quoted.places
+        } | on_lines
+        n_comments = len(on_lines) + bool(whole)
         self._dialog.show_text(f"This edit has {counted(n_comments, 'comment')} of yours.\n")
 
 
@@ -531,13 +523,6 @@ _TAIL: Final = (
 )
 
 
-class Comments(Struct):
-    """Comments on one edit: on all of it, and on lines."""
-
-    whole: str
-    on_lines: Mapping[Place, str]
-
-
 class _Quoted(Struct):
     """A line of the editor that the person did not write. `place` is None where it has none."""
 
@@ -566,21 +551,23 @@ class QuotedDiff:
         """All places that a comment can be on here."""
         return frozenset(line.place for line in self._lines if line.place is not None)
 
-    def text(self, comments: Comments) -> str:
-        """What the editor opens with: the quoted lines, and below them the `comments` that there are."""
+    def text(self, whole: str, on_lines: Mapping[Place, str]) -> str:
+        """What the editor opens with: the quoted lines, and below them the comments that there are."""
         rows: list[str] = []
         for line in self._lines:
             rows.append(line.text)
-            known = comments.on_lines.get(line.place, "") if line.place is not None else ""
             if line.text == self._title:
                 # There is room to write where most people write.
-                rows += [comments.whole, ""]
-            elif known:
-                rows.append(known)
+                rows += [whole, ""]
+            elif line.place in on_lines:
+                rows.append(on_lines[line.place])
         return "\n".join(rows) + "\n"
 
-    def read(self, text: str) -> Comments:
-        """The comments in `text`, which was saved. Quoted lines that were deleted are not missed."""
+    def read(self, text: str) -> tuple[str, dict[Place, str]]:
+        """The comment on the edit in `text`, which was saved, and those on lines.
+
+        Quoted lines that were deleted are not missed.
+        """
         written: dict[Place | None, list[str]] = {}
         at, place = 0, None
         # Editors may take blanks from the ends of lines.
@@ -592,9 +579,7 @@ class QuotedDiff:
             elif not row.startswith(">"):
                 written.setdefault(place, []).append(row)
         texts = {each: "\n".join(rows).strip() for each, rows in written.items()}
-        whole = texts.pop(None, "")
-        on_lines = {each: comment for each, comment in texts.items() if each is not None and comment}
-        return Comments(whole, on_lines)
+        return texts.get(None, ""), {each: comment for each, comment in texts.items() if each and comment}
 
 
 def _quoted(file: plan_review.FileReview, hunk: plan_review.ReviewedHunk) -> Iterator[_Quoted]:
@@ -641,9 +626,9 @@ def _part(hunk: plan_review.ReviewedHunk, first: int, end: int) -> plan_review.R
     is_changed_before = any(line.sign != " " for line in hunk.lines[:first])
     return replace(
         hunk,
-        old_start=old[0] if old else _before(hunk, first, is_old=True),
+        old_start=old[0] if old else hunk.old_start,
         old_count=len(old),
-        new_start=new[0] if new else _before(hunk, first, is_old=False),
+        new_start=new[0] if new else hunk.new_start,
         new_count=len(new),
         # It is that of the first changed line.
         section=() if is_changed_before else hunk.section,
@@ -651,14 +636,6 @@ def _part(hunk: plan_review.ReviewedHunk, first: int, end: int) -> plan_review.R
         is_derived=any(line.sign != " " and not line.edits for line in lines),
         lines=lines,
     )
-
-
-def _before(hunk: plan_review.ReviewedHunk, first: int, *, is_old: bool) -> int:
-    """The last line of a side before the line at `first`, as a unified diff names an empty side."""
-    numbers = (line.old_line if is_old else line.new_line for line in reversed(hunk.lines[:first]))
-    start = hunk.old_start if is_old else hunk.new_start
-    count = hunk.old_count if is_old else hunk.new_count
-    return next((number for number in numbers if number is not None), start - 1 if count else start)
 
 
 # --- The revised plan: comments on it, and the diff to the new one
