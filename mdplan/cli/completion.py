@@ -5,7 +5,7 @@ nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+_Offer: TypeAlias = "Callable[[click.Context, str], Iterable[CompletionItem]]"
 _PREFIX: Final = "sha256-"
 _DIGITS: Final = 12
 _NEWEST: Final = 30
@@ -32,57 +33,32 @@ REPORTS: Final = ("stat", "plan", "apply")
 SCHEMA_KINDS: Final = ("batch", "plan", "report", "op", "manifest")
 
 
-def _completes(offer: Callable[[click.Context, str], "Iterable[CompletionItem]"]) -> Completion:
-    """Return the completion that offers what `offer` yields, if it continues the incomplete word."""
+def _completes(offer: _Offer, *, with_files: bool = False) -> Completion:
+    """Return the completion that offers what `offer` yields, if it continues the incomplete word.
 
-    @wraps(offer)
-    def complete(
-        context: click.Context, parameter: click.Parameter, incomplete: str
-    ) -> "list[CompletionItem]":
-        del parameter
-        return [item for item in offer(context, incomplete) if item.value.startswith(incomplete)]
+    The shell drops everything before a file name, so files are offered first; bash tries them if nothing
+    else fits.
+    """
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        files = [_item(incomplete, type="file")] if with_files and "=" not in incomplete else []
+        return [*files, *(item for item in offer(context, incomplete) if item.value.startswith(incomplete))]
 
     return complete
 
 
-@_completes
-def plans(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer IDs of saved plans, the last saved first, as short as other commands print them."""
-    return _plans(context, incomplete)
-
-
-@_completes
-def open_plans(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer plans that may still be applied."""
-    return _plans(context, incomplete, omits_applied=True)
-
-
-@_completes
-def plans_and_files(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer plans that were not applied, and files."""
-    # The shell drops everything before a file name, so that is offered first; bash tries files if no plan
-    # fits.
-    yield _item(incomplete, type="file")
-    yield from _plans(context, incomplete, omits_applied=True)
-
-
-@_completes
-def transactions(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+def _transactions(context: click.Context, _: str) -> "Iterator[CompletionItem]":
     """Offer IDs of transactions, the newest first, with their files."""
     from mdplan.diagnostics import Diagnostic
 
-    del incomplete
     opened = _opened(context)
-    if opened is None:
-        return
-    for past in islice(opened[1].newest_first(), _NEWEST):
+    for past in islice(opened[1].newest_first(), _NEWEST) if opened is not None else ():
         if not isinstance(past, Diagnostic):
             paths = [file.path for file in past.stored.record.entries]
             yield _item(past.id, help=shown_paths(paths, _FILES_NAMED))
 
 
-@_completes
-def topics(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+def _topics(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
     """Offer names of operations and commands."""
     group = context.find_root().command
     assert isinstance(group, click.Group)
@@ -90,10 +66,8 @@ def topics(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]
     yield from map(_item, group.list_commands(context))
 
 
-@_completes
-def headings(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+def _headings(context: click.Context, _: str) -> "Iterator[CompletionItem]":
     """Offer headings of the file on the command line; repeated headings are offered as paths."""
-    del incomplete
     for outline in _outlines(context):
         sections = [section for section in outline.sections if not section.is_root]
         titles = [section.title for section in sections]
@@ -102,55 +76,25 @@ def headings(context: click.Context, incomplete: str) -> "Iterator[CompletionIte
             yield _item(name, help=f"line {section.first_line}")
 
 
-@_completes
-def files_and_headings(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer files, and headings of the file on the command line."""
-    yield _item(incomplete, type="file")
-    yield from headings(context, click.Argument(["word"]), incomplete)
+def _keys(context: click.Context, _: str, sign: str = "") -> "Iterator[CompletionItem]":
+    """Offer the keys of the front matter of the files, dotted if they are in maps, with the `sign`."""
+    for outline in _outlines(context):
+        # Front matter that cannot be read has no places, and its class need not be loaded to know.
+        for key in getattr(outline.front_matter_content, "places", ()):
+            if all(isinstance(part, str) for part in key):
+                yield _item(".".join(key) + sign)
 
 
-@_completes
-def files_and_tasks(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer files, and tasks of the file on the command line."""
-    yield _item(incomplete, type="file")
-    yield from task_items(context, click.Argument(["word"]), incomplete)
-
-
-@_completes
-def front_matter_keys(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer keys of the front matter of the file that the words before name."""
-    del incomplete
-    return map(_item, _keys(context))
-
-
-@_completes
-def assignments(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer files, and ``KEY=`` for the keys of the front matter of the file that was named first."""
-    if "=" not in incomplete:
-        yield _item(incomplete, type="file")
-        yield from (_item(f"{key}=") for key in _keys(context))
-
-
-@_completes
-def task_items(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+def _tasks(context: click.Context, _: str) -> "Iterator[CompletionItem]":
     """Offer texts of the tasks of the file that the words before name, with whether they are done."""
     from mdplan.markdown.blocks import is_done
 
-    del incomplete
     for outline in _outlines(context):
         items = [item for listing in outline.lists.all for item in listing.items if item.mark is not None]
         yield from (_item(item.text, help="done" if is_done(item.mark) else "open") for item in items)
 
 
-@_completes
-def schema_kinds(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
-    """Offer the kinds of schemas."""
-    del context, incomplete
-    return map(_item, SCHEMA_KINDS)
-
-
-@_completes
-def schema_names(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+def _schema_names(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
     """Offer names of schemas of the kind on the command line."""
     if context.params.get("kind") == "op":
         return _operations(incomplete)
@@ -176,15 +120,14 @@ def _item(text: str, **more: str) -> "CompletionItem":
 def _plans(
     context: click.Context, incomplete: str, *, omits_applied: bool = False
 ) -> "Iterator[CompletionItem]":
+    """Offer IDs of saved plans, the last saved first, as short as other commands print them."""
     from mdplan.engine.engine import Engine
     from mdplan.engine.reviews import ReviewService
 
     opened = _opened(context)
-    if opened is None:
-        return
     # Digits are enough for every command; who began with the prefix goes on with it.
     prefix = _PREFIX if incomplete and _PREFIX.startswith(incomplete[: len(_PREFIX)]) else ""
-    for entry in ReviewService(Engine(opened[0])).entries(_NEWEST):
+    for entry in ReviewService(Engine(opened[0])).entries(_NEWEST) if opened is not None else ():
         if entry.state.may_be_applied or not omits_applied:
             paths = [file.path for file in entry.review.files]
             digits = entry.review.plan_id.removeprefix(_PREFIX)[:_DIGITS]
@@ -223,10 +166,19 @@ def _outlines(context: click.Context) -> "Iterator[Outline]":
             yield outline
 
 
-def _keys(context: click.Context) -> Iterator[str]:
-    """Yield the keys of the front matter of the files, dotted if they are in maps."""
-    for outline in _outlines(context):
-        # Front matter that cannot be read has no places, and its class need not be loaded to know.
-        for key in getattr(outline.front_matter_content, "places", ()):
-            if all(isinstance(part, str) for part in key):
-                yield ".".join(key)
+# --- What the arguments and options of commands complete
+
+plans: Final = _completes(_plans)
+open_plans: Final = _completes(partial(_plans, omits_applied=True))
+plans_and_files: Final = _completes(partial(_plans, omits_applied=True), with_files=True)
+transactions: Final = _completes(_transactions)
+topics: Final = _completes(_topics)
+headings: Final = _completes(_headings)
+files_and_headings: Final = _completes(_headings, with_files=True)
+files_and_tasks: Final = _completes(_tasks, with_files=True)
+task_items: Final = _completes(_tasks)
+front_matter_keys: Final = _completes(_keys)
+# ``KEY=`` for the keys of the front matter of the file that was named first.
+assignments: Final = _completes(partial(_keys, sign="="), with_files=True)
+schema_kinds: Final = _completes(lambda _, __: map(_item, SCHEMA_KINDS))
+schema_names: Final = _completes(_schema_names)
