@@ -182,26 +182,46 @@ class Command(click.Command):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the whole help, or as much as fits on one screen."""
+        options = self._options(ctx)
+        usual = [option for option in options if option.name not in self.rare | _LIMITS]
         if wants_all(ctx):
-            self._write_all(ctx, formatter)
+            self._write_head(ctx, formatter)
+            groups = {
+                "Options": usual,
+                "Rare options": [option for option in options if option.name in self.rare],
+                "Limits": [option for option in options if option.name in _LIMITS],
+            }
+            for title, section in groups.items():
+                if section:
+                    with formatter.section(title):
+                        formatter.write_dl([_row(option, ctx) for option in section])
+            self.format_epilog(ctx, formatter)
             return
-        options = [option for option in self._options(ctx) if option.name not in self.rare | _LIMITS]
-        text = self._first_screen(ctx, options)
-        while options and text.count("\n") >= SCREEN_LINES:
-            del options[-1]
-            text = self._first_screen(ctx, options)
+        text = self._first_screen(ctx, usual)
+        while usual and text.count("\n") >= SCREEN_LINES:
+            del usual[-1]
+            text = self._first_screen(ctx, usual)
         formatter.write(text)
+
+    def _write_head(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write usage, help, examples and commands; of the help only its summary on the first screen."""
+        self.format_usage(ctx, formatter)
+        if wants_all(ctx):
+            self.format_help_text(ctx, formatter)
+        else:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(" ".join((self.help or "").partition("\n\n")[0].split()))
+        if self.examples:
+            with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
+                for example in self.examples:
+                    formatter.write("".join(f"  {line}\n" for line in example.splitlines()))
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
 
     def _first_screen(self, ctx: click.Context, options: Sequence[click.Option]) -> str:
         formatter = click.HelpFormatter(width=min(ctx.max_content_width or 100, _width(ctx)))
-        self.format_usage(ctx, formatter)
-        summary = (self.help or "").partition("\n\n")[0]
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text(" ".join(summary.split()))
-        self._write_examples(formatter)
-        if isinstance(self, click.Group):
-            self.format_commands(ctx, formatter)
+        self._write_head(ctx, formatter)
         rows = [_row(option, ctx) for option in options]
         if not rows:
             # The operations of `edit` leave no room for a heading.
@@ -210,37 +230,9 @@ class Command(click.Command):
             formatter.write_dl([*rows, ("--help-all", "Show all options and details.")], col_spacing=2)
         return formatter.getvalue()
 
-    def _write_all(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.format_usage(ctx, formatter)
-        self.format_help_text(ctx, formatter)
-        self._write_examples(formatter)
-        if isinstance(self, click.Group):
-            self.format_commands(ctx, formatter)
-        options = self._options(ctx)
-        groups = {
-            "Options": [option for option in options if option.name not in self.rare | _LIMITS],
-            "Rare options": [option for option in options if option.name in self.rare],
-            "Limits": [option for option in options if option.name in _LIMITS],
-        }
-        for title, section in groups.items():
-            if section:
-                with formatter.section(title):
-                    formatter.write_dl([_row(option, ctx) for option in section])
-        self.format_epilog(ctx, formatter)
-
-    def _write_examples(self, formatter: click.HelpFormatter) -> None:
-        if self.examples:
-            with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
-                for example in self.examples:
-                    formatter.write("".join(f"  {line}\n" for line in example.splitlines()))
-
     def _options(self, ctx: click.Context) -> list[click.Option]:
-        params = click.Command.get_params(self, ctx)
-        return [
-            param
-            for param in params
-            if isinstance(param, click.Option) and not param.hidden and "--help" not in param.opts
-        ]
+        params = (each for each in click.Command.get_params(self, ctx) if isinstance(each, click.Option))
+        return [param for param in params if not param.hidden and "--help" not in param.opts]
 
 
 class Group(Command, click.Group):

@@ -218,7 +218,7 @@ def explain(session: Session, *, file: str | None, **given: Any) -> Exit:  # noq
     """
     from mdplan.bot.explain import explain as explain_manifest
 
-    loaded, engine = _loaded(session, given), session.open_engine()
+    loaded, engine = loaded_manifest(session, given), session.open_engine()
     if file is not None:
         located = engine.workspace.locate(session.named(file))
         if isinstance(located, Diagnostic):
@@ -275,7 +275,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     idle = [names.get(name, name) for name, value in wanted.items() if value is not None]
     if given["ref"] is None and idle:
         raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
-    loaded, options = _loaded(session, given), run_options(session, given)
+    loaded, options = loaded_manifest(session, given), run_options(session, given)
     report = _applied(session, loaded, options, given, wanted)
     code = exit_of(report)
     options.on_event("ended", {"exit": int(code)})
@@ -349,7 +349,7 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
-    loaded, options = _loaded(session, given), run_options(session, given)
+    loaded, options = loaded_manifest(session, given), run_options(session, given)
     from mdplan.bot.pulls import run_pull_request, run_pull_requests
 
     wanted = replace(
@@ -409,7 +409,7 @@ def _proposed(
 ) -> AbstractContextManager["Proposal"]:
     from mdplan.bot.bot import propose
 
-    loaded, ref = _loaded(session, given, sarif), given["ref"]
+    loaded, ref = loaded_manifest(session, given, sarif), given["ref"]
     if ref is None:
         return propose(session.open_engine(), loaded, options, keeps=keeps)
     from mdplan.bot.commits import propose_on_commit
@@ -569,27 +569,24 @@ def pull_options(given: Mapping[str, Any]) -> "PullOptions":
     )
 
 
-def _loaded(session: Session, given: dict[str, Any], sarif: Path | None = None) -> "LoadedManifest":
-    """Load the manifest. Raises `StorageRefused` for a wrong one, whose problems go to the file `sarif`."""
-    from mdplan.storage.filesystem import StorageRefused
+def loaded_manifest(session: Session, given: dict[str, Any], sarif: Path | None = None) -> "LoadedManifest":
+    """Load the manifest of a command with its values.
 
-    loaded = load_for(session, given)
-    if isinstance(loaded, tuple):
-        _write_sarif(loaded, given["manifest"], sarif)
-        raise StorageRefused(loaded)
-    return loaded
-
-
-def load_for(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
-    """Return the manifest of a command with its values, or its problems."""
+    Raises `StorageRefused` for a wrong one, whose problems go to the file `sarif`.
+    """
     from mdplan.bot.manifest import InputFiles, ManifestInputs, load_manifest
+    from mdplan.storage.filesystem import StorageRefused
 
     values = ManifestInputs(
         variables=given["variables"], environment=tuple(given["environment"]), data=given["data"]
     )
     documents = session.open_files()
     with documents.workspace as workspace:
-        return load_manifest(given["manifest"], values, InputFiles(workspace, documents.max_file_bytes))
+        loaded = load_manifest(given["manifest"], values, InputFiles(workspace, documents.max_file_bytes))
+    if isinstance(loaded, tuple):
+        _write_sarif(loaded, given["manifest"], sarif)
+        raise StorageRefused(loaded)
+    return loaded
 
 
 # --- Problems and changes of a manifest as a SARIF file

@@ -114,11 +114,8 @@ def matrix(session: Session, *, repositories: str, size: int, most: int, system:
 def _visited(session: Session, given: dict[str, Any], verb: str) -> Exit:
     from mdplan.bot import fleet
     from mdplan.bot.forge import WRITES_AN_HOUR
-    from mdplan.storage.filesystem import StorageRefused
 
-    loaded = bot.load_for(session, given)
-    if isinstance(loaded, tuple):
-        raise StorageRefused(loaded)
+    loaded = bot.loaded_manifest(session, given)
     shard, work, wanted = given["shard"], _folder(given["work"]), bot.pull_options(given)
     members = [
         member

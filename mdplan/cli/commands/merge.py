@@ -56,7 +56,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 @flag("--install", "Make it git's driver here for each GLOB, or *.md.")
 @flag("--uninstall", "Remove that driver.")
 @flag("--global is_global", "Do so for all repositories of the user.")
-def merge(  # noqa: PLR0913 (one parameter for each option)
+def merge(  # noqa: C901, PLR0913 (one parameter for each option)
     *,
     files: tuple[str, ...],
     output: str | None,
@@ -77,8 +77,13 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
     with mixed line ends or markers. Review the result. Exits with 1 if there are
     conflicts, above 128 if it fails.
     """
+    scope = "--global" if is_global else "--local"
+    if install and uninstall:
+        raise Misuse("--install and --uninstall exclude each other", "give one of them")
+    if uninstall and files:
+        raise Misuse("--uninstall takes no GLOB", "give --uninstall alone: it removes all of them")
     if install or uninstall:
-        return _change_driver(files, install=install, uninstall=uninstall, is_global=is_global)
+        return _install(files or ("*.md",), scope) if install else _uninstall(scope)
     if len(files) != 3:
         raise Misuse("merge takes three files", "give BASE, OURS and THEIRS, or --install")
     try:
@@ -134,16 +139,6 @@ def _planned(files: tuple[str, ...]) -> int:
         return Exit.DONE
 
 
-def _change_driver(globs: tuple[str, ...], *, install: bool, uninstall: bool, is_global: bool) -> int:
-    if install and uninstall:
-        raise Misuse("--install and --uninstall exclude each other", "give one of them")
-    if install:
-        return _install(globs or ("*.md",), is_global=is_global)
-    if globs:
-        raise Misuse("--uninstall takes no GLOB", "give --uninstall alone: it removes all of them")
-    return _uninstall(is_global=is_global)
-
-
 def _print_json(merged: "Merge", data: Sequence[bytes]) -> None:
     report = {
         "status": "clean" if merged.is_clean else "conflicts",
@@ -174,7 +169,9 @@ def merge_files(
 
     try:
         texts = [side.decode().removeprefix("\ufeff") for side in data]
-        git = partial(_result_of_git, files, marker_size) if _merges_alike(data) else None
+        # git can merge them too if it is installed, and all sides or none have a BOM.
+        is_alike = shutil.which("git") is not None and len({side.startswith(_BOM) for side in data}) == 1
+        git = partial(_result_of_git, files, marker_size) if is_alike else None
         has_suffix = "." in Path(path).name
         named = (
             document_format(path.replace(os.sep, "/"), texts[1]) if has_suffix else DocumentFormat.MARKDOWN
@@ -192,11 +189,6 @@ def merge_files(
         return _merge_of_git(files, marker_size, "git merged it: mdplan does not merge such files")
     has_mark = changed_version(*(side.startswith(_BOM) for side in data))
     return replace(merged, text="\ufeff" + merged.text) if has_mark else merged
-
-
-def _merges_alike(data: Sequence[bytes]) -> bool:
-    """Return True if git can merge them too: it is installed, and all sides or none have a BOM."""
-    return shutil.which("git") is not None and len({side.startswith(_BOM) for side in data}) == 1
 
 
 def _merge_of_git(files: tuple[str, ...], marker_size: int, note: str) -> "Merge":
@@ -224,9 +216,9 @@ def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["git", *arguments], capture_output=True, check=False)  # noqa: S603, S607 (git of the user)
 
 
-def _attributes(*, is_global: bool) -> Path:
+def _attributes(scope: str) -> Path:
     """Return the attributes file of the work tree, which a team can commit, or of the user."""
-    if not is_global:
+    if scope == "--local":
         top = _git("rev-parse", "--show-toplevel")
         if top.returncode:
             raise Misuse("this folder is in no git work tree", "run it in a repository, or with --global")
@@ -239,17 +231,17 @@ def _attributes(*, is_global: bool) -> Path:
 _SUFFIX: Final = " merge=mdplan"
 
 
-def _install(globs: Sequence[str], *, is_global: bool) -> int:
+def _install(globs: Sequence[str], scope: str) -> int:
     """Set the driver in the configuration, and the files that it merges in the attributes."""
-    attributes, scope = _attributes(is_global=is_global), _scope(is_global=is_global)
+    attributes = _attributes(scope)
     driver = _git("config", scope, "merge.mdplan.driver").stdout.decode().strip()
-    old = _text_of(attributes, is_global=is_global)
+    old = _text_of(attributes, scope)
     others = [
         line
         for line in old.splitlines()
         if line.startswith(tuple(f"{glob} " for glob in globs)) and "merge=" in line and _SUFFIX not in line
     ]
-    samples = () if is_global else (glob.replace("*", "x") for glob in globs)
+    samples = () if scope == "--global" else (glob.replace("*", "x") for glob in globs)
     set_already = (_git("check-attr", "merge", "--", name).stdout.decode().split()[-1:] for name in samples)
     taken = [name for names in set_already for name in names if name not in {"unspecified", "mdplan"}]
     if (driver and not driver.startswith(_OWN)) or others or taken:
@@ -268,10 +260,10 @@ def _install(globs: Sequence[str], *, is_global: bool) -> int:
     return Exit.DONE
 
 
-def _uninstall(*, is_global: bool) -> int:
-    attributes = _attributes(is_global=is_global)
-    lines = _text_of(attributes, is_global=is_global).splitlines(keepends=True)
-    _git("config", _scope(is_global=is_global), "--remove-section", "merge.mdplan")
+def _uninstall(scope: str) -> int:
+    attributes = _attributes(scope)
+    lines = _text_of(attributes, scope).splitlines(keepends=True)
+    _git("config", scope, "--remove-section", "merge.mdplan")
     kept = [line for line in lines if not line.rstrip().endswith(_SUFFIX)]
     if kept:
         attributes.write_text("".join(kept), errors="surrogateescape", newline="")
@@ -281,17 +273,13 @@ def _uninstall(*, is_global: bool) -> int:
     return Exit.DONE
 
 
-def _text_of(attributes: Path, *, is_global: bool) -> str:
+def _text_of(attributes: Path, scope: str) -> str:
     """Return the text of `attributes`, a file, or for a user also a link to one."""
     if not os.path.lexists(attributes):
         return ""
-    if not attributes.is_file() or (attributes.is_symlink() and not is_global):
+    if not attributes.is_file() or (attributes.is_symlink() and scope == "--local"):
         raise Misuse(
             f"{attributes} is a link, or not a file",
             f"make it a file; lines such as `*.md{_SUFFIX}` in .git/info/attributes do the same",
         )
     return attributes.read_bytes().decode(errors="surrogateescape")
-
-
-def _scope(*, is_global: bool) -> str:
-    return "--global" if is_global else "--local"
