@@ -114,15 +114,6 @@ def test_plan_goes_to_another_job_as_a_file(project: Path) -> None:
     assert mdplan("bot", "check", "bot.yml").code == 0
 
 
-def test_plan_without_changes_writes_no_file(project: Path) -> None:
-    mdplan("bot", "apply", "bot.yml")
-
-    run = mdplan("bot", "plan", "bot.yml", "--output", "plan.json")
-
-    assert (run.code, run.out) == (0, b"")
-    assert not (project / "plan.json").exists()
-
-
 def test_values_come_from_options_and_environment(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELEASE", "3.0")
     monkeypatch.setenv("SECRET", "s3cret")
@@ -197,10 +188,3 @@ def test_rule_without_files_is_reported() -> None:
 @CASE_TABLES.parametrize("arguments")
 def test_wrong_options_are_refused(arguments: list[str]) -> None:
     assert mdplan("bot", "check", "bot.yml", *arguments).code == 2
-
-
-def test_more_files_than_allowed_are_refused(project: Path) -> None:
-    (project / "c.md").write_text("1.0\n")
-
-    assert mdplan("bot", "apply", "bot.yml", "--max-files", "1").code == 2
-    assert mdplan("bot", "apply", "bot.yml", "--max-files", "2").code == 0

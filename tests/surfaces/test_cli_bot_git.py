@@ -31,16 +31,6 @@ def bot(verb: str, *options: str) -> tuple[str, ...]:
     return ("bot", verb, "bot.yml", "--git", "main", "--root", "docs.git", *options)
 
 
-def test_apply_makes_the_next_check_pass(bare: Repository) -> None:
-    runs = [mdplan(*bot(verb)) for verb in ("check", "apply", "check", "apply")]
-
-    assert [run.code for run in runs] == [1, 0, 0, 0]
-    assert [run.out for run in runs] == [b""] * 4
-    assert runs[1].err.endswith(f"Commit {bare.at('main')[:12]} on main.\n1 file matched: 1 changed.\n")
-    assert "Nothing to change" in runs[3].err
-    assert bare.files("main") == {"docs/a.md": b"stable\n"}
-
-
 def test_plan_prints_the_diff_and_the_next_step(bare: Repository) -> None:
     run = mdplan(*bot("plan"))
 

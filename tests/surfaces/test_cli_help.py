@@ -4,8 +4,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -135,27 +133,6 @@ def test_files_that_the_readme_links_to_exist() -> None:
 
     assert targets
     assert [target for target in targets if not (REPOSITORY / target).exists()] == []
-
-
-def test_demo_recording_ends_with_the_expected_screen(tmp_path: Path) -> None:
-    if shutil.which("git") is None:
-        pytest.skip("git is missing")
-    (tmp_path / "mdplan").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mdplan "$@"\n')
-    (tmp_path / "mdplan").chmod(0o755)
-    environment = {
-        "PATH": f"{tmp_path}:/usr/bin:/bin",
-        "PYTHONPATH": str(REPOSITORY),
-        "TMPDIR": str(tmp_path),
-    }
-
-    done = subprocess.run(
-        ["sh", SAMPLES / "demo.sh"], capture_output=True, check=False, encoding="utf-8", env=environment
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
-    assert done.stdout.endswith("\nEvery step ended as it should.\n")
-    assert "error: STALE_BASE: " in done.stdout
 
 
 # --- `mdplan schema`, `help` and `completion`: what the installed version says about itself.
@@ -305,14 +282,6 @@ def test_command_list_uses_the_summaries_of_the_commands() -> None:
 SECRET = "text of a file"
 
 
-def test_success_exits_with_0(project: Path) -> None:
-    assert mdplan("plan", stdin=BATCH).code == Exit.DONE
-
-
-def test_pending_changes_exit_with_1(project: Path) -> None:
-    assert mdplan("plan", "--check", stdin=BATCH).code == Exit.WOULD_CHANGE
-
-
 @pytest.mark.parametrize(
     ("stdin", "says"),
     [
@@ -365,16 +334,6 @@ def test_stale_plan_exits_with_4(project: Path) -> None:
 
     assert mdplan("apply", plan_id).code == Exit.STALE
     assert mdplan("show", plan_id).code == Exit.STALE
-
-
-def test_environment_error_exits_with_6(project: Path) -> None:
-    run = mdplan("plan", "--output", "missing/plan.json", stdin=BATCH)
-
-    assert (run.code, run.out) == (Exit.ENVIRONMENT, b"")
-    assert run.err == (
-        "error: IO_ERROR: writing the plan to `missing/plan.json` failed: No such file or directory\n"
-        "  hint: name another file after --output\n"
-    )
 
 
 def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """`mdplan history`, `undo`, `recover`, `doctor`: what they print, and how they end."""
 
-import os
 import re
 import time
 from datetime import datetime, timedelta
@@ -8,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.store import Store
 from tests.support.case_tables import CaseTables
 from tests.support.commits import leave_interrupted
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of
@@ -166,16 +164,6 @@ def test_history_shows_the_diff_of_a_transaction(project: Path) -> None:
     assert mdplan("history", "--show", transaction, "guide.md").code == 2
 
 
-def test_diff_of_bytes_that_are_no_text_is_exact(project: Path) -> None:
-    (project / "guide.md").write_bytes(b"# A\n\n\xff\n\nx\n")
-    edit = {"op": "delete_lines", "lines": {"start": 3, "end": 4}}
-    transaction = commit({"file": "guide.md", "edits": [edit]})
-
-    assert b"\n-\xff\n" in mdplan("history", "--show", transaction).out
-    assert b"\n+\xff\n" in mdplan("undo", "--dry-run", "-y").out
-    assert b"\n+\xff\n" in mdplan("undo", "-y").out
-
-
 def test_empty_history_is_not_a_problem(project: Path) -> None:
     run = mdplan("history")
 
@@ -213,12 +201,6 @@ def test_history_length_is_an_option(project: Path, by: str) -> None:
     assert len(mdplan("history", "--json").json["transactions"]) < 17
     found = mdplan("doctor", "--json", *options, environment=environment).json["checks"][-1]["found"]
     assert " of 1 transactions, " in found
-
-
-def test_history_size_in_bytes_is_an_option(project: Path) -> None:
-    found = mdplan("doctor", "--json", "--history-bytes", str(1 << 20)).json["checks"][-1]["found"]
-
-    assert found == "0 of 200 transactions, 0 bytes of 1 MiB, of the last 365 days"
 
 
 # A commit that was cut off.
@@ -265,14 +247,6 @@ def test_commit_recovers_first_and_says_so(project: Path) -> None:
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
 
 
-def test_recovery_is_reported_as_text_too(project: Path) -> None:
-    interrupted(project)
-
-    assert mdplan("apply", "-", stdin=CREATE).err.startswith(
-        "Recovered first: 1 commit that was interrupted, 1 file put back.\n"
-    )
-
-
 def test_conflict_is_resolved_by_option(project: Path) -> None:
     interrupted(project)
     (project / "guide.md").write_text("mine\n")
@@ -287,35 +261,11 @@ def test_conflict_is_resolved_by_option(project: Path) -> None:
     assert (project / "guide.md").read_text() == GUIDE
 
 
-def test_doctor_reports_a_clean_root(project: Path) -> None:
-    commit()
-
-    run = mdplan("doctor")
-
-    assert (run.code, run.err) == (0, "Everything works: edits here are safe.\n")
-    checks = [line[9:].partition(":")[0] for line in run.out.decode().splitlines()]
-    assert checks == [
-        "folder", "lock", "swapping files", "interrupted transactions", "leftover files", "tree", "store",
-        "history",
-    ]  # fmt: skip
-    assert {line[:9] for line in run.out.decode().splitlines()} == {"ok       "}
-
-
 def test_doctor_leaves_no_trace_in_the_root(project: Path) -> None:
     before = sorted(project.rglob("*"))
 
     assert mdplan("doctor", "--json").code == 0
     assert sorted(project.rglob("*")) == before
-
-
-def test_doctor_says_that_a_folder_cannot_be_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mdplan.storage.filesystem.FileSystem.may_write", lambda *_: False)
-
-    run = mdplan("doctor")
-
-    assert run.code == 6
-    assert run.out.decode().startswith("problem  folder: this folder cannot be written")
-    assert "mount it writable" in run.err
 
 
 def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path) -> None:
@@ -336,16 +286,6 @@ def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path
     run = mdplan("doctor")
     assert "error: RECOVERY_REQUIRED: " in run.err
     assert "mdplan recover" in run.err
-
-
-def test_doctor_reports_an_unsafe_state_folder(project: Path) -> None:
-    commit()
-    Path(Store(os.path.realpath(project)).folder.path).chmod(0o777)
-
-    run = mdplan("doctor", "--json")
-
-    assert run.code == 6
-    assert run.json["error"]["code"] == "STATE_DIR_UNSAFE"
 
 
 def test_doctor_names_the_folder_of_an_earlier_version(project: Path) -> None:

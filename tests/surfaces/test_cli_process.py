@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.case_tables import CaseTables
-from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, plan_id_of, write_batch
+from tests.surfaces.command_line import BATCH, GUIDE, RESULT, plan_id_of, write_batch
 
 CASE_TABLES = CaseTables(__file__)
 
@@ -190,28 +190,9 @@ def test_terminal_output_contains_no_control_characters(project: Path) -> None:
     assert all(character.isprintable() or character == "\n" for character in printed)
 
 
-def test_terminal_gets_colours_unless_told_otherwise(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = write_batch(project)
-    monkeypatch.setenv("TERM", "xterm")
-
-    assert "\x1b[31m-The nightly build.\x1b[0m\n\x1b[32m+The stable build.\x1b[0m\n" in on_terminal(
-        "plan", name
-    )
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in on_terminal("plan", name)
-
-
 def test_terminal_without_input_prompts_for_a_batch(project: Path) -> None:
     assert "the batch is missing" in on_terminal("plan")
     assert "no plan is pending here" in on_terminal("apply")
-
-
-def test_json_on_a_terminal_is_indented(project: Path) -> None:
-    assert on_terminal("plan", "--json", write_batch(project)).startswith('{\n  "ok": true,\n')
-
-
-def test_pipe_gets_the_exact_diff(project: Path) -> None:
-    assert run([*MDPLAN, "plan", write_batch(project)]).stdout.decode() == DIFF
 
 
 def test_version_is_printed(project: Path) -> None:

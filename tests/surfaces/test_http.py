@@ -14,15 +14,7 @@ import pytest
 from mdplan.storage.names import NOTE
 from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
-from tests.surfaces.http_calls import (
-    PING,
-    SECONDS,
-    TOKEN,
-    HttpServer,
-    http_server,
-    http_server_on_a_terminal,
-    serve_briefly,
-)
+from tests.surfaces.http_calls import PING, SECONDS, TOKEN, HttpServer, http_server, http_server_on_a_terminal
 from tests.surfaces.mcp_calls import GENERATIONS
 
 CASE_TABLES = CaseTables(__file__)
@@ -177,17 +169,6 @@ def test_allowed_origin_gets_cors_headers(shared: HttpServer) -> None:
     assert shared.send(b"{}", {**page, "Authorization": None}).status == 401
 
 
-def test_oversized_body_is_refused_with_or_without_content_length(shared: HttpServer) -> None:
-    chunks = b"".join(b"3E8\r\n" + b"x" * 1000 + b"\r\n" for _ in range(3)) + b"0\r\n\r\n"
-    declared = shared.send(b"x" * 2001)
-    unread = shared.send(b"", {"Content-Length": "9" * 18})
-    chunked = shared.send(chunks, {"Transfer-Encoding": "chunked"})
-
-    assert [answer.status for answer in (declared, unread, chunked)] == [413, 413, 413]
-    assert b"2000 bytes" in declared.body
-    assert shared.ask("ping")["result"] == {}
-
-
 @CASE_TABLES.parametrize("options", "told", tuples=True)
 def test_contradicting_options_are_refused(root: Path, options: tuple[str, ...], told: str) -> None:
     refused = mdplan("serve", "--root", str(root), *options, environment={"MDPLAN_TOKEN": None})
@@ -211,14 +192,6 @@ def test_weak_token_is_refused_and_not_repeated(root: Path, token: str) -> None:
     assert refused.code == 2
     assert "16 or more" in refused.err
     assert not token or token not in refused.err
-
-
-def test_busy_port_is_reported(root: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        refused = serve_briefly("--root", str(root), "--http", f"127.0.0.1:{taken.getsockname()[1]}")
-
-    assert refused.returncode == 6
-    assert "IO_ERROR: cannot listen on 127.0.0.1:" in refused.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -89,13 +89,6 @@ def test_tools_have_claude_code_metadata(root: Path, needs_approval: bool) -> No
     assert asking == ({"md_apply"} if needs_approval else set())
 
 
-def test_all_toolsets_can_be_combined(root: Path) -> None:
-    with calls_to(process("--root", str(root), "--toolsets", "all"), "auto") as calls:
-        names = {tool["name"] for tool in calls.tools()}
-
-    assert {"md_apply", "TextPatch", "read_files", "patch_text_file_contents"} <= names
-
-
 @pytest.mark.parametrize("tool", ["md_validate", "md_apply"])
 def test_cancelled_call_is_all_or_nothing_and_the_server_continues(root: Path, tool: str) -> None:
     names = [f"{number:03}.md" for number in range(300)]
@@ -163,16 +156,6 @@ def test_allow_and_deny_limit_readable_files(root: Path) -> None:
         seen = [name for name in names if not calls.call("md_stat", {"file": name}).is_error]
 
     assert seen == ["guide.md"]
-
-
-def test_several_roots_have_names(root: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "guide.md").write_text("# Other\n")
-    with calls_to(process("--root", f"one={root}", "--root", f"two={other}"), "auto") as calls:
-        stat = calls.call("md_stat", {"file": "two:guide.md"}).data
-
-    assert [section["headingPath"] for section in stat["sections"]] == [["Other"]]
 
 
 @pytest.fixture

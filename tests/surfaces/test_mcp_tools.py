@@ -19,14 +19,13 @@ from mcp.client.subscriptions import ResourceUpdated
 
 from mdplan.engine.engine import Engine
 from mdplan.mcp import adapter
-from mdplan.mcp.answers import MOST_CHARACTERS
 from mdplan.mcp.tool import INTRODUCTIONS
 from mdplan.operations import OPERATIONS
 from mdplan.reports.stat import StatReport
 from mdplan.requests.queries import StatRequest
 from tests.support.case_tables import CaseTables
 from tests.support.servers import build_server
-from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact, process
+from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact
 from tests.surfaces.tool_case import served
 
 CASE_TABLES = CaseTables(__file__)
@@ -34,7 +33,6 @@ CASE_TABLES = CaseTables(__file__)
 
 GUIDE = CASE_TABLES.value("GUIDE")
 LIMIT = 50_000
-FILES = {"guide.md": GUIDE}
 
 
 @pytest.fixture
@@ -103,18 +101,6 @@ def test_success_is_complete_as_data_and_as_text(calls: Calls) -> None:
     full = calls.call("md_validate", {**request, "verbosity": "full"})
     assert "matchesFound 1, matchesReplaced 1" in full.text
     assert full.data["planId"].startswith(preview.data["planId"])
-
-
-def test_second_apply_reports_already_applied(calls: Calls, root: Path) -> None:
-    preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]}).data
-    calls.call("md_apply", {"planId": preview["planId"]})
-    written = (root / "guide.md").stat()
-    again = calls.call("md_apply", {"planId": preview["planId"]})
-
-    assert again.data["alreadyApplied"]
-    assert "That was done before" in again.text
-    assert (root / "guide.md").stat().st_ino == written.st_ino
-    assert (root / "guide.md").stat().st_mtime_ns == written.st_mtime_ns
 
 
 def test_stale_plan_is_refused_with_the_section_that_changed(calls: Calls, root: Path) -> None:
@@ -196,23 +182,6 @@ def test_refusal_is_complete_in_its_text(
     assert calls.is_alive()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"file": "guide.md", "edits": json.dumps([EDIT]), "dryRun": True},
-        {"file": "guide.md", "edits": [json.dumps(EDIT)], "dry_run": True},
-        {"files": json.dumps([{"path": "guide.md", "edits": [EDIT]}]), "dryRun": True},
-        {"file_path": "guide.md", "edits": [EDIT], "dryRun": True, "planId": None, "baseSha256": None},
-    ],
-)
-def test_common_misspellings_of_fields_are_accepted(calls: Calls, arguments: dict[str, Any]) -> None:
-    preview = calls.call("md_apply", arguments)
-
-    assert not preview.is_error, preview.text
-    assert preview.data["matchesReplaced"] == 1
-    assert not preview.data["applied"]
-
-
 def test_binary_resource_is_a_blob(calls: Calls, root: Path) -> None:
     (root / "latin.md").write_bytes(b"# A\n\n\xff old\n")
 
@@ -264,36 +233,6 @@ def test_huge_argument_gets_a_short_refusal(calls: Calls, tool: str, arguments: 
     assert calls.is_alive()
 
 
-def test_huge_text_is_written(calls: Calls, root: Path) -> None:
-    text = "word " * 1_000_000
-
-    applied = calls.call(
-        "md_apply",
-        {
-            "file": "guide.md",
-            "baseSha256": sha256(root / "guide.md"),
-            "edits": [{"op": "append_to_section", "heading": "Use", "markdown": text}],
-        },
-    )
-
-    assert applied.data["applied"]
-    assert text.rstrip() in (root / "guide.md").read_text()
-    assert applied.data["diffExact"] is False
-    assert len(applied.text) < LIMIT
-
-
-def test_diff_resource_stays_the_same_after_apply(calls: Calls, root: Path) -> None:
-    preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
-    uri = f"mdplan://plans/{preview.data['planId']}/diff"
-    calls.call("md_apply", {"planId": preview.data["planId"]})
-    after_apply = calls.read(uri).text
-    with (root / "guide.md").open("a") as guide:
-        guide.write("\nTheirs.\n")
-
-    assert after_apply == preview.data["diff"]
-    assert calls.read(uri).text == preview.data["diff"]
-
-
 def test_diff_of_an_unknown_plan_is_an_error(calls: Calls) -> None:
     with pytest.raises(MCPError):
         calls.read(f"mdplan://plans/sha256-{'0' * 64}/diff")
@@ -329,23 +268,6 @@ def test_broken_links_with_one_cause_are_one_warning(calls: Calls, root: Path) -
         "the link to `gone.md` at line 3 leads to nothing: there is no file `gone.md`; also b.md:3, c.md:3"
     )
     assert len(full.data["warnings"]) == 3
-
-
-def test_links_of_all_folders_to_a_deleted_file_are_one_warning_with_each_file_once(
-    calls: Calls, root: Path
-) -> None:
-    (root / "docs/sub").mkdir(parents=True)
-    (root / "docs/gone.md").write_text("# G\n")
-    (root / "docs/a.md").write_text("[1](gone.md)\n\n[2](./gone.md)\n")
-    (root / "docs/sub/b.md").write_text("[3](../gone.md)\n")
-    (root / "c.md").write_text("[4](docs/gone.md#x)\n")
-    edit = {"file": "docs/gone.md", "edits": [{"op": "delete_file"}]}
-
-    planned = calls.call("md_validate", {**edit, "updateReferences": "workspace"})
-
-    (warning,) = planned.data["warnings"]
-    told = "there is no file `docs/gone.md`; also docs/a.md:1,3; docs/sub/b.md:1"
-    assert warning["message"].endswith(told)
 
 
 def test_warning_names_the_folder_of_many_files_once(calls: Calls, root: Path) -> None:
@@ -493,46 +415,6 @@ def manual(tmp_path: Path) -> Path:
     return path
 
 
-def test_changing_one_sentence_costs_few_tokens(manual: Path) -> None:
-    with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
-        found = calls.call("md_search", {"pattern": "limit of part 137", "file": "manual.md"})
-        assert found.data is not None
-        section = found.data["files"][0]["groups"][0]["sectionId"]
-        edit = {
-            "op": "replace_match",
-            "sectionId": section,
-            "pattern": "is 137 units",
-            "replacement": "is 138 units",
-            "expectedMatchCount": 1,
-        }
-        written = calls.call("md_apply", {"file": "manual.md", "edits": [edit]})
-
-    assert not written.is_error, written.text
-    assert "The limit of part 137 is 138 units." in manual.read_text()
-    for answers in ([found.text, written.text], [compact(found.data), compact(written.data)]):
-        assert sum(map(len, answers)) / CHARACTERS_PER_TOKEN <= 1_500
-
-
-def test_brief_structure_of_a_large_document_costs_few_tokens(manual: Path) -> None:
-    with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
-        stat = calls.call("md_stat", {"file": "manual.md", "detail": "brief"})
-
-    assert stat.text.count(" ## Section ") == SECTIONS
-    assert len(stat.text) / CHARACTERS_PER_TOKEN <= 3_000
-
-
-def test_large_outline_is_paged_within_client_limits(manual: Path) -> None:
-    with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
-        request: dict[str, object] = {"file": "manual.md", "detail": "full", "limit": 1_000}
-        pages = [calls.call("md_stat", request)]
-        while pages[-1].data is not None and "nextCursor" in pages[-1].data:
-            pages.append(calls.call("md_stat", request | {"cursor": pages[-1].data["nextCursor"]}))
-
-    assert len(pages) > 1
-    assert all(len(compact(page.data)) <= MOST_CHARACTERS for page in pages)
-    assert sum(len(page.data["sections"]) for page in pages if page.data) == SECTIONS + 1
-
-
 # --- The way of working, as instructions, as a resource and as a prompt: a paragraph for each active
 # toolset.
 
@@ -643,17 +525,3 @@ def test_short_call_reports_no_progress(many_files: Path, monkeypatch: pytest.Mo
 
     assert result.data["applied"]
     assert told == []
-
-
-@pytest.mark.usefixtures("impatient")
-def test_client_without_progress_token_gets_its_answer(many_files: Path) -> None:
-    with served(many_files, "md") as calls:
-        assert calls.call("md_search", {"pattern": "old"}).data["totalMatches"] == 5
-
-
-@pytest.mark.parametrize("mode", GENERATIONS)
-def test_stdio_client_with_progress_token_gets_its_answer(many_files: Path, mode: str) -> None:
-    with calls_to(process("--root", str(many_files)), mode) as calls:
-        result, _ = calls.call_with_progress("md_apply", BATCH)
-
-    assert result.data["applied"]

@@ -93,15 +93,6 @@ def test_answer_says_that_bytes_are_escaped(calls: Calls, tool: str, request_: d
     assert "café" in str(exact)
 
 
-def test_text_without_escapes_is_not_marked_in_a_file_with_them(calls: Calls) -> None:
-    assert (
-        "contentExact"
-        not in calls.call(
-            "TextRead", {"filePath": "bar.md", "target": {"lines": {"start": 1, "end": 3}}}
-        ).data
-    )
-
-
 def test_escape_that_the_file_has_itself_may_stay(calls: Calls, root: Path) -> None:
     (root / "bar.md").write_bytes(b"Caf\xe9 is b'caf\\xe9'.\n")
 
@@ -111,17 +102,6 @@ def test_escape_that_the_file_has_itself_may_stay(calls: Calls, root: Path) -> N
 
     assert not done.is_error, done.text
     assert (root / "bar.md").read_bytes() == b"Caf\xe9 was b'caf\\xe9'.\n"
-
-
-def test_text_replace_takes_the_encoding_that_its_hint_asks_for(calls: Calls, root: Path) -> None:
-    request = {"filePath": "bar.md", "oldText": "One", "newText": "Né"}
-    assert "ENCODING_UNKNOWN" in calls.call("TextReplace", request).text
-
-    done = calls.call("TextReplace", {**request, "encoding": "latin-1"})
-
-    assert not done.is_error, done.text
-    assert done.data["preview"]["after"] == "Né café."
-    assert (root / "bar.md").read_bytes() == LATIN.replace(b"One", b"N\xe9")
 
 
 def test_other_matches_are_named_by_their_lines_after_the_write(calls: Calls, root: Path) -> None:
@@ -157,22 +137,6 @@ def test_editor_reports_a_range_beyond_the_file(
     assert found.get("hint") == ("The file has 9 lines" if hint else None)
 
 
-def test_editor_refuses_bytes_of_another_encoding_as_documented(calls: Calls, root: Path) -> None:
-    (root / "j.txt").write_bytes("漢字\n".encode("shift_jis"))
-
-    refused = calls.call("get_text_file_contents", {"files": [{"file_path": "j.txt"}]})
-
-    assert refused.data == {
-        "j.txt": {
-            "result": "error",
-            "reason": "Failed to decode file with utf-8 encoding",
-            "hint": "Try specifying the correct encoding for this file",
-        }
-    }
-    read = calls.call("get_text_file_contents", {"files": [{"file_path": "j.txt", "encoding": "shift_jis"}]})
-    assert read.data["j.txt"]["ranges"][0]["content"] == "漢字\n"
-
-
 @pytest.mark.parametrize(
     ("tool", "fields"),
     [
@@ -186,25 +150,6 @@ def test_backup_keeps_the_old_file(calls: Calls, root: Path, tool: str, fields: 
     assert not done.is_error, done.text
     assert (root / "bar.md.bak").read_bytes() == LATIN
     assert (root / "bar.md").read_bytes() != LATIN
-
-
-def test_cut_file_is_read_to_its_end_by_cursors(calls: Calls, root: Path) -> None:
-    text = json.dumps([{"number": number} for number in range(9_000)])
-    (root / "a.json").write_text(text)
-    request: dict[str, Any] = {"files": [{"path": "a.json"}], "large_file_passthrough": True}
-    parts: list[str] = []
-    while not parts or "cursor" in request:
-        read = calls.call("read_files", request)
-        assert not read.is_error, read.text
-        (result,) = read.data["results"]
-        parts.append(result["content"])
-        request.pop("cursor", None)
-        if "nextCursor" in result:
-            assert f"cursor {result['nextCursor']}" in read.text
-            request["cursor"] = result["nextCursor"]
-
-    assert "".join(parts) == text
-    assert len(parts) > 2
 
 
 def test_file_beyond_the_output_limit_is_reported(calls: Calls, root: Path) -> None:

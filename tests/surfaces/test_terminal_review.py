@@ -149,15 +149,6 @@ def test_file_is_found_by_number_and_by_path(reviewing: ReviewService) -> None:
         assert "(file 2 of 2)" in person.text
 
 
-def test_unknown_file_is_reported_as_missing(reviewing: ReviewService) -> None:
-    person = Person(["f", "9", "f", "nowhere", "f", "", "q"])
-    person.review(of_two_files(reviewing))
-
-    assert "No file of this plan has `9` in its path." in person.text
-    assert "No file of this plan has `nowhere` in its path." in person.text
-    assert "(2/4)" not in person.text
-
-
 def test_edit_is_found_by_its_text(reviewing: ReviewService) -> None:
     person = Person(["/USAGE", "/ restart.", "/", "one.", "/nowhere", "q"])
     person.review(of_two_files(reviewing))
@@ -314,14 +305,6 @@ def test_revised_plan_shows_the_comments_and_what_differs(reviewing: ReviewServi
     assert "- edit 1 of guide.md, guide.md, line 3: say which" in listed
     assert "  on: The stable build., these lines differ now" in listed
     assert "-The stable build.\n+The stable 1.2 build." in listed
-
-
-def test_plan_that_revises_no_other_is_reported_as_such(reviewing: ReviewService) -> None:
-    person = Person("rq")
-    person.review(opened(reviewing))
-
-    assert "This plan revises no other plan." in person.text
-    assert "This plan revises plan" not in person.text
 
 
 def test_hostile_text_is_escaped(reviewing: ReviewService, project: Path) -> None:
@@ -544,13 +527,3 @@ def test_one_of_several_is_chosen_and_rejected(project: Path, at_prompt: ReviewS
         "rejected",
         "never",
     )
-
-
-def test_quitting_records_no_decision(project: Path, at_prompt: ReviewService) -> None:
-    plan_id = plan_id_of()
-    dialog = Dialog("review", "--terminal", plan_id)
-
-    dialog.expect("(1/2) Accept this edit")
-    dialog.type("q")
-    assert dialog.end() == 5
-    assert at_prompt.open(plan_id).decision is None

@@ -297,24 +297,3 @@ def test_text_is_appended_and_nothing_before_it_changes(tmp_path: Path, name: st
     else:
         assert answer.is_error, "what could not be read is no evidence"
         assert after == file.data
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        ("patch_text_file_contents", {"files": [patched("link.md", "# A", "# B", (1, 1))]}),
-        (
-            "append_text_file_contents",
-            {"file_path": "link.md", "content_to_append": "x", "expected_file_ending": "# A"},
-        ),
-        ("create_text_file", {"file_path": "link.md", "contents": "x"}),
-    ],
-)
-def test_link_is_not_followed_and_stays(tmp_path: Path, request_: tuple[str, dict[str, Any]]) -> None:
-    (tmp_path / "real.md").write_text("# A\n")
-    (tmp_path / "link.md").symlink_to("real.md")
-    with served(tmp_path, "editor") as calls:
-        assert calls.call(*request_).is_error
-
-    assert (tmp_path / "real.md").read_text() == "# A\n"
-    assert (tmp_path / "link.md").is_symlink()
