@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -57,10 +57,8 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
         raise Misuse(f"`{dotted}` begins with a dot, and keys do not", say("write {}", meant))
     for pair in pairs:
         _refuse_item(pair, names)
-    kinds = {_edits_for(session, file) for file in files}
-    if len(kinds) > 1:
-        raise Misuse("INI files, data files and front matter are edited in separate commands")
-    return proposal.propose_short(session, dict.fromkeys(files, kinds.pop()(pairs)), choice)
+    edits = {file: _edits_of(_format_of(session, file), pairs) for file in files}
+    return proposal.propose_short(session, edits, choice)
 
 
 # What refers to a group in the replacement of a regular expression, up to the number or name.
@@ -251,30 +249,27 @@ def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
     return words
 
 
-def _edits_for(session: Session, file: str) -> Callable[[list[str]], list[dict[str, Any]]]:
-    """Return the function that makes the edits of `file`, chosen by its name or content."""
-    format_ = document_format(file, "")
-    outline = _outline(session, file) if format_ is DocumentFormat.TEXT else None
-    return _EDITS.get(outline.format if outline is not None else format_, _front_matter_edits)
+def _format_of(session: Session, file: str) -> DocumentFormat:
+    """Return the format of `file` by its name or content; Markdown for one that cannot be read."""
+    named = document_format(file, "")
+    outline = _outline(session, file) if named is DocumentFormat.TEXT else None
+    return outline.format if outline is not None else named
 
 
-def _data_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    return [
-        {"op": "set_value", "key": key, "value": value, **_dates({key: text})}
-        for key, value, text in map(_assigned, pairs)
-    ]
-
-
-def _json_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    return [{name: each[name] for name in each if name != "dates"} for each in _data_edits(pairs)]
-
-
-def _front_matter_edits(pairs: list[str]) -> list[dict[str, Any]]:
+def _edits_of(format_: DocumentFormat, pairs: list[str]) -> list[dict[str, Any]]:
+    """Return the edits that make the assignments `pairs` in a file of this format."""
+    if format_ is DocumentFormat.INI:
+        return list(map(_ini_edit, pairs))
     assigned = list(map(_assigned, pairs))
     values, texts = ({row[0]: row[part] for row in assigned} for part in (1, 2))
     (key, value), *more = values.items()
-    named = {"values": values} if more else {"key": key, "value": value}
-    return [{"op": "set_value", **named, "createIfMissing": True, **_dates(texts)}]
+    edit = {"op": "set_value", **({"values": values} if more else {"key": key, "value": value})}
+    # Front matter may be made; JSON has no dates.
+    edit |= {} if format_ in _DATA else {"createIfMissing": True}
+    return [edit | ({} if format_ is DocumentFormat.JSON else _dates(texts))]
+
+
+_DATA: Final = frozenset({DocumentFormat.YAML, DocumentFormat.JSON, DocumentFormat.TOML})
 
 
 def _dates(texts: Mapping[str, str]) -> dict[str, list[str]]:
@@ -306,21 +301,10 @@ def _refuse_item(pair: str, names: list[str]) -> None:
         raise Misuse(f"`{pair}` is no KEY=VALUE", say("for an item of a list: {}", meant))
 
 
-def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    edits = []
-    for pair in pairs:
-        path, value = assignment(is_typed=False).convert(pair, None, None)
-        section, dot, key = path.rpartition(".")
-        named = {"section": section} if dot else {}
-        edits.append({"op": "set_value", **named, "key": key, "value": value})
-    return edits
-
-
-_EDITS: Final = {
-    DocumentFormat.INI: _ini_edits,
-    DocumentFormat.JSON: _json_edits,
-    **dict.fromkeys((DocumentFormat.YAML, DocumentFormat.TOML), _data_edits),
-}
+def _ini_edit(pair: str) -> dict[str, Any]:
+    path, value = assignment(is_typed=False).convert(pair, None, None)
+    section, dot, key = path.rpartition(".")
+    return {"op": "set_value", **({"section": section} if dot else {}), "key": key, "value": value}
 
 
 def _is_name(word: str, folder: str) -> bool:
