@@ -165,7 +165,7 @@ def _object_type(schema: Schema) -> click.ParamType[Any]:
         return field_types.assignment(is_typed=schema["additionalProperties"] is True)
     fields = schema["properties"]
     if "start" in fields:
-        return field_types.TEXT_RANGE if fields["start"].get("properties") else field_types.LineRangeType()
+        return field_types.TEXT_RANGE if fields["start"].get("properties") else field_types.LINE_RANGE
     return field_types.index_or_name(next((name for name in fields if name != "index"), None))
 
 

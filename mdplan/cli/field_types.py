@@ -23,20 +23,13 @@ _RANGE: Final = lazy_pattern(r"(\d+):(\d+)-(\d+):(\d+)")
 _SECTION_ID: Final = lazy_pattern(r"sha256-[0-9a-fA-F]{8,64}")
 
 
-class LineRangeType(click.ParamType[Any]):
-    """Lines such as ``12`` or ``12-25``, 1-based and inclusive."""
-
-    name = "lines"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """Parse ``{"start": 12, "end": 25}``."""
-        lines = _LINES.fullmatch(value)
-        first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
-        if not 1 <= first <= last:
-            flag = param.opts[0] if param is not None else "--lines"
-            message = f"`{flag} {value}`: expected a line or a range such as 12-25"
-            raise Misuse(message, f"write `{flag} {_range_in(value)}`", ctx)
-        return {"start": first, "end": last}
+def _line_range(text: str) -> dict[str, int]:
+    """Parse lines such as ``12`` or ``12-25``, 1-based and inclusive."""
+    lines = _LINES.fullmatch(text)
+    first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
+    if not 1 <= first <= last:
+        raise ValueError(f"expected a line or a range such as {_range_in(text)}, not `{text}`")
+    return {"start": first, "end": last}
 
 
 def _range_in(text: str) -> str:
@@ -100,6 +93,7 @@ def _value(text: str) -> Any:  # noqa: ANN401 (any JSON)
     return NULL if typed is None else typed
 
 
+LINE_RANGE: Final = FieldType("lines", _line_range)
 TEXT_RANGE: Final = FieldType("range", _text_range)
 KEY: Final = FieldType("key", _key)
 VALUE: Final = FieldType("value", _value)

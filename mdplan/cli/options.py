@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args,
 import click
 
 from mdplan.cli.completion import headings
-from mdplan.cli.field_types import LineRangeType, index_or_name
+from mdplan.cli.field_types import LINE_RANGE, index_or_name
 from mdplan.diagnostics import Diagnostic, Refused
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limits import LimitOption, in_words
@@ -193,7 +193,7 @@ def _field_option(
 # Values with their own typed syntax.
 _FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
     "language": {"type": index_or_name("language")},
-    "lines": {"type": LineRangeType()},
+    "lines": {"type": LINE_RANGE},
     "section": {
         "multiple": True,
         "metavar": "SECTION",

@@ -1,5 +1,6 @@
 """Problems and plans in words, for people."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -182,8 +183,8 @@ def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:
 
 # --- A unified diff for people: escaped and coloured
 
-_HUNK: Final = lazy_pattern(rb"@@ -\d+,(\d+) \+\d+,(\d+) @@")
-_FILE: Final = b"diff --git "
+# No line of a hunk begins with ``diff`` or ``@@``, so the headers are certain.
+_FILE: Final = lazy_pattern(rb"^(?=diff --git )", re.MULTILINE)
 _COLOURS: Final = {"-": "red", "+": "green", "\\": "bright_black"}
 
 
@@ -194,46 +195,19 @@ def diff_for_people(diff: bytes, style: Style) -> str:
     otherwise each CR appears as ``\r``.
     """
     shown: list[str] = []
-    for file in _files(diff.split(b"\n")[:-1]):
-        rows = list(_rows(file))
-        bodies = [line for line, in_hunk in rows if in_hunk and line[:1] in b"-+ "]
-        hide_cr = bool(bodies) and all(line.endswith(b"\r") for line in bodies)
-        shown += [_line(line, style, in_hunk=in_hunk, hide_cr=hide_cr) for line, in_hunk in rows]
+    for file in _FILE.split(diff):
+        lines = file.split(b"\n")[:-1]
+        first = next((at for at, line in enumerate(lines) if line.startswith(b"@@ ")), len(lines))
+        head, body = lines[:first], lines[first:]
+        signed = [line for line in body if line[:1] in (b"-", b"+", b" ")]
+        hide_cr = bool(signed) and all(line.endswith(b"\r") for line in signed)
+        shown += [style.bold(_text(line)) for line in head]
+        for line in body:
+            text = _text(line.removesuffix(b"\r") if hide_cr else line)
+            colour = "cyan" if text.startswith("@@") else _COLOURS.get(text[:1])
+            shown.append(style.paint(text, colour) if colour else text)
     return "".join(line + "\n" for line in shown)
 
 
-def _files(lines: list[bytes]) -> Iterator[list[bytes]]:
-    """Lines of the diff, file by file. No line of a hunk begins with ``diff``, so the headers are certain."""
-    file: list[bytes] = []
-    for line in lines:
-        if line.startswith(_FILE) and file:
-            yield file
-            file = []
-        file.append(line)
-    if file:
-        yield file
-
-
-def _rows(file: list[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Yield each line, and True if it is in a hunk. Counts, since a removed ``-- x`` is ``--- x``."""
-    old = new = 0
-    for line in file:
-        header = _HUNK.match(line) if not (old or new) else None
-        if header:
-            old, new = int(header[1]), int(header[2])
-            yield line, False
-        elif old or new:
-            old -= line[:1] in b"- "
-            new -= line[:1] in b"+ "
-            yield line, True
-        else:
-            yield line, line.startswith(b"\\")
-
-
-def _line(line: bytes, style: Style, *, in_hunk: bool, hide_cr: bool) -> str:
-    if in_hunk and hide_cr:
-        line = line.removesuffix(b"\r")
-    text = escaped(line.decode("utf-8", "backslashreplace"))
-    if in_hunk:
-        return style.paint(text, _COLOURS[text[0]]) if text[:1] in _COLOURS else text
-    return style.paint(text, "cyan") if text.startswith("@@") else style.bold(text)
+def _text(line: bytes) -> str:
+    return escaped(line.decode("utf-8", "backslashreplace"))

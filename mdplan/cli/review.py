@@ -559,7 +559,7 @@ class QuotedDiff:
             if line.text == self._title:
                 # There is room to write where most people write.
                 rows += [whole, ""]
-            elif line.place in on_lines:
+            elif line.place is not None and line.place in on_lines:
                 rows.append(on_lines[line.place])
         return "\n".join(rows) + "\n"
 
