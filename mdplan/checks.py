@@ -16,7 +16,6 @@ from mdplan.data.tree import strings_of
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
-from mdplan.documents.workspace import Workspace
 from mdplan.field_names import short_name
 from mdplan.git.link_history import GitLinkHistory
 from mdplan.git.repository import RepositoryLocation, find_commit
@@ -65,49 +64,40 @@ def check_since(
     """Report what documents of the root of `files` lost since the commit `reference`.
 
     `paths` are files or folders from the root; by default all documents are compared. `tick` is called for
-    each. Raise `StorageRefused` as `CommittedVersion`.
+    each. What the history knows of the target of a broken link is told. Raise `StorageRefused`:
+    INVALID_ARGUMENT for several roots, a folder outside repositories, or an unknown commit.
     """
-    version = CommittedVersion(files.workspace, reference)
-    with version.open() as committed:
-        before, history = OutlinedFiles.of(committed, settings), GitLinkHistory(files)
-        return check_changes(before, files, version.changes(paths), tick, history)
-
-
-def check_changes(
-    before: OutlinedFiles,
-    after: OutlinedFiles,
-    changes: Iterable[tuple[str | None, str | None]],
-    tick: ProgressCallback = no_progress,
-    history: LinkHistory | None = None,
-) -> CheckReport:
-    """Report what documents lost between two versions of a root; `changes` are old and new paths.
-
-    What `history` knows of the target of a broken link is told.
-    """
+    place = RepositoryLocation.of(files.workspace)
+    commit = find_commit(place, reference)
+    scope = files.workspace.roots[0].scope
     changed: list[ChangedDocument] = []
     skipped: list[Diagnostic] = []
-    for old, new in changes:
-        tick(len(changed), None)
-        document = _open_document(before, after, old, new)
-        if isinstance(document, Diagnostic):
-            skipped.append(document.at(file=new))
-        else:
-            changed.append(document)
-    links = LinkCheck(
-        LinkIndex(before, before.workspace.roots[0]), LinkIndex(after, after.workspace.roots[0]), history
-    )
     warnings: list[Diagnostic] = []
-    for number, document in enumerate(changed):
-        tick(number, len(changed))
-        if document.new is not None:
-            problems = (*_document_problems(document.old, document.new), *links.problems_in(document))
-            warnings += (warning.at(file=document.path) for warning in problems)
-    elsewhere = (
-        *links.problems_elsewhere(changed),
-        *links.retargeted_elsewhere(changed),
-        *lost_pages(links.new, changed),
-    )
-    warnings += (warning.at(file=path) for path, warning in elsewhere)
+    with CommitTree(place, commit, scope.allow, scope.deny).open() as committed:
+        before = OutlinedFiles.of(committed, settings)
+        for old, new in _changes(place, commit, paths):
+            tick(len(changed), None)
+            document = _open_document(before, files, old, new)
+            if isinstance(document, Diagnostic):
+                skipped.append(document.at(file=new))
+            else:
+                changed.append(document)
+        links = LinkCheck(
+            LinkIndex(before, before.workspace.roots[0]),
+            LinkIndex(files, files.workspace.roots[0]),
+            GitLinkHistory(files),
+        )
+        for number, document in enumerate(changed):
+            tick(number, len(changed))
+            if document.new is not None:
+                problems = (*_document_problems(document.old, document.new), *links.problems_in(document))
+                warnings += (warning.at(file=document.path) for warning in problems)
+        elsewhere = (
+            *links.problems_elsewhere(changed),
+            *links.retargeted_elsewhere(changed),
+            *lost_pages(links.new, changed),
+        )
+        warnings += (warning.at(file=path) for path, warning in elsewhere)
     return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings), skipped=tuple(skipped))
 
 
@@ -475,11 +465,11 @@ _NAME_OF_RULE: Final = lazy_pattern(r"[\w-]+(?:\.[\w-]+){2,}")
 class LinkCheck:
     """The links of a root before and after a change."""
 
-    def __init__(self, old: LinkIndex, new: LinkIndex, history: LinkHistory | None = None) -> None:
+    def __init__(self, old: LinkIndex, new: LinkIndex, history: LinkHistory) -> None:
         """Compare the files `old` with `new`, whose past is `history`."""
         self._old = old
         self.new = new
-        self._repairer = LinkRepairer(new, history) if history is not None else None
+        self._repairer = LinkRepairer(new, history)
 
     def problems_in(self, document: ChangedDocument) -> Iterator[Diagnostic]:
         """Yield warnings about links of a changed document that were right or absent before."""
@@ -551,9 +541,8 @@ class LinkCheck:
 
     def _hint(self, document: ChangedDocument, link: Destination | None) -> str:
         """Say what is known of the target of a broken link; nothing where nothing is."""
-        if link is None or self._repairer is None or document.new is None:
-            return ""
-        outcome = self._repairer.find(document.path, document.new, link)
+        assert document.new is not None
+        outcome = self._repairer.find(document.path, document.new, link) if link is not None else None
         return outcome.hint if outcome is not None else ""
 
     def _lost_names(self, document: ChangedDocument) -> Iterator[Diagnostic]:
@@ -934,42 +923,25 @@ def _row_text(outline: Outline, number: int) -> str:
 _SUFFIXES: Final = (*MARKDOWN_SUFFIXES, ".txt")
 
 
-class CommittedVersion:
-    """The root of `workspace` in the commit `reference`.
+def _changes(
+    place: RepositoryLocation, commit: str, paths: Sequence[str]
+) -> Iterator[tuple[str | None, str | None]]:
+    """Yield old and new path, from the root, of each document below `paths` that changed since `commit`.
 
-    Raise `StorageRefused`: INVALID_ARGUMENT for several roots, a folder outside repositories, or an unknown
-    commit.
+    A path is None if the document is missing in that version. By default all documents count. Raise
+    `StorageRefused` if git fails.
     """
-
-    def __init__(self, workspace: Workspace, reference: str) -> None:
-        self._place = RepositoryLocation.of(workspace)
-        self._commit = find_commit(self._place, reference)
-        scope = workspace.roots[0].scope
-        self._tree = CommitTree(self._place, self._commit, scope.allow, scope.deny)
-
-    def open(self) -> Workspace:
-        """Open the files of the commit."""
-        return self._tree.open()
-
-    def changes(self, paths: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
-        """Yield old and new path, from the root, of each changed document below `paths`.
-
-        A path is None if the document is missing in that version. By default all documents count. Raise
-        `StorageRefused` if git fails.
-        """
-        places = [f":(top,literal){self._place.within(path)}" for path in paths or [""]]
-        words = self._place.diff("--name-status", "-M", self._commit, "--", *places)
-        at = 0
-        while at < len(words):
-            kind = words[at][:1]
-            step = 3 if kind in {"R", "C"} else 2
-            old, new = words[at + 1], words[at + step - 1]
-            yield from self._documents(None if kind in {"A", "C"} else old, None if kind == "D" else new)
-            at += step
-        for path in self._place.untracked(*places):
-            yield from self._documents(None, path)
-
-    def _documents(self, old: str | None, new: str | None) -> Iterator[tuple[str | None, str | None]]:
-        pair = [self._place.from_root(path) if path is not None else None for path in (old, new)]
-        if any(path is not None and path.lower().endswith(_SUFFIXES) for path in pair):
-            yield pair[0], pair[1]
+    below = [f":(top,literal){place.within(path)}" for path in paths or [""]]
+    words = place.diff("--name-status", "-M", commit, "--", *below)
+    pairs: list[tuple[str | None, str | None]] = []
+    at = 0
+    while at < len(words):
+        kind = words[at][:1]
+        step = 3 if kind in {"R", "C"} else 2
+        old, new = words[at + 1], words[at + step - 1]
+        pairs.append((None if kind in {"A", "C"} else old, None if kind == "D" else new))
+        at += step
+    for pair in (*pairs, *((None, path) for path in place.untracked(*below))):
+        before, after = (place.from_root(path) if path is not None else None for path in pair)
+        if any(path is not None and path.lower().endswith(_SUFFIXES) for path in (before, after)):
+            yield before, after
