@@ -1,6 +1,7 @@
 """Reports as answers: the same shape for success and refusal, and within the size that clients take."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.requests.batch import validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.search import SearchRequest
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import replace
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
@@ -73,18 +75,16 @@ def short_review(review: ReviewReport, room: int) -> ReviewReport:
 
 def cut_diff(diff: str, room: int) -> str:
     """Return the whole hunks of `diff` that fit into `room` characters, with the headers of their files."""
-    kept = offset = 0
-    in_header = False
-    for line in diff.split("\n"):
-        if offset > room:
-            break
-        # Every line of a hunk begins with a space, a sign or a backslash, so these two begin outside one.
-        starts_file, starts_hunk = line.startswith("diff --git "), line.startswith("@@ ")
-        if starts_file or (starts_hunk and not in_header):
-            kept = offset
-        in_header = starts_file or (in_header and not starts_hunk)
-        offset += len(line) + 1
-    return diff[:kept]
+    kept, is_first = 0, False
+    # Every line of a hunk begins with a space, a sign or a backslash, so these two begin outside one.
+    for part in _PART.finditer(diff, 0, room + len("diff --git ")):
+        if part.start() <= room and not (is_first and part[0] == "@@ "):
+            kept = part.start()
+        is_first = part[0] != "@@ "
+    return diff[:kept] if len(diff) > room else diff
+
+
+_PART: Final = lazy_pattern(r"^(?:diff --git |@@ )", re.MULTILINE)
 
 
 # --- The text of a report

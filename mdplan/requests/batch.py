@@ -661,10 +661,10 @@ def with_decoded_fields(model: Model, given: Mapping[str, Any]) -> dict[str, Any
     return decoded
 
 
-_SEE_SCHEMA: Final = say("see {see batch} for what is allowed")
+SEE_SCHEMA: Final = say("see {see batch} for what is allowed")
 
 
-def validated(model: Model, fields: Mapping[str, Any], where: str, hint: str = _SEE_SCHEMA) -> Any:  # noqa: ANN401
+def validated(model: Model, fields: Mapping[str, Any], where: str, hint: str = SEE_SCHEMA) -> Any:  # noqa: ANN401
     """Instance of `model`, or its errors as diagnostics; `hint` is for fields that do not go together."""
     try:
         return _adapter(model).validate_python(fields)
@@ -734,7 +734,7 @@ def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str,
     if kind in _SENTENCES:
         what, advice = _SENTENCES[kind]
         return what.format(**context), advice.format(**context)
-    return f"is refused: {message}", _SEE_SCHEMA
+    return f"is refused: {message}", SEE_SCHEMA
 
 
 _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {

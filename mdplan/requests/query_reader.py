@@ -6,7 +6,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import FILE_SYNONYMS, fold_names, spelled_as, unknown_fields, value_has_surrogate
 from mdplan.operations.base import header_text
-from mdplan.requests.batch import decoded_json, validated, wire_names, with_decoded_fields
+from mdplan.requests.batch import SEE_SCHEMA, decoded_json, validated, wire_names, with_decoded_fields
 from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
@@ -32,12 +32,13 @@ def read_stat_request(data: object) -> StatRequest | Problems:
     if isinstance(under, str) and _are_strings(decoded := decoded_json(under)):
         # Other text in brackets is a heading: `[1.2.0]`.
         given["under"] = decoded
-    fields = {**with_decoded_fields(StatRequest, given), **_only(given, "under")}
-    if isinstance(fields.get("include"), str):
-        fields["include"] = [fields["include"]]
-    if isinstance(fields.get("include"), list):
+    fields = with_decoded_fields(StatRequest, given)
+    fields |= {"under": given["under"]} if "under" in given else {}
+    names = fields.get("include")
+    names = [names] if isinstance(names, str) else names
+    if isinstance(names, list):
         fields["include"] = [
-            spelled_as(name, INVENTORIES) if isinstance(name, str) else name for name in fields["include"]
+            spelled_as(each, INVENTORIES) if isinstance(each, str) else each for each in names
         ]
     problems = tuple(unknown_fields(fields, wire_names(StatRequest), "the request"))
     if under is not None and not isinstance(given["under"], str) and not _are_strings(given["under"]):
@@ -54,12 +55,15 @@ def read_search_request(data: object) -> SearchRequest | Problems:
     """Request of decoded JSON `data`. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD; all of them."""
     if not isinstance(data, Mapping):
         return (_NO_OBJECT,)
-    fields = with_decoded_fields(SearchRequest, _given(data, _SEARCH_SYNONYMS))
-    problems = tuple(unknown_fields(fields, wire_names(SearchRequest), "the request"))
-    if problems:
-        return problems
-    request: SearchRequest | Problems = validated(SearchRequest, fields, "")
+    request: SearchRequest | Problems = _read(SearchRequest, _given(data, _SEARCH_SYNONYMS))
     return request
+
+
+def _read(model: type[Any], given: Mapping[str, Any], where: str = "", hint: str = SEE_SCHEMA) -> Any:  # noqa: ANN401
+    """Return a `model` of `given` fields, or what is wrong; `where` names the object among others."""
+    fields = with_decoded_fields(model, given)
+    problems = tuple(unknown_fields(fields, wire_names(model), where or "the request"))
+    return problems or validated(model, fields, f"{where}." if where else "", hint)
 
 
 def read_read_request(data: object) -> ReadRequest | Problems:
@@ -85,19 +89,14 @@ def read_read_request(data: object) -> ReadRequest | Problems:
             shared | _given(entry, _READ_SYNONYMS) if isinstance(entry, Mapping) else entry
             for entry in listed
         ]
-    targets: list[ReadTarget] = []
-    problems_found: list[Diagnostic] = []
-    for index, entry in enumerate(entries):
-        target = _read_target(entry, f"targets[{index}]" if listed is not None else "")
-        if isinstance(target, ReadTarget):
-            targets.append(target)
-        else:
-            problems_found += target
-    if problems_found:
-        return tuple(problems_found)
-    request: ReadRequest | Problems = validated(
-        ReadRequest, {**options, "targets": tuple(targets)}, "", ONE_PLACE
+    targets = tuple(
+        _read_target(entry, f"targets[{index}]" if listed is not None else "")
+        for index, entry in enumerate(entries)
     )
+    refused = tuple(problem for found in targets if isinstance(found, tuple) for problem in found)
+    if refused:
+        return refused
+    request: ReadRequest | Problems = validated(ReadRequest, {**options, "targets": targets}, "", ONE_PLACE)
     if isinstance(request, ReadRequest) and request.cursor is not None and len(request.targets) > 1:
         return (Diagnostic.invalid(say("{cursor} requires one target: the one that was cut"), ONE_PLACE),)
     return request
@@ -113,20 +112,13 @@ def _read_target(entry: object, where: str) -> ReadTarget | Problems:
     table = fields.get("table")
     if isinstance(table, Mapping) and "header" in table:
         fields["table"] = {**table, "header": header_text(table["header"])}
-    problems = tuple(unknown_fields(fields, wire_names(ReadTarget), where or "the request"))
-    if problems:
-        return problems
-    target: ReadTarget | Problems = validated(ReadTarget, fields, f"{where}." if where else "", ONE_PLACE)
+    target: ReadTarget | Problems = _read(ReadTarget, fields, where, ONE_PLACE)
     conflict = next(target.conflicts(), None) if isinstance(target, ReadTarget) else None
     return target if conflict is None else (Diagnostic.invalid(conflict, ONE_PLACE),)
 
 
 def _given(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
     return {name: value for name, value in fold_names(data, synonyms).items() if value is not None}
-
-
-def _only(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {name: fields[name]} if name in fields else {}
 
 
 def _are_strings(value: object) -> bool:
