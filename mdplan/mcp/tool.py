@@ -135,58 +135,37 @@ class Catalog(Struct, kw_only=True):
 EDITOR_PATCH: Final = "patch_text_file_contents"
 
 
+def guide_text(name: str) -> str:
+    """Return the text for agents in the file `name`."""
+    return Path(__file__).with_name("guides").joinpath(name).read_text(encoding="utf-8")
+
+
 class Introduction(Struct):
-    """A family of tools; `instructions` is the paragraph that a model reads about their way of working."""
+    """A family of tools: its name, and those of its tools."""
 
+    family: str
     names: tuple[str, ...]
-    instructions: str
+
+    @property
+    def instructions(self) -> str:
+        """The paragraph that a model reads about their way of working."""
+        return guide_text(f"{self.family}.txt").rstrip("\n")
 
 
-_MD_INTRODUCTION: Final = """\
-Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
-md_stat gives sections with IDs and the baseSha256 of a file, without its content; md_search finds text, \
-md_read gives it. Edit by sectionId or headingPath, not by line numbers; all edits of one call address the \
-file as you saw it. A write is checked against what you saw: look at the file first, or send its baseSha256 \
-or the planId of a preview (md_validate, or md_apply with dryRun). Name headings, items and cells by their \
-text, without marks such as # and -. In a glob, *.md also matches in folders. In doubt preview, read the \
-diff, then send the planId. A refusal writes nothing, and its hint says how to go on. md_history undoes what \
-was written."""
-
-_EDITOR: Final = """\
-The text editor tools edit by line numbers (1-based, inclusive) and check the text there. Read first, \
-only the ranges that you need, and give old_string, context_line or expected_content as read. Prefer \
-patch_text_file_contents, and send all files and patches of one change in one call: they are made together \
-or not at all, and do not shift each other. Line numbers are of the file as read: read again after an edit."""
-
-_TEXT: Final = """\
-TextInspect shows the structure of a file, TextRead a part of it. To edit: TextReplace for text within \
-lines, TextPatch with appendToSection or beforeHeading for new content, with heading or codeBlock for \
-those, with lines last of all. Give the fileHash of each answer to the next edit as expectedHash. Find \
-your way by the context lines of an answer; use no line number from before an edit."""
-
-_FILES: Final = """\
-Find, then read: grep_content gives files and line numbers, and a hint where each section ends; read_files \
-reads from such a line, with read_to_next_pattern to the line before the next section. Read several places \
-in one call; after an edit search again, for its line numbers are others then."""
-
-INTRODUCTIONS: Final[Mapping[str, Introduction]] = {
-    "md": Introduction(
-        ("md_stat", "md_read", "md_search", "md_validate", "md_apply", "md_history"), _MD_INTRODUCTION
+_TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
+    "md": ("md_stat", "md_read", "md_search", "md_validate", "md_apply", "md_history"),
+    "editor": (
+        "get_text_file_contents",
+        EDITOR_PATCH,
+        "create_text_file",
+        "append_text_file_contents",
+        "insert_text_file_contents",
+        "delete_text_file_contents",
     ),
-    "editor": Introduction(
-        (
-            "get_text_file_contents",
-            EDITOR_PATCH,
-            "create_text_file",
-            "append_text_file_contents",
-            "insert_text_file_contents",
-            "delete_text_file_contents",
-        ),
-        _EDITOR,
-    ),
-    "text": Introduction(("TextInspect", "TextRead", "TextPatch", "TextReplace"), _TEXT),
-    "files": Introduction(("read_files", "grep_content"), _FILES),
+    "text": ("TextInspect", "TextRead", "TextPatch", "TextReplace"),
+    "files": ("read_files", "grep_content"),
 }
+INTRODUCTIONS: Final = {family: Introduction(family, names) for family, names in _TOOLS.items()}
 
 DEFAULT_TOOLSETS: Final = ("md",)
 
