@@ -83,15 +83,13 @@ def _decoded(text: str, where: str, name: str, folder: str) -> object:
     if _PATCH.search(text):
         return {"diff": text}
     is_json = text.lstrip()[:1] in ("{", "[") and not name.lower().endswith(_YAML)
-    decoded = _from_json(text, where) if is_json else _from_yaml(text, where, name)
-    return _with_text_files(decoded, folder)
-
-
-def _from_json(text: str, where: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
-        return json.loads(text, object_pairs_hook=unique_names)
+        decoded = (
+            json.loads(text, object_pairs_hook=unique_names) if is_json else _from_yaml(text, where, name)
+        )
     except (RecursionError, ValueError) as error:
         raise json_problem(text, where, error) from None
+    return _with_text_files(decoded, folder)
 
 
 def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JSON)

@@ -86,8 +86,9 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
         console.note(f"It replaces plan {old}. To see what differs: {shows}")
     plan_id = console.err.bold(short_id(report.plan_id))
     if document is not None:
-        console.note(f"{plan_size(report)}. Plan {plan_id} written to {shown(str(document))}.")
-        console.note(f"To apply: {session.command_line('apply', _file_argument(document))}")
+        name = str(document)
+        console.note(f"{plan_size(report)}. Plan {plan_id} written to {shown(name)}.")
+        console.note(f"To apply: {session.command_line('apply', name if name[:1] != '-' else f'./{name}')}")
     elif report.stored is False:
         console.note(f"{plan_size(report)}. Plan {plan_id} not saved, as mdplan's store cannot be written.")
         console.note(f"To see why: {session.command_line('doctor')}")
@@ -185,10 +186,6 @@ def write_file(what: str, parts: Iterable[bytes], path: Path, option: str) -> Pr
         message = f"writing {what} to `{path}` failed: {error.strerror}"
         return (Code.IO_ERROR.problem(message, f"name another file after {option}"),)
     return ()
-
-
-def _file_argument(path: Path) -> str:
-    return f"./{path}" if str(path).startswith("-") else str(path)
 
 
 # --- Finding a plan by the beginning of its ID, or the only pending plan

@@ -126,7 +126,11 @@ def propose(
                 warnings = report.warnings if key == "yes" else ()
                 return _apply(session, engine, _stored(engine, draft), warnings)
             case "nobody":
-                return _end_unasked(session, _stored(engine, draft).report)
+                saved = _stored(engine, draft).report
+                plan_output.print_nobody_to_ask(session)
+                session.finish(as_apply_report(saved))
+                plan_output.print_summary(session, saved)
+                return Exit.WOULD_CHANGE
             case "p" if batch := _picked(session, draft, batch):
                 check, choice = None, replace(choice, picks=False, yes=not choice.dry_run)
             case "e":
@@ -166,13 +170,6 @@ def _decision(session: Session, draft: "PlanResult", choice: ApplyOptions) -> st
     if choice.yes:
         return "yes"
     return _answer(session, draft.report) if session.console.can_ask else "nobody"
-
-
-def _end_unasked(session: Session, saved: PlanReport) -> Exit:
-    plan_output.print_nobody_to_ask(session)
-    session.finish(as_apply_report(saved))
-    plan_output.print_summary(session, saved)
-    return Exit.WOULD_CHANGE
 
 
 def _files_without(report: PlanReport, batch: dict[str, Any]) -> set[str]:

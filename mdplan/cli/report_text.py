@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.terminal import Style, shown
-from mdplan.diagnostics import Candidate, Diagnostic, Severity
+from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.plan import UNDO, EditNumbers
 from mdplan.reports.plan import FileReport, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -89,16 +89,12 @@ def problem_text(
         what = "sections:" if problem.candidates[0].section_id else "places:"
         lines.append(f"  {style.paint(what, 'cyan')}")
     paths = Counter(candidate.heading_path for candidate in problem.candidates)
-    return "\n".join(
-        [*lines, *(_candidate(each, is_unique=paths[each.heading_path] == 1) for each in problem.candidates)]
-    )
-
-
-def _candidate(candidate: Candidate, *, is_unique: bool) -> str:
-    """Return a candidate as a line, with its ID if the path is ambiguous."""
-    named = f"{candidate.section_id}  " if candidate.section_id and not is_unique else ""
-    lines = f"lines {candidate.start_line}-{candidate.end_line}"
-    return f"    {named}{lines}  {shown(' / '.join(candidate.heading_path))}"
+    for each in problem.candidates:
+        # With its ID if the path is ambiguous.
+        named = f"{each.section_id}  " if each.section_id and paths[each.heading_path] > 1 else ""
+        path = shown(" / ".join(each.heading_path))
+        lines.append(f"    {named}lines {each.start_line}-{each.end_line}  {path}")
+    return "\n".join(lines)
 
 
 def plan_size(report: PlanReport) -> str:

@@ -29,7 +29,8 @@ def plan_text(opened: "OpenPlan", style: Style) -> str:
 
     Files whose text is lost say so.
     """
-    parts = [intent_text(opened, style), _warnings_text(opened.review, style), classes_text(opened, style)]
+    warnings = "".join(problem_text(warning, style) + "\n" for warning in opened.review.warnings)
+    parts = [intent_text(opened, style), warnings, classes_text(opened, style)]
     for file in opened.review.changed_files:
         text = opened.file(file.index)
         if isinstance(text, plan_review.FileReview):
@@ -83,11 +84,6 @@ def intent_text(opened: "OpenPlan", style: Style) -> str:
     if client is not None and not client.is_mdplan:
         rows.append(style.paint(f"Planned with {shown(str(client))}", "bright_black"))
     return "".join(row + "\n" for row in rows)
-
-
-def _warnings_text(review: plan_review.PlanReview, style: Style) -> str:
-    """Return the warnings of a plan as paragraphs; empty without warnings."""
-    return "".join(problem_text(warning, style) + "\n" for warning in review.warnings)
 
 
 def file_text(review: plan_review.PlanReview, file: plan_review.FileReview, style: Style) -> str:

@@ -226,18 +226,15 @@ def stat_wire(
     bare = replace(report, sections=(), **nothing)
     wire = compact_wire(bare)
     wire = {name: each for name, each in wire.items() if name not in _DERIVED and each != _USUAL.get(name)}
-    wire |= _unusual_lines(report) | _rows(report, as_objects=as_objects, is_bare=not inventories_wanted)
+    # Line ends that are not all LF, and a last line without one.
+    ends = {name: count for name, count in (report.line_ends or {}).items() if count}
+    wire |= {"lineEnds": ends} if set(ends) - {"lf"} else {}
+    wire |= {"finalNewline": False} if report.final_newline is False else {}
+    wire |= _rows(report, as_objects=as_objects, is_bare=not inventories_wanted)
     if wire.get("totalSections") == len(report.sections):
         del wire["totalSections"]
     inventory = _lines(inventory_lines(report))
     return wire | ({"inventory": inventory} if inventory else {})
-
-
-def _unusual_lines(report: StatReport) -> dict[str, Any]:
-    """Line ends that are not all LF, and a last line without one."""
-    ends = {name: count for name, count in (report.line_ends or {}).items() if count}
-    found: dict[str, Any] = {"lineEnds": ends} if set(ends) - {"lf"} else {}
-    return found | ({"finalNewline": False} if report.final_newline is False else {})
 
 
 def _rows(report: StatReport, *, as_objects: bool | None, is_bare: bool) -> dict[str, Any]:
@@ -515,16 +512,12 @@ def pruned(value: Any) -> Any:  # noqa: ANN401 (any JSON)
         kept = {
             name: item.removeprefix("sha256-")[:_ID_DIGITS] if name in _SECTION_IDS else pruned(item)
             for name, item in value.items()
-            if not _is_default(name, item)
+            if name not in _DEFAULTS or _DEFAULTS[name] != item
         }
         return {name: item for name, item in kept.items() if item not in ([], {}, "")}
     if isinstance(value, Sequence):
         return [pruned(item) for item in value]
     return value
-
-
-def _is_default(name: str, item: object) -> bool:
-    return name in _DEFAULTS and _DEFAULTS[name] == item
 
 
 def compact_wire(report: Report) -> dict[str, Any]:

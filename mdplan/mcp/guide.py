@@ -56,7 +56,8 @@ def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDe
             description="The whole unified diff of a plan, also after it was applied.",
             mime_type="text/x-diff",
             read=lambda plan_id: _diff(engine, plan_id),
-            complete=lambda _, __: _plan_ids(engine),
+            # Those of plans that were not applied yet, newest first.
+            complete=lambda _, __: (stored.plan_id for stored, _ in engine.library.pending()),
         ),
         ResourceDefinition(
             uri="mdplan://outline/{+path}",
@@ -92,7 +93,7 @@ def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDe
             title="Exact schema of a batch",
             description="JSON Schema of what md_apply takes, with one alternative for each operation.",
             mime_type="application/schema+json",
-            read=_batch_schema,
+            read=lambda: json.dumps(batch_schema(), indent=2, ensure_ascii=False),
         ),
     )
 
@@ -123,11 +124,6 @@ def _headings(engine: Engine, path: str | None) -> Iterator[str]:
         yield from (section.heading_path[-1] for section in report.sections if section.heading_path)
 
 
-def _plan_ids(engine: Engine) -> Iterator[str]:
-    """IDs of the plans that were not applied yet, newest first."""
-    return (stored.plan_id for stored, _ in engine.library.pending())
-
-
 def _diff(engine: Engine, plan_id: str) -> str | bytes | None:
     """Return the diff as text, or as bytes if it is not Unicode; None if there is none."""
     diff = engine.diff_bytes(plan_id)
@@ -137,7 +133,3 @@ def _diff(engine: Engine, plan_id: str) -> str | bytes | None:
         return diff.decode("utf-8")
     except UnicodeDecodeError:
         return diff
-
-
-def _batch_schema() -> str:
-    return json.dumps(batch_schema(), indent=2, ensure_ascii=False)

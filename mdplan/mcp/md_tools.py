@@ -407,18 +407,16 @@ def with_verbosity(
             answers.check_unicode(given)
             granted(() if level in VERBOSITY_LEVELS else _NO_LEVEL)
             answer = call(engine, given, full=level == "full")
-            return _without_diff(answer) if level == "brief" else answer
+            if level != "brief":
+                return answer
+            kept = {name: value for name, value in answer.structured.items() if not name.startswith("diff")}
+            return replace(answers.answered(kept), meta=answer.meta)
         except Refused as refused:
             report = AgentWords().tell_all(refusal(shape, refused.diagnostics))
             wire = to_wire(report) if level == "full" else compact.compact_wire(report)
             return answers.answer_within(wire, engine.settings.report_characters)
 
     return call_with
-
-
-def _without_diff(answer: ToolResult) -> ToolResult:
-    kept = {name: value for name, value in answer.structured.items() if not name.startswith("diff")}
-    return replace(answers.answered(kept), meta=answer.meta)
 
 
 _NO_LEVEL: Final = Diagnostic.invalid(

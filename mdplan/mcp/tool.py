@@ -14,7 +14,6 @@ from mdplan.settings import ProgressCallback, no_progress
 from mdplan.values import Struct, field
 
 if TYPE_CHECKING:
-    from mdplan.client import Client
     from mdplan.engine.history import CallerIdentity
     from mdplan.mcp.review_app import ChatReview
     from mdplan.plan import Plan
@@ -222,21 +221,13 @@ _CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
 
 def mcp_caller() -> "CallerIdentity":
     """Return the current MCP call in the form that an engine expects."""
-    from mdplan.engine.history import CallerIdentity
+    from mdplan.engine.history import CallerIdentity, client_actor, mcp_client
 
-    return CallerIdentity(actor=_actor, client=_client, on_pending=_record_pending)
-
-
-def _actor() -> str:
-    from mdplan.engine.history import client_actor
-
-    return client_actor(_client_name()[0])
-
-
-def _client() -> "Client":
-    from mdplan.engine.history import mcp_client
-
-    return mcp_client(*_client_name())
+    return CallerIdentity(
+        actor=lambda: client_actor(_client_name()[0]),
+        client=lambda: mcp_client(*_client_name()),
+        on_pending=_record_pending,
+    )
 
 
 def _client_name() -> tuple[str, str]:

@@ -283,7 +283,8 @@ def _read_batch(decoded: Any, limits: Limits) -> Batch:  # noqa: ANN401 (any JSO
     if not isinstance(files, list):
         raise Refused(*problems, _NO_LIST)
     entries = list(map(_decoded_entry, files))
-    counts = list(map(_edit_count, entries))
+    edit_lists = (entry.get("edits") if isinstance(entry, dict) else None for entry in entries)
+    counts = [len(edits) if isinstance(edits, list) else 0 for edits in edit_lists]
     if (large := too_large(len(entries), sum(counts), limits)) is not None:
         raise Refused(*problems, large)
     read: list[FileEdits] = []
@@ -606,11 +607,6 @@ def _edit_synonyms(model: type[Any]) -> Mapping[str, str]:
     return {old: new for old, new in field_names.EDIT_SYNONYMS.items() if new in wire_names(model)}
 
 
-def _edit_count(entry: object) -> int:
-    edits = entry.get("edits") if isinstance(entry, dict) else None
-    return len(edits) if isinstance(edits, list) else 0
-
-
 def too_large(files: int, edits: int, limits: Limits) -> Diagnostic | None:
     """BATCH_TOO_LARGE for more `files` or `edits` than `limits` allow."""
     return _over(("files", files, limits.files, "--max-files"), ("edits", edits, limits.edits, "--max-edits"))
@@ -667,7 +663,7 @@ SEE_SCHEMA: Final = say("see {see batch} for what is allowed")
 def validated(model: Model, fields: Mapping[str, Any], where: str, hint: str = SEE_SCHEMA) -> Any:  # noqa: ANN401
     """Instance of `model`, or its errors as diagnostics; `hint` is for fields that do not go together."""
     try:
-        return _adapter(model).validate_python(fields)
+        return cached_adapter(model).validate_python(fields)
     except ValidationError as error:
         found = error.errors(include_url=False)
         # An entry that was refused leaves its list short; that the list is then empty is no news.
@@ -676,9 +672,7 @@ def validated(model: Model, fields: Mapping[str, Any], where: str, hint: str = S
         return tuple(value_problem(each, model, where, hint) for each in found)
 
 
-@cache
-def _adapter(model: Model) -> TypeAdapter[Any]:
-    return TypeAdapter(model)
+cached_adapter: Final = cache(TypeAdapter[Any])
 
 
 def value_problem(error: Mapping[str, Any], model: Model, where: str, hint: str) -> Diagnostic:

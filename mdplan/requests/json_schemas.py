@@ -161,8 +161,11 @@ def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN4
         return {"type": _SCALARS[kind]}
     if isinstance(kind, type) and issubclass(kind, Struct | Enum):
         if kind.__name__ not in definitions:
-            made = _of_enum(kind) if issubclass(kind, Enum) else _of_struct(kind, definitions)
-            definitions[kind.__name__] = made
+            definitions[kind.__name__] = (
+                {"description": prose(kind.__doc__), "type": "string", "enum": [each.value for each in kind]}
+                if issubclass(kind, Enum)
+                else _of_struct(kind, definitions)
+            )
         return {"$ref": f"#/$defs/{kind.__name__}"}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
@@ -184,10 +187,6 @@ def _of_struct(kind: type[Struct], definitions: dict[str, Schema]) -> Schema:
     required = [wire for name, wire in names.items() if name not in may_be_absent]
     description = _BACKTICKED.sub(lambda match: f"`{names.get(match[1], match[1])}`", prose(kind.__doc__))
     return {"description": description, **_object(properties, required)}
-
-
-def _of_enum(kind: type[Enum]) -> Schema:
-    return {"description": prose(kind.__doc__), "type": "string", "enum": [each.value for each in kind]}
 
 
 def _object(properties: Schema, required: Sequence[str]) -> Schema:

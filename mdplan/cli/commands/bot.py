@@ -284,7 +284,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     if report.ok or report.partial:
         _print_done(session, report)
         if report.commit is not None:
-            branch, commit = _short_branch(report), report.commit[:_SHORT]
+            branch, commit = shown((report.branch or "").removeprefix(_BRANCHES)), report.commit[:_SHORT]
             moved = f"Commit {commit} on {branch}." if report.branch_moved else f"{branch} stays at {commit}."
             session.console.note(moved)
         _print_counts(session, report, "changed")
@@ -498,10 +498,6 @@ def _print_pushed(session: Session, report: "BotReport", wanted: "PullOptions") 
     )
     if link:
         note(f"Next: merge it. Until then, each run brings {branch} up to date with {shown(wanted.base)}.")
-
-
-def _short_branch(report: "BotReport") -> str:
-    return shown((report.branch or "").removeprefix(_BRANCHES))
 
 
 def _print_parts(session: Session, report: "BotReport") -> None:

@@ -73,15 +73,12 @@ def fleet() -> None:
     """
 
 
-def _add_command(name: str) -> None:
-    @engine_command(f"fleet {name}", group=fleet)
-    @_options
-    def run(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-        return _visited(session, given, name)
-
-
 for _name in ("open", "merge", "close"):
-    _add_command(_name)
+
+    @engine_command(f"fleet {_name}", group=fleet)
+    @_options
+    def _run(session: Session, *, _verb: str = _name, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+        return _visited(session, given, _verb)
 
 
 @engine_command("fleet status", group=fleet)

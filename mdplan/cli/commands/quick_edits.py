@@ -45,7 +45,8 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     """
     names = [word for word in words if "=" not in word or os.path.lexists(word)]
     pairs = [word for word in words if word not in names]
-    strange = [word for word in names if not _is_name(word, session.folder())] if not pairs else []
+    known = (word for word in names if set("*?[") & set(word) or Path(session.folder(), word).exists())
+    strange = set(names) - set(known) if not pairs else set()
     files = [] if strange else session.files(names)
     if not files or not pairs:
         raise Misuse(
@@ -305,10 +306,6 @@ def _ini_edit(pair: str) -> dict[str, Any]:
     path, value = assignment(is_typed=False).convert(pair, None, None)
     section, dot, key = path.rpartition(".")
     return {"op": "set_value", **({"section": section} if dot else {}), "key": key, "value": value}
-
-
-def _is_name(word: str, folder: str) -> bool:
-    return bool(set("*?[") & set(word)) or Path(folder, word).exists()
 
 
 def _set_hint(names: list[str]) -> str:

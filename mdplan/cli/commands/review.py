@@ -106,6 +106,9 @@ def _list(session: Session, reviewing: "ReviewService", limit: int) -> Exit:
 
 def _entry_to_json(entry: "ReviewEntry") -> dict[str, object]:
     review = entry.review
+    decision: dict[str, Any] = to_wire(entry.decision) if entry.decision is not None else {}
+    # The remarks are among its own fields.
+    decision |= decision.pop("remarks", {})
     fields: dict[str, object] = {
         "planId": review.plan_id,
         "state": entry.state,
@@ -116,7 +119,7 @@ def _entry_to_json(entry: "ReviewEntry") -> dict[str, object]:
         "edits": len(review.edits),
         "linesAdded": review.lines_added,
         "linesRemoved": review.lines_removed,
-        **({"decision": _flat(to_wire(entry.decision))} if entry.decision is not None else {}),
+        **({"decision": decision} if decision else {}),
     }
     decoded: dict[str, object] = to_wire(fields)
     return decoded
@@ -150,13 +153,6 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
         return Exit.APPROVAL
     decision = granted(_decide(reviewing, opened, outcome, overrides=overrides))
     return _decided(session, reviewing, decision)
-
-
-def _flat(decision: dict[str, object]) -> dict[str, object]:
-    """Return the JSON of a decision with its remarks among its own fields."""
-    remarks = decision.pop("remarks")
-    assert isinstance(remarks, dict)
-    return decision | remarks
 
 
 def _decide(
