@@ -438,15 +438,19 @@ def _lost_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Ite
         is_torn = _is_torn(new, number, before)
         if number in swallowed or not (is_torn or _line(new, number) == before):
             continue
+        if is_torn:
+            yield Code.HEADING_LOST.warning(
+                f"`{short_name(_line(new, number))}` at line {number} is no longer a heading",
+                f"write the blank after its marks again: `{short_name(before)}`",
+                place=Position(number, 1),
+            )
+            continue
         block = new.tree.leaf_at(new.source.lines.start(number))
         inside = f": it is in the {block.kind} that starts at line {block.first_line}" if block else ""
         inside = " of the page: it is in a list" if number in in_lists else inside
         yield Code.HEADING_LOST.warning(
-            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading"
-            f"{'' if is_torn else inside}",
-            f"write the blank after its marks again: `{short_name(before)}`"
-            if is_torn
-            else "close what comes before it, or put a blank line there",
+            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading{inside}",
+            "close what comes before it, or put a blank line there",
             place=Position(number, 1),
         )
 

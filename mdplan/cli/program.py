@@ -24,49 +24,26 @@ missing, 6 environment, 70 bug, 130 interrupted.
 _EXAMPLE: Final = "mdplan replace nightly stable guide.md"
 
 
-# Where each command is, in the order of `VERBS`.
-_MODULES: Final[Mapping[str, tuple[str, str]]] = {
-    "outline": ("outline", "stat"),
-    "read": ("read", "read"),
-    "search": ("search", "search"),
-    "set": ("quick_edits", "set_command"),
-    "replace": ("quick_edits", "replace"),
-    "append": ("quick_edits", "append"),
-    "tick": ("quick_edits", "tick"),
-    "mv": ("files", "move"),
-    "rename": ("files", "rename"),
-    "rm": ("files", "remove"),
-    "save": ("save", "save"),
-    "edit": ("edit", "edit"),
-    "validate": ("plans", "validate"),
-    "plan": ("plans", "plan"),
-    "apply": ("plans", "apply"),
-    "discard": ("plans", "discard"),
-    "show": ("history", "show"),
-    "review": ("review", "review"),
-    "history": ("history", "history"),
-    "undo": ("history", "undo"),
-    "check": ("check", "check"),
-    "links": ("links", "links"),
-    "merge": ("merge", "merge"),
-    "bot": ("bot", "bot"),
-    "fleet": ("fleet", "fleet"),
-    "recover": ("history", "recover"),
-    "doctor": ("help", "doctor"),
-    "schema": ("help", "schema"),
-    "help": ("help", "help_command"),
-    "completion": ("help", "completion"),
-    "serve": ("serve", "serve"),
+# Commands that share a module; each of the others has a module of its name.
+_SHARED: Final[Mapping[str, tuple[str, ...]]] = {
+    "quick_edits": ("set", "replace", "append", "tick"),
+    "files": ("mv", "rename", "rm"),
+    "plans": ("validate", "plan", "apply", "discard"),
+    "history": ("show", "history", "undo", "recover"),
+    "help": ("doctor", "schema", "help", "completion"),
 }
+_MODULES: Final = {name: module for module, names in _SHARED.items() for name in names}
 
 
-def _load(module: str, name: str) -> click.Command:
+def _load(name: str) -> click.Command:
     """Import a command."""
-    found: click.Command = getattr(importlib.import_module(f"mdplan.cli.commands.{module}"), name)
-    return found
+    module = importlib.import_module(f"mdplan.cli.commands.{_MODULES.get(name, name)}")
+    return next(
+        each for each in vars(module).values() if isinstance(each, click.Command) and each.name == name
+    )
 
 
-COMMANDS: Final = {name: partial(_load, *where) for name, where in _MODULES.items()}
+COMMANDS: Final = {name: partial(_load, name) for name in VERBS if " " not in name}
 _PAIRS: Final[Mapping[str, str]] = {
     "mv, rename": "Give files, sections and headings another name or place.",
     "save, edit": "Take a whole file that an editor wrote; make any other edit.",

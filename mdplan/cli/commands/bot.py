@@ -303,43 +303,33 @@ def _split_of(context: click.Context, parameter: click.Parameter, given: str | N
     raise click.BadParameter(f"{split.message}; {split.hint}.", context, parameter)
 
 
-branch_option: Final = option("--branch", "Branch of the bot.  [default: mdplan/MANIFEST]", "NAME")
-
-split_option: Final = option(
-    "--split",
-    "A pull request for each part: codeowners, folder[:DEPTH], front-matter:KEY or files:NUMBER.",
-    "BY",
-    callback=_split_of,
-)
-
-title_option: Final = option("--title", "Title; else the description in the manifest.", "TEXT")
-
-label_option: Final = option("--label labels", "Label of it; repeatable.", "NAME", multiple=True)
-
-commits_option: Final = option(
-    "--commits",
-    "forge: GitHub makes the commit and signs it.",
-    type=click.Choice(["git", "forge"]),
-    default="git",
-)
-
-pull_stale_option: Final = stale_options(
-    merge="Keep commits that others made on the branch, and merge with them."
+pull_request_options: Final = all_options(
+    base_option,
+    option("--branch", "Branch of the bot.  [default: mdplan/MANIFEST]", "NAME"),
+    option(
+        "--split",
+        "A pull request for each part: codeowners, folder[:DEPTH], front-matter:KEY or files:NUMBER.",
+        "BY",
+        callback=_split_of,
+    ),
+    option("--title", "Title; else the description in the manifest.", "TEXT"),
+    option("--label labels", "Label of it; repeatable.", "NAME", multiple=True),
+    forge_option,
+    option(
+        "--commits",
+        "forge: GitHub makes the commit and signs it.",
+        type=click.Choice(["git", "forge"]),
+        default="git",
+    ),
+    stale_options(merge="Keep commits that others made on the branch, and merge with them."),
 )
 
 
 @engine_command("bot pr", group=bot)
 @_options
-@base_option
-@branch_option
+@pull_request_options
 @remote_option
-@split_option
-@title_option
-@label_option
 @author_option
-@forge_option
-@commits_option
-@pull_stale_option
 @approval_option
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Each run rebuilds the bot's branch from the newest base and pushes it.
