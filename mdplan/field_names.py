@@ -144,9 +144,9 @@ def meanings() -> dict[str, Any]:
     """Return what people mean by words that mdplan does not know, by kind of word."""
     # Loaded here: few words are mistyped.
     import tomllib
-    from pathlib import Path
+    from pkgutil import get_data
 
-    return tomllib.loads(Path(__file__).with_name("suggestions.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((get_data("mdplan", "suggestions.toml") or b"").decode())
 
 
 def meant_fields(name: str) -> Sequence[str]:

@@ -15,7 +15,6 @@ from mdplan.values import Struct, field
 
 if TYPE_CHECKING:
     from mdplan.engine.history import CallerIdentity
-    from mdplan.mcp.review_app import ChatReview
     from mdplan.plan import Plan
     from mdplan.storage.root import Root
 
@@ -120,12 +119,12 @@ class PromptDefinition(Struct, kw_only=True):
 
 
 class Catalog(Struct, kw_only=True):
-    """Everything a server offers. `decisions` stores decisions from its clients; None if it accepts none."""
+    """Everything a server offers. `decisions`, a `ChatReview`, stores decisions from its clients; or None."""
 
     tools: tuple[ToolDefinition, ...]
     resources: tuple[ResourceDefinition, ...]
     prompts: tuple[PromptDefinition, ...]
-    decisions: "ChatReview | None" = None
+    decisions: Any = None
 
 
 # --- Introductions of toolsets, which are known before any toolset is loaded
