@@ -121,49 +121,33 @@ def print_sarif(session: Session, report: PlanReport, source: str) -> None:
     session.console.json(sarif_log(report.warnings if report.ok else report.diagnostics, source))
 
 
-def print_applied(session: Session, report: ApplyReport) -> None:
-    """Say what an apply did, and how to undo it."""
+def print_applied(session: Session, report: ApplyReport, done: str = "Applied", back: str = "undo") -> None:
+    """Say what an apply or undo has `done`, and how to take it `back`."""
     console = session.console
     if report.already_applied:
-        console.note(f"Already applied, nothing written: {plan_size(report)}.")
+        console.note(f"{done} already, nothing written: {plan_size(report)}.")
         return
     print_warnings(session, report)
-    if report.applied:
-        print_files(session, report)
-        plan_id = short_id(report.plan_id or "")
-        rebased = f", on the files as they are now, as plan {plan_id}" if report.rebased else ""
-        console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}{rebased}.")
-        if report.approved is not None:
-            comment = f": {shown(report.approved.comment)}" if report.approved.comment else ""
-            console.note(f"Approved by {shown(report.approved.decided_by)}{comment}")
-        if report.receipt is not None:
-            console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
-    else:
+    if not report.applied:
         console.note(_NOTHING_ELSE if getattr(report, "partial", None) else _NOTHING)
+        return
+    print_files(session, report)
+    undone, plan_id = report.undone, short_id(report.plan_id or "")
+    kept = ", kept later changes" if undone else f", on the files as they are now, as plan {plan_id}"
+    console.note(f"{console.err.bold(done, 'green')}: {plan_size(report)}{kept if report.rebased else ''}.")
+    if undone is not None:
+        by = f" by {shown(undone.actor)}" if undone.actor else ""
+        console.note(f"That was the transaction {undone.transaction}{by}.")
+    elif report.approved is not None:
+        comment = f": {shown(report.approved.comment)}" if report.approved.comment else ""
+        console.note(f"Approved by {shown(report.approved.decided_by)}{comment}")
+    if report.receipt is not None:
+        console.note(f"To {back}: {session.command_line('undo', report.receipt.transaction)}")
 
 
 def print_nobody_to_ask(session: Session) -> None:
     """Say that nothing was applied, because there is no terminal to ask on."""
     session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
-
-
-def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> None:
-    """Say what an undo did, and how to take it back; `is_redo` says that it took back an undo."""
-    console = session.console
-    if report.already_applied:
-        what = "Redone" if is_redo else "Undone"
-        console.note(f"{what} already, nothing written: {plan_size(report)}.")
-        return
-    print_warnings(session, report)
-    print_files(session, report)
-    rebased = ", kept later changes" if report.rebased else ""
-    done, back = ("Redone", "undo") if is_redo else ("Undone", "redo")
-    console.note(f"{console.err.bold(done, 'green')}: {plan_size(report)}{rebased}.")
-    if report.undone is not None:
-        by = f" by {shown(report.undone.actor)}" if report.undone.actor else ""
-        console.note(f"That was the transaction {report.undone.transaction}{by}.")
-    if report.receipt is not None:
-        console.note(f"To {back}: {session.command_line('undo', report.receipt.transaction)}")
 
 
 def print_recovered(session: Session, report: ApplyReport) -> None:

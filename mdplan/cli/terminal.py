@@ -3,10 +3,9 @@
 import json
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final, TextIO, TypeAlias
 
 import click
@@ -23,21 +22,13 @@ class Style(Struct):
 
     on: bool
 
-    def paint(self, text: str, colour: str) -> str:
+    def paint(self, text: str, colour: str | None, *, bold: bool = False, reverse: bool = False) -> str:
         """Return `text` in `colour`."""
-        return _styled(text, colour) if self.on else text
-
-    def paint_mark(self, text: str, colour: str) -> str:
-        """Return `text` in reversed `colour`, for emphasis in a line of that colour."""
-        return _styled(text, colour, reverse=True) if self.on else text
+        return click.style(text, fg=colour, bold=bold or None, reverse=reverse or None) if self.on else text
 
     def bold(self, text: str, colour: str | None = None) -> str:
         """Return `text` in bold."""
-        return _styled(text, colour, bold=True) if self.on else text
-
-
-def _styled(text: str, fg: str | None, *, bold: bool | None = None, reverse: bool | None = None) -> str:
-    return click.style(text, fg=fg, bold=bold, reverse=reverse)
+        return self.paint(text, colour, bold=True)
 
 
 NO_STYLE: Final = Style(on=False)
@@ -315,18 +306,7 @@ def open_in_browser(url: str, environment: Mapping[str, str]) -> None:
 
     Without a desktop the browser would run in the terminal itself, and take it away from the command.
     """
-    has_desktop = sys.platform in ("darwin", "win32") or any(
-        environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    )
-    if not (has_terminal() and has_desktop):
-        return
-
-    def open_page() -> None:
-        # It imports shutil and subprocess, and few commands open a page.
-        import webbrowser
-
-        with suppress(webbrowser.Error):
-            webbrowser.open(url)
-
-    # Some browsers return when they are closed.
-    threading.Thread(target=open_page, daemon=True).start()
+    desktops = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    has_desktop = sys.platform in ("darwin", "win32") or any(map(environment.get, desktops))
+    if has_terminal() and has_desktop:
+        click.launch(url)

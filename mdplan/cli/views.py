@@ -160,7 +160,7 @@ def _review_line(line: plan_review.ReviewedLine, style: Style, *, shows_end: boo
         return f" {escaped(line.text)}{end}"
     is_mixed = any(not piece.changed for piece in line.pieces) and any(piece.changed for piece in line.pieces)
     text = "".join(
-        style.paint_mark(part, colour) if piece.changed and is_mixed else style.paint(part, colour)
+        style.paint(part, colour, reverse=piece.changed and is_mixed)
         for piece, part in zip(line.pieces, _shown_pieces(line.pieces, is_mixed=is_mixed), strict=True)
     )
     return style.paint(line.sign, colour) + text + (style.paint(end, colour) if end else "")

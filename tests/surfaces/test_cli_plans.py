@@ -234,7 +234,7 @@ def test_second_apply_writes_nothing(project: Path) -> None:
 
     again = mdplan("apply", plan_id)
 
-    assert (again.code, again.err) == (0, "Already applied, nothing written: 1 file, 2 edits: +3 -1 lines.\n")
+    assert (again.code, again.err) == (0, "Applied already, nothing written: 1 file, 2 edits: +3 -1 lines.\n")
     after = (project / "guide.md").stat()
     assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns) == (
         before.st_ino,

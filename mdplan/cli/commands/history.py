@@ -234,7 +234,7 @@ def undo(  # noqa: PLR0913 (one parameter for each option)
     shown_plan = replace(engine.stored.report(planned.plan), stored=None)
     if not planned.is_applied:
         plan_output.write_diff(session, engine.stored.replayed(planned.plan).diff)
-    verb = "Redo" if engine.undoing.is_redo(past) else "Undo"
+    verb, *words = ("Redo", "Redone", "undo") if engine.undoing.is_redo(past) else ("Undo", "Undone", "redo")
     code = _unless_agreed(session, plan_size(shown_plan), f"{verb} this?", yes=yes, dry_run=dry_run)
     if code is not None:
         session.finish(as_apply_report(shown_plan))
@@ -243,7 +243,7 @@ def undo(  # noqa: PLR0913 (one parameter for each option)
     plan_output.print_recovered(session, report)
     code = session.finish(report)
     if report.ok:
-        plan_output.print_undone(session, report, is_redo=verb == "Redo")
+        plan_output.print_applied(session, report, *words)
     return code
 
 
@@ -302,7 +302,7 @@ def _undo_steps(
         report = engine.undo(past.id, on_stale=on_stale)
         if not report.ok:
             break
-        plan_output.print_undone(session, report, is_redo=False)
+        plan_output.print_applied(session, report, "Undone", "redo")
     return session.finish(report)
 
 
