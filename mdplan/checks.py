@@ -130,13 +130,7 @@ def _open_document(
     path = new_path or old_path or ""
     if isinstance(old, Outline):
         return ChangedDocument(path, old_path, old, new)
-    return ChangedDocument(path, None, _empty(), new)
-
-
-def _empty() -> Outline:
-    source = Source.decode(b"")
-    assert isinstance(source, Source)
-    return Outline(source)
+    return ChangedDocument(path, None, Outline(Source.from_text("")), new)
 
 
 def _open_outline(files: OutlinedFiles, path: str) -> Outline | Diagnostic:

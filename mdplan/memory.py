@@ -493,13 +493,6 @@ class Document:
         result._requested, result._collected = self._requested, []  # noqa: SLF001
         return DocumentReport(ok=True, applied=True, result=result, **planned.report_fields())
 
-    def _applied_open(
-        self, edits: AnyEdit | Sequence[AnyEdit], options: Mapping[str, Any]
-    ) -> "DocumentReport":
-        planned = self._plan(edits, options, skips=True)
-        unchanged = DocumentReport(ok=True, applied=True, no_op=True, result=self)
-        return unchanged if planned == () else self._applied(planned)
-
     def _section(self, section: Any) -> DocumentSection:  # noqa: ANN401
         return DocumentSection(self._outline, section, self._collected)
 
@@ -561,7 +554,10 @@ def plan_text(
         document = Document.from_text(text, name=name)
     except Refused as refused:
         return refusal(DocumentReport, refused.diagnostics)
-    return document._applied_open(edits, options)  # noqa: SLF001
+    planned = document._plan(edits, options, skips=True)  # noqa: SLF001
+    if planned == ():
+        return DocumentReport(ok=True, applied=True, no_op=True, result=document)
+    return document._applied(planned)  # noqa: SLF001
 
 
 def reconcile(original: str, edited: str, serialized: str | None = None) -> str:

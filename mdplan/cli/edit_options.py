@@ -141,7 +141,7 @@ def _option(name: str, schema: Schema, description: str, *, is_required: bool) -
         [*flags, snake_case(name)],
         type=_type(name, schema),
         multiple=_is_map(schema) or name in _TEXTS,
-        shell_complete=_offer(name),
+        shell_complete=_COMPLETIONS.get(name),
         metavar=_metavar(name, schema),
         help=shown,
     )
@@ -194,10 +194,11 @@ def _metavar(name: str, schema: Schema) -> str | None:
     return "CHOICE" if len("|".join(schema.get("enum", ()))) > 40 else None
 
 
-def _offer(name: str) -> Completion | None:
-    if name in {"heading", *_HEADING_PATHS}:
-        return headings
-    return {"key": front_matter_keys, "item": task_items}.get(name)
+_COMPLETIONS: Final[Mapping[str, Completion]] = {
+    **dict.fromkeys(("heading", *_HEADING_PATHS), headings),
+    "key": front_matter_keys,
+    "item": task_items,
+}
 
 
 # --- The command that makes an edit

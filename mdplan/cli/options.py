@@ -133,7 +133,10 @@ _LONG: Final = flag("--long -l is_long", "Show IDs and hashes too.")
 def verb_options(verb: Verb) -> Iterator[Decorator[Any]]:
     """Return the options of `verb`: of its requests, of every `Session`, and of its limits."""
     for request in verb.request_classes:
-        yield from _request_options(request)
+        hints = get_type_hints(request)
+        for each in fields(request):
+            if (own := each.metadata["option"]) is not None:
+                yield _field_option(each.name, hints[each.name], each.metadata, dict(own))
     yield from (_LONG,) if verb.requests else ()
     yield from _SHARED
     yield from map(_limit_option, verb.limits)
@@ -163,14 +166,6 @@ def _limit_option(limit: LimitOption) -> Decorator[Any]:
         envvar=limit.variable,
         help=f"{limit.summary}  [{limit.variable}; default: {in_words(limit.default)}]",
     )
-
-
-def _request_options(request: type[Any]) -> Iterator[Decorator[Any]]:
-    """Return the options for the fields of the dataclass `request`; see `described`."""
-    hints = get_type_hints(request)
-    for each in fields(request):
-        if (own := each.metadata["option"]) is not None:
-            yield _field_option(each.name, hints[each.name], each.metadata, dict(own))
 
 
 def _field_option(

@@ -225,14 +225,6 @@ def named_plan(session: Session, engine: "Engine", text: str | None, verb: str) 
     return _only_pending(session, engine, verb) if text is None else full_id(engine, text)
 
 
-def _pending_plans(engine: "Engine") -> list["ReviewEntry"]:
-    """Return the saved plans that can be applied now, newest first; if there are none, the stale ones."""
-    from mdplan.engine.reviews import ReviewService, ReviewState
-
-    entries = [each for each in ReviewService(engine).entries(_LISTED) if each.state.may_be_applied]
-    return [each for each in entries if each.state is not ReviewState.STALE] or entries
-
-
 def plan_row(entry: "ReviewEntry", style: Style) -> str:
     """Return a saved plan as a line: ID, state, time, size and files."""
     review = entry.review
@@ -255,7 +247,11 @@ def _only_pending(session: Session, engine: "Engine", verb: str) -> str:
 
     Raises `Refused`: INVALID_ARGUMENT without pending plans, or with several, which are listed.
     """
-    pending = _pending_plans(engine)
+    from mdplan.engine.reviews import ReviewService, ReviewState
+
+    entries = [each for each in ReviewService(engine).entries(_LISTED) if each.state.may_be_applied]
+    # Those that can be applied now, newest first; if there are none, the stale ones.
+    pending = [each for each in entries if each.state is not ReviewState.STALE] or entries
     if not pending:
         raise Refused(
             Diagnostic.invalid(

@@ -230,16 +230,13 @@ class EditWalk:
         at = None
         for file, hunk in self._hunks(edit):
             if file is not at:
-                parts.append(style.bold(file_title(file)) + self._position(file.file) + "\n")
+                files = [each.index for each in self._review.changed_files]
+                which = files.index(file.file.index) + 1 if file.file.index in files else 0
+                position = f"  (file {which} of {len(files)})" if which and len(files) > 1 else ""
+                parts.append(style.bold(file_title(file)) + style.paint(position, "bright_black") + "\n")
                 at = file
             parts.append(hunk_text(self._review, file, hunk, style, edit.index))
         return "".join(parts)
-
-    def _position(self, file: plan_review.ReviewedFile) -> str:
-        files = [each.index for each in self._review.changed_files]
-        if len(files) < 2 or file.index not in files:
-            return ""
-        return self._style.paint(f"  (file {files.index(file.index) + 1} of {len(files)})", "bright_black")
 
     def _hunks(
         self, edit: plan_review.ReviewedEdit
@@ -330,6 +327,7 @@ _DECISION_KEYS: Final[Mapping[str, str]] = {
     "?": "this help",
 }
 
+_NO_COMMENTS: Final = "Say what to change: `m` writes a message, and `b` goes back to comment on edits.\n"
 _MESSAGE: Final = """\
 
 > Write your message to the author of the plan above this line.
@@ -373,7 +371,7 @@ def _decision(
     """What is decided about the plan; True to go back to the edits, False to quit."""
     actions: dict[str, Callable[[], Verdict | bool | None]] = {
         "a": lambda: Verdict.APPROVED if _approves(review, choices, dialog) else None,
-        "c": lambda: Verdict.CHANGES_REQUESTED if _requests(choices, dialog) else None,
+        "c": lambda: Verdict.CHANGES_REQUESTED if choices.n_comments else dialog.show_text(_NO_COMMENTS),
         "r": lambda: Verdict.REJECTED,
         "m": lambda: _write_message(choices, dialog),
         "b": lambda: True,
@@ -389,12 +387,6 @@ def _decision(
         key = dialog.key("Your decision", _DECISION_KEYS)
         decided = actions[key]() if key is not None else False
     return decided
-
-
-def _requests(choices: Choices, dialog: TerminalDialog) -> bool:
-    if not choices.n_comments:
-        dialog.show_text("Say what to change: `m` writes a message, and `b` goes back to comment on edits.\n")
-    return bool(choices.n_comments)
 
 
 def _approves(review: plan_review.PlanReview, choices: Choices, dialog: TerminalDialog) -> bool:

@@ -188,14 +188,15 @@ def _of_value(problem: click.BadParameter, context: click.Context | None) -> tup
     if parameter is None or context is None:
         return f"`{problem.param_hint}`: {message}" if isinstance(problem.param_hint, str) else message, ""
     if isinstance(parameter.type, click.Choice):
-        names = [str(each) for each in parameter.type.choices]
         given = problem.message.partition("'")[2].partition("' is not one of")[0]
-        message, hint = f"unknown value `{given}`", f"give {either(names)}"
+        message, hint = f"unknown value `{given}`", f"give {either(map(str, parameter.type.choices))}"
     elif isinstance(parameter.type, click.IntRange | click.FloatRange):
         message, hint = _of_number(message, parameter.type)
     else:
         hint = ""
-    variable = _variable(parameter, context)
+    is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+    names = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
+    variable = next((name for name in names if os.environ.get(name) and not is_given), None)
     if variable:
         hint = f"{hint or f'give a value that `{parameter.opts[0]}` takes'}, or unset the variable"
         return f"{variable}={os.environ[variable]}: {message}", hint
@@ -211,13 +212,6 @@ def _of_number(message: str, kind: click.IntRange | click.FloatRange) -> tuple[s
     return message.replace(" is not a valid integer range", " is not a number").replace(
         " is not a valid float range", " is not a number"
     ), f"give {number}{least}{most}"
-
-
-def _variable(parameter: click.Parameter, context: click.Context) -> str | None:
-    """Return the environment variable that set `parameter`, if any."""
-    is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-    names = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
-    return None if is_given else next((name for name in names if os.environ.get(name)), None)
 
 
 def _needed(problem: click.BadOptionUsage, context: click.Context | None) -> str:

@@ -182,7 +182,8 @@ class Command(click.Command):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the whole help, or as much as fits on one screen."""
-        options = self._options(ctx)
+        params = (each for each in click.Command.get_params(self, ctx) if isinstance(each, click.Option))
+        options = [param for param in params if not param.hidden and "--help" not in param.opts]
         usual = [option for option in options if option.name not in self.rare | _LIMITS]
         if wants_all(ctx):
             self._write_head(ctx, formatter)
@@ -220,7 +221,10 @@ class Command(click.Command):
             self.format_commands(ctx, formatter)
 
     def _first_screen(self, ctx: click.Context, options: Sequence[click.Option]) -> str:
-        formatter = click.HelpFormatter(width=min(ctx.max_content_width or 100, _width(ctx)))
+        from shutil import get_terminal_size
+
+        width = ctx.terminal_width or max(get_terminal_size((_SCREEN_WIDTH, 0)).columns, 50)
+        formatter = click.HelpFormatter(width=min(ctx.max_content_width or 100, width))
         self._write_head(ctx, formatter)
         rows = [_row(option, ctx) for option in options]
         if not rows:
@@ -229,10 +233,6 @@ class Command(click.Command):
         with formatter.section("Options") if rows else formatter.indentation():
             formatter.write_dl([*rows, ("--help-all", "Show all options and details.")], col_spacing=2)
         return formatter.getvalue()
-
-    def _options(self, ctx: click.Context) -> list[click.Option]:
-        params = (each for each in click.Command.get_params(self, ctx) if isinstance(each, click.Option))
-        return [param for param in params if not param.hidden and "--help" not in param.opts]
 
 
 class Group(Command, click.Group):
@@ -315,12 +315,6 @@ def _row(option: click.Option, ctx: click.Context) -> tuple[str, str]:
     """Return names and help of an option; ranges of numbers appear only in errors."""
     names, text = option.get_help_record(ctx) or ("", "")
     return names.replace("INTEGER RANGE", "NUMBER"), _RANGE.sub("", text)
-
-
-def _width(ctx: click.Context) -> int:
-    import shutil
-
-    return ctx.terminal_width or max(shutil.get_terminal_size((_SCREEN_WIDTH, 0)).columns, 50)
 
 
 # --- The typed command line, for hints that repeat it with a word corrected

@@ -212,7 +212,14 @@ def markdown_comment(
     review: plan_review.PlanReview, file_of: Callable[[int], plan_review.FileReview | Problems]
 ) -> str:
     """Return the plan of `review` in Markdown; `file_of` returns the text of the file at an index."""
-    blocks = [_title(review), *_description(review), f"Plan {code_span(review.plan_id)}"]
+    files, edits = counted(len(review.changed_files), "file"), counted(len(review.edits), "edit")
+    size = f"{files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
+    title, description = review.intent.title, escaped(review.intent.description)
+    blocks = [f"### {code_span(title)}\n\n{size}" if title else f"### {size}"]
+    # In a fence, because a stranger's pull request can contain anything.
+    fence = "`" * max(3, longer_than_runs(description))
+    blocks += [f"{fence}text\n{description}\n{fence}"] if description else []
+    blocks.append(f"Plan {code_span(review.plan_id)}")
     blocks += _within(
         _MOST_BEFORE_DIFF, [*_warnings(review.warnings, review.numbers), *_table(review.changed_files)]
     )
@@ -245,21 +252,6 @@ def _not_shown(left_out: Sequence[str], command: str) -> str:
             break
         listed.append(row)
     return f"{counted(len(left_out), 'file')} not shown: {code_span(command)}\n\n" + "\n".join(listed)
-
-
-def _title(review: plan_review.PlanReview) -> str:
-    files, edits = counted(len(review.changed_files), "file"), counted(len(review.edits), "edit")
-    size = f"{files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
-    title = review.intent.title
-    return f"### {code_span(title)}\n\n{size}" if title else f"### {size}"
-
-
-def _description(review: plan_review.PlanReview) -> Iterator[str]:
-    """Return the author's description in a fence, because a stranger's pull request can contain anything."""
-    text = escaped(review.intent.description)
-    if text:
-        fence = "`" * max(3, longer_than_runs(text))
-        yield f"{fence}text\n{text}\n{fence}"
 
 
 def _warnings(warnings: Sequence[Diagnostic], numbers: EditNumbers) -> Iterator[str]:

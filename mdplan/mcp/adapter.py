@@ -205,8 +205,16 @@ class McpServer(Server[Sessions]):
                 _LOG.exception("Resource %r raised an unexpected exception", params.uri)
                 message = f"Error reading resource {params.uri}"
                 raise MCPError(INTERNAL_ERROR, message, {"uri": params.uri}) from error
+            facts: dict[str, Any] = {
+                "uri": params.uri,
+                "mime_type": resource.mime_type,
+                "meta": resource.meta,
+            }
+            if isinstance(content, bytes):
+                blob = base64.b64encode(content).decode()
+                return ReadResourceResult(contents=[BlobResourceContents(blob=blob, **facts)])
             if content is not None:
-                return ReadResourceResult(contents=[_contents(resource, params.uri, content)])
+                return ReadResourceResult(contents=[TextResourceContents(text=content, **facts)])
         only_apps = params.uri.startswith("ui://") and not client_supports_apps(ctx)
         message = "this server shows Apps only to clients that declare MCP Apps"
         raise MCPError(
@@ -269,15 +277,6 @@ def _facts(resource: ResourceDefinition) -> dict[str, Any]:
     }
 
 
-def _contents(
-    resource: ResourceDefinition, uri: str, content: str | bytes
-) -> TextResourceContents | BlobResourceContents:
-    facts: dict[str, Any] = {"uri": uri, "mime_type": resource.mime_type, "meta": resource.meta}
-    if isinstance(content, bytes):
-        return BlobResourceContents(blob=base64.b64encode(content).decode(), **facts)
-    return TextResourceContents(text=content, **facts)
-
-
 def _published(definition: ToolDefinition, *, has_apps: bool) -> Tool:
     """Return the tool as its client sees it: without a link to an App, if the client has no MCP Apps."""
     meta = definition.published_meta
@@ -306,7 +305,9 @@ def _call(
     bus: InMemorySubscriptionBus,
 ) -> CallToolResult | InputRequiredResult:
     ctx, arguments = call.ctx, call.params.arguments or {}
-    new_call = partial(CurrentCall, *_client_name(ctx), shown, _Progress(ctx))
+    known = ctx.session.client_params.client_info if ctx.session.client_params is not None else None
+    name, version = (known.name, known.version) if known is not None else (None, "")
+    new_call = partial(CurrentCall, name, version, shown, _Progress(ctx))
     with current_call(new_call()) as current:
         answer = definition.call(arguments)
     plan_id = current.pending[-1].plan_id if current.pending else answer.structured.get("planId")
@@ -356,12 +357,6 @@ def _shown_in_session(ctx: Context) -> ShownFiles | None:
     if len(sessions) > _MOST_SESSIONS:
         sessions.popitem(last=False)
     return shown
-
-
-def _client_name(ctx: Context) -> tuple[str | None, str]:
-    """Return the name of the client, or None, and its version."""
-    params = ctx.session.client_params
-    return (params.client_info.name, params.client_info.version) if params is not None else (None, "")
 
 
 class _Progress:

@@ -150,7 +150,8 @@ def _show_form(plan: PendingPlan, call: ToolCall, decisions: "ChatReview") -> In
         return False
     given = answer.content or {}
     verb = _VERBS.get(str(given.get("decision")))
-    if verb == _VERBS[_APPROVE] and not _is_whole(plan, decisions):
+    question = decisions.question(plan.plan_id) if verb == _VERBS[_APPROVE] else None
+    if verb == _VERBS[_APPROVE] and (question is None or not question.is_whole):
         return False
     return verb is not None and decisions.decide_in_form(
         plan.plan_id, plan.version, verb, str(given.get("comment") or "")
@@ -177,11 +178,6 @@ def _form(plan: PendingPlan, decisions: "ChatReview") -> ElicitRequestFormParams
             "required": ["decision"],
         },
     )
-
-
-def _is_whole(plan: PendingPlan, decisions: "ChatReview") -> bool:
-    question = decisions.question(plan.plan_id)
-    return question is not None and question.is_whole
 
 
 async def _form_answer(form: ElicitRequestFormParams, call: ToolCall) -> ElicitResult | None:

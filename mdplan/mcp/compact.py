@@ -192,12 +192,9 @@ _IN_LINES: Final = (
 _DERIVED: Final = frozenset({"finalNewline", "lineEnds", "bytes", "detail"})
 
 
-def _broken_only(links: LinkCounts | None) -> LinkCounts | None:
-    if links is None or not links.broken:
-        return None
-    return LinkCounts(
-        inline=0, reference=0, autolink=0, image=0, wiki=0, footnote=0, html=0, broken=links.broken
-    )
+_NO_LINKS: Final = LinkCounts(
+    inline=0, reference=0, autolink=0, image=0, wiki=0, footnote=0, html=0, broken=()
+)
 
 
 def stat_wire(
@@ -210,6 +207,7 @@ def stat_wire(
     """
     if not report.ok:
         return compact_wire(report)
+    broken = report.links.broken if report.links is not None else ()
     if not inventories_wanted:
         report = replace(
             report,
@@ -220,7 +218,7 @@ def stat_wire(
             tasks=report.tasks if report.tasks is not None and report.tasks.total else None,
             anchors=None,
             regions=report.regions or None,
-            links=_broken_only(report.links),
+            links=replace(_NO_LINKS, broken=broken) if broken else None,
         )
     nothing: dict[str, Any] = dict.fromkeys(_IN_LINES)
     bare = replace(report, sections=(), **nothing)

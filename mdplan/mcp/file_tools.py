@@ -212,18 +212,19 @@ _READ_A_PART: Final = say(
 def _without_empty_results(report: ReadReport) -> ReadReport:
     """Return `report` with a note for each file whose text did not fit."""
     results = tuple(
-        ReadResult(file=result.file, problem=_no_room(result.file))
+        ReadResult(
+            file=result.file,
+            problem=Code.BATCH_TOO_LARGE.problem(
+                f"the files before `{result.file}` fill the answer",
+                "read it in a separate call",
+                file=result.file,
+            ),
+        )
         if result.truncated and not result.content
         else result
         for result in report.results
     )
     return replace(report, results=results)
-
-
-def _no_room(file: str) -> Diagnostic:
-    return Code.BATCH_TOO_LARGE.problem(
-        f"the files before `{file}` fill the answer", "read it in a separate call", file=file
-    )
 
 
 def _too_large(engine: Engine, request: ReadFilesRequest) -> Iterator[Diagnostic]:

@@ -15,7 +15,7 @@ from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base import LinesField
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
-from mdplan.reports.read import ReadResult, SearchGroup, SearchReport
+from mdplan.reports.read import ReadResult, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadRequest, ReadTarget
@@ -231,13 +231,15 @@ def _hits(report: SearchReport, request: text_requests.InspectRequest) -> dict[s
     for group in (group for found in report.files for group in found.groups):
         for hit in group.hits:
             around = {"context": {"before": list(hit.before or ()), "after": list(hit.behind or ())}}
+            path = group.heading_path
+            heading = {"level": group.level, "text": path[-1] if path else "", "line": group.start_line}
             matches.append(
                 {
                     "line": hit.line,
                     "column": hit.col,
                     "text": hit.text,
                     **(around if request.context else {}),
-                    **_nearest_heading(group),
+                    **({"nearestHeading": heading} if group.level else {}),
                 }
             )
     return {
@@ -247,13 +249,6 @@ def _hits(report: SearchReport, request: text_requests.InspectRequest) -> dict[s
         "totalMatches": report.total_matches,
         **({"truncated": True, "suggestion": _NARROW} if report.truncated else {}),
     }
-
-
-def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
-    if not group.level:
-        return {}
-    heading = {"level": group.level, "text": group.heading_path[-1], "line": group.start_line}
-    return {"nearestHeading": heading}
 
 
 def _lines(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:

@@ -293,7 +293,13 @@ def _read_batch(decoded: Any, limits: Limits) -> Batch:  # noqa: ANN401 (any JSO
         file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, scopes)
         if isinstance(file, FileEdits):
             read.append(file)
-            problems += _path_problems(file, first_index)
+            found = (
+                (index, edit.problem_with_path(file.file))
+                for index, edit in enumerate(file.edits, first_index)
+            )
+            problems += (
+                each.at(file=file.file, edit_index=index) for index, each in found if each is not None
+            )
         else:
             problems += file
         first_index += counts[number]
@@ -310,14 +316,6 @@ def _read_batch(decoded: Any, limits: Limits) -> Batch:  # noqa: ANN401 (any JSO
     if isinstance(batch, tuple):
         raise Refused(*batch)
     return batch
-
-
-def _path_problems(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
-    """Yield problems between edits and the path of `file`; `first_index` is the index of its first edit."""
-    for index, edit in enumerate(file.edits, start=first_index):
-        problem = edit.problem_with_path(file.file)
-        if problem is not None:
-            yield problem.at(file=file.file, edit_index=index)
 
 
 def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ _TOPICS: Final = Path(__file__).parent.parent / "topics"
 def help_command(context: click.Context, *, topic: str | None) -> Exit:
     """TOPIC is an operation or a command; without it they are all listed."""
     from mdplan.operations import OPERATIONS
+    from mdplan.requests.spellings import meant_operations
 
     group = context.find_root().command
     assert isinstance(group, click.Group)
@@ -47,19 +48,13 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
         text = command.get_help(click.Context(command, info_name=topic, parent=context.find_root()))
     elif topic is not None:
         known = [*OPERATIONS, *FILES, *group.list_commands(context)]
-        raise Misuse(f"there is no operation or command `{topic}`", _meant(topic, known))
+        meant = meant_operations(topic, known) or nearest_names(topic, known)
+        hint = f"did you mean {either(meant)}?" if meant else say("{mdplan help} lists them all")
+        raise Misuse(f"there is no operation or command `{topic}`", hint)
     else:
         text = f"{group.get_help(context.find_root())}\n\n{_operation_list()}"
     Console.plain().paged(text + "\n")
     return Exit.DONE
-
-
-def _meant(topic: str, known: list[str]) -> str:
-    """Return the next step for a `topic` that is not `known`."""
-    from mdplan.requests.spellings import meant_operations
-
-    meant = meant_operations(topic, known) or nearest_names(topic, known)
-    return f"did you mean {either(meant)}?" if meant else say("{mdplan help} lists them all")
 
 
 def _operation_list() -> str:

@@ -13,7 +13,6 @@ from mdplan.text.visible import counted
 
 # Commands with wrong arguments do not load the parser.
 if TYPE_CHECKING:
-    from mdplan.engine.links import LinkRepair
     from mdplan.reports.history import LinksReport
 
 
@@ -55,19 +54,15 @@ def links(
             session.console.note(f"{known} known: `{session.command_line('links', '--fix', *paths)}`")
         return code
     for repair in repairs:
-        session.console.note(_evidence(repair))
+        change = f"`{shown(repair.written)}` is `{shown(repair.repair.edit.new_text)}`"
+        place = f"{shown(repair.path)}:{repair.start.line}"
+        session.console.note(f"{place}: {change}: {shown(repair.repair.evidence)}")
     if left := len(report.warnings) - len(repairs):
         session.console.note(f"{counted(left, 'other broken link stays', 'other broken links stay')}.")
     batch = batch_of(repairs, session.named)
     # No target moves: what led there goes on to lead there.
     choice = ApplyOptions.of({**given, "no_follow": True})
     return propose(session, batch, choice, None)
-
-
-def _evidence(repair: "LinkRepair") -> str:
-    place = f"{shown(repair.path)}:{repair.start.line}"
-    change = f"`{shown(repair.written)}` is `{shown(repair.repair.edit.new_text)}`"
-    return f"{place}: {change}: {shown(repair.repair.evidence)}"
 
 
 def _print_unused(session: Session, report: "LinksReport") -> None:
