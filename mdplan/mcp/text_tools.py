@@ -21,7 +21,7 @@ from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
+from mdplan.text.lines import LineEndView, Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern
 from mdplan.text.source import SHOWN_BYTE, DocumentFormat, Source
 from mdplan.text.visible import shortened
@@ -153,15 +153,17 @@ def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[
 
 def _of_markdown(report: StatReport) -> dict[str, list[Any]]:
     """Return the inventory of a document by field name; headings are still section entries."""
+    fenced = [each for each in report.code_blocks or () if each.fenced]
     return {
         "headings": [section for section in report.sections if section.level and not section.nested],
-        "codeBlocks": [
-            {"language": each.language or "", "startLine": each.start_line, "endLine": each.end_line}
-            for each in report.code_blocks or ()
-            if each.fenced
-        ],
-        "anchors": [{"id": each.id, "line": each.line} for each in report.anchors or ()],
+        "codeBlocks": _picked(fenced, "language", "startLine", "endLine"),
+        "anchors": _picked(report.anchors, "id", "line"),
     }
+
+
+def _picked(entries: Sequence[Any] | None, *names: str) -> list[dict[str, Any]]:
+    """Return these fields of `entries`, by wire name."""
+    return [{name: entry.get(name, "") for name in names} for entry in to_wire(entries or ())]
 
 
 def _nested(sections: Sequence[SectionEntry]) -> list[dict[str, Any]]:
@@ -180,19 +182,12 @@ def _nested(sections: Sequence[SectionEntry]) -> list[dict[str, Any]]:
 
 
 def _of_text(report: StatReport) -> dict[str, list[Any]]:
-    marked = [
-        {"marker": f"[{each.name}]", "line": each.start_line}
-        for each in report.ini_sections or ()
-        if each.name
-    ]
-    marked += [{"marker": each.marker, "line": each.start_line} for each in report.text_sections or ()]
+    marked = [(f"[{each.name}]", each.start_line) for each in report.ini_sections or () if each.name]
+    marked += [(each.marker, each.start_line) for each in report.text_sections or ()]
     return {
-        "sections": marked,
+        "sections": [{"marker": marker, "line": line} for marker, line in marked],
         "blankLineGroups": [each.start for each in report.blank_line_groups or ()],
-        "commentBlocks": [
-            {"startLine": each.start_line, "endLine": each.end_line, "prefix": each.prefix}
-            for each in report.comment_blocks or ()
-        ],
+        "commentBlocks": _picked(report.comment_blocks, "startLine", "endLine", "prefix"),
     }
 
 
@@ -558,11 +553,11 @@ def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolR
     done = write(engine, request, source, [edit])
     replaced = found if chosen == "all" else [found[int(chosen) - 1]]
     touched = _touched(source, replaced, to_lf(request.new_text))
-    start, end = touched[0][0], touched[-1][1]
+    start, end = min(touched), max(touched)
     delta = done.after.lines.count - source.lines.count
     facts = done.to_json(LineChange(start, end - start + 1, start, end - start + 1 + delta))
     if done.report.applied:
-        facts["linesChanged"] = sum(last - first + 1 for first, last in touched)
+        facts["linesChanged"] = len(touched)
     # If there are others, only one was replaced: later ones moved with the lines it added.
     grown = to_lf(request.new_text).count("\n") - to_lf(request.old_text).count("\n")
     others = [
@@ -614,26 +609,19 @@ def _chosen(occurrence: str, found: int) -> str:
 _USE: Final = "Use first, last, all, or a number up to that"
 
 
-def _touched(source: Source, spans: Sequence[Span], new_text: str) -> list[tuple[int, int]]:
-    """Return the first and last lines of `spans`, in order and without overlaps.
+def _touched(source: Source, spans: Sequence[Span], new_text: str) -> set[int]:
+    """Return the numbers of the lines of `spans`.
 
     If a line end is deleted and `new_text` has none, the next line is joined and included.
     """
-    lines, touched = source.lines, list[tuple[int, int]]()
+    lines, touched = source.lines, set[int]()
     for span in spans:
         first, last = lines.line_at(span.start), lines.line_at(max(span.end - 1, span.start))
-        if _joins(source, lines, span, new_text):
-            last = min(last + 1, lines.count)
-        if touched and first <= touched[-1][1]:
-            first, last = touched[-1][0], max(last, touched[-1][1])
-            touched.pop()
-        touched.append((first, last))
+        rest = source.text[lines.start(first) : span.start] + new_text
+        ends_line = source.text[span.end - 1 : span.end] in {"\n", "\r"}
+        last += ends_line and bool(rest) and not rest.endswith("\n")
+        touched.update(range(first, min(last, lines.count) + 1))
     return touched
-
-
-def _joins(source: Source, lines: LineIndex, span: Span, new_text: str) -> bool:
-    rest = source.text[lines.start(lines.line_at(span.start)) : span.start] + new_text
-    return source.text[span.end - 1 : span.end] in {"\n", "\r"} and bool(rest) and not rest.endswith("\n")
 
 
 def _note(others: Sequence[int]) -> str:
