@@ -1,5 +1,6 @@
 """Plans and commits, said once: hashes that pin the next edit, and of each edit what one would not expect."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
@@ -336,6 +337,9 @@ def _transaction(entry: TransactionEntry) -> dict[str, Any]:
 #
 # They are for reading, not for `git apply`; the exact diff is a resource, and in answers with verbosity full.
 
+# Lines of a hunk begin with a sign, so that none of them looks like a header.
+_FILE: Final = lazy_pattern(r"^(?=diff --git )", re.MULTILINE)
+_PLACES: Final = lazy_pattern(r"^(?=@@ )", re.MULTILINE)
 _HUNK: Final = lazy_pattern(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NAME: Final = lazy_pattern(r"(?:---|\+\+\+) (?:\"?[ab]/)?(.*?)\"?\t?$")
 
@@ -435,24 +439,14 @@ def _cut_line(line: str) -> str:
 
 def _files(diff: str) -> Iterator[_FileDiff]:
     """Yield the files of a diff as mdplan writes it."""
-    lines = diff.split("\n")
-    starts = [number for number, line in enumerate(lines) if line.startswith("diff --git ")]
-    # Lines of a hunk begin with a sign, so that none of them looks like a header.
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        yield _file_diff(lines[start:end])
-
-
-def _file_diff(lines: Sequence[str]) -> _FileDiff:
-    first_hunk = next((number for number, line in enumerate(lines) if _HUNK.match(line)), len(lines))
-    name = lines[0].removeprefix("diff --git ")
-    remarks: list[str] = []
-    for line in lines[1:first_hunk]:
-        named = _NAME.match(line)
-        if named is None and line:
-            remarks.append(line)
-        elif named is not None and not line.endswith("/dev/null"):
-            name = named[1]
-    return _FileDiff(name, tuple(remarks), tuple(_changes(lines[first_hunk:])))
+    for part in filter(None, _FILE.split(diff)):
+        head, *places = _PLACES.split(part)
+        first, *others = head.split("\n")
+        named = [(line, _NAME.match(line)) for line in others if line]
+        names = [found[1] for line, found in named if found and not line.endswith("/dev/null")]
+        remarks = tuple(line for line, found in named if not found)
+        changes = tuple(_changes("".join(places).split("\n")))
+        yield _FileDiff(names[-1] if names else first.removeprefix("diff --git "), remarks, changes)
 
 
 def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
