@@ -3,7 +3,6 @@
 It compares two versions of each document; old problems are not reported.
 """
 
-import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from mdplan.markdown.destinations import Destination, TargetKind, destinations, 
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.enclosures import RegionMarker
 from mdplan.markdown.front_matter import Unreadable
+from mdplan.markdown.front_matter_edits import kind_of
 from mdplan.markdown.inline_node import InlineKind, normalized_label
 from mdplan.markdown.links import all_definitions, label_uses, local_links, reference_uses, undefined_uses
 from mdplan.markdown.outline import Outline
@@ -151,18 +151,6 @@ def _broken_inside(old: Outline, new: Outline) -> Iterator[Diagnostic]:
 
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
-# Type names for front matter; the first match wins.
-_TYPES: Final[tuple[tuple[type, str], ...]] = (
-    (bool, "true or false"),
-    (int, "a number"),
-    (float, "a number"),
-    (str, "text"),
-    (dt.date, "a date"),
-    (dt.time, "a time"),
-    (dict, "a map"),
-    (list, "a list"),
-)
-
 
 def _document_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
     """Yield warnings about `new`, the later version of `old`, which is empty for a new file.
@@ -239,7 +227,7 @@ def _front_matter_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
 
 def _changed_types(before: DataContent, after: DataContent) -> Iterator[Diagnostic]:
     for path, old, new in _paired(before.values, after.values):
-        was, now = _type_name(old), _type_name(new)
+        was, now = kind_of(old), kind_of(new)
         # A key without value has no type.
         if old is not None and new is not None and was != now:
             yield Code.FRONT_MATTER_TYPE.warning(
@@ -259,10 +247,6 @@ def _paired(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[tu
             yield from _paired(*items, (*path, index))
     else:
         yield path, old, new
-
-
-def _type_name(value: Any) -> str:  # noqa: ANN401 (any value of front matter)
-    return next((name for kind, name in _TYPES if isinstance(value, kind)), "a value")
 
 
 def _newly_open_blocks(old: Outline, new: Outline) -> list[Block]:

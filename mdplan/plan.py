@@ -12,6 +12,7 @@ from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Lines, Position, Span, to_lf
 from mdplan.values import Struct
+from mdplan.words import listed
 
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"
@@ -185,11 +186,11 @@ class EditNumbers(Struct):
         for path, number in map(self.place, sorted(indexes)):
             by_file.setdefault(path, []).append(str(number))
         parts = [
-            f"{'edit' if len(numbers) == 1 else 'edits'} {_joined(numbers)}"
+            f"{'edit' if len(numbers) == 1 else 'edits'} {listed(numbers, 'and')}"
             + (f" of {path}" if path and path != within else "")
             for path, numbers in by_file.items()
         ]
-        return _joined(parts)
+        return listed(parts, "and")
 
     def place(self, index: int) -> tuple[str | None, int]:
         """Return file and number of the edit at `index`; if files are unknown, None and the batch number."""
@@ -276,8 +277,3 @@ def edit_list_from_json(triples: object) -> EditList | None:
                 return None
     edit_list = EditList.of(edits)
     return None if isinstance(edit_list, Overlap) else edit_list
-
-
-def _joined(parts: list[str]) -> str:
-    """Join `parts` as ``a``, ``a and b``, or ``a, b and c``."""
-    return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)

@@ -10,7 +10,7 @@ import click
 from mdplan.cli.options import option
 from mdplan.cli.report_text import diff_for_people, file_list, plan_size, problem_texts, size_of
 from mdplan.cli.session import Session
-from mdplan.cli.terminal import Style, shown
+from mdplan.cli.terminal import Style, shown, shown_paths
 from mdplan.diagnostics import Code, Diagnostic, Problems, Refused
 from mdplan.reports.plan import ApplyReport, PlanComparison, PlanReport
 from mdplan.storage.filesystem import granted
@@ -229,9 +229,7 @@ def plan_row(entry: "ReviewEntry", style: Style) -> str:
     """Return a saved plan as a line: ID, state, time, size and files."""
     review = entry.review
     time = datetime.fromtimestamp(entry.saved_at).astimezone().strftime("%Y-%m-%d %H:%M")
-    files = ", ".join(shown(file.path) for file in review.changed_files[:2])
-    more = len(review.changed_files) - 2
-    files += f" and {counted(more, 'more file')}" if more > 0 else ""
+    files = shown_paths([file.path for file in review.changed_files], 2)
     state = _STATES.get(entry.state, entry.state)
     painted = style.paint(f"{state:8}", _STATE_COLOURS.get(entry.state, "bright_black"))
     reason = f"  ({entry.reason})" if entry.reason else ""

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from mdplan.cli.terminal import Style, shown
 from mdplan.field_names import meanings
 from mdplan.text import shell
-from mdplan.words import Command, ShellWords, say
+from mdplan.words import Command, ShellWords, listed, say
 
 # Never suggested for a typo: they take a protection away, or write without a question.
 _DANGEROUS: Final = frozenset(
@@ -92,8 +92,7 @@ def _with_two_hyphens(option: str, known: Iterable[str], words: Iterable[str]) -
 
 def either(names: Iterable[str]) -> str:
     """Return `names` as a choice of code spans: ``a``, ``b`` or ``c``."""
-    quoted = [f"`{name}`" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    return listed((f"`{name}`" for name in names), "or")
 
 
 # --- Messages for a wrong command line

@@ -18,6 +18,7 @@ from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
 from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchReport
 from mdplan.reports.stat import LinkCounts, SectionEntry, StatReport
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.lines import common_edges
 from mdplan.text.source import visible
 from mdplan.values import Struct, replace
 
@@ -415,9 +416,7 @@ def _cut_pair(old: str, new: str) -> tuple[str, str]:
     """Return both lines without the text they share beyond a few words, if one of them is long."""
     if max(len(old), len(new)) <= _MOST_OF_A_LINE:
         return old, new
-    least = min(len(old), len(new))
-    start = next((at for at in range(least) if old[at] != new[at]), least)
-    end = next((at for at in range(least - start) if old[-1 - at] != new[-1 - at]), least - start)
+    start, end = common_edges(old, new)
     return _around(old, start, len(old) - end), _around(new, start, len(new) - end)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import takewhile
 from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
@@ -21,7 +20,7 @@ from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineEndView, Span, to_lf
+from mdplan.text.lines import LineEndView, Span, common_edges, text_range, to_lf
 from mdplan.text.pattern import MatchType, Pattern
 from mdplan.text.source import SHOWN_BYTE, DocumentFormat, Source
 from mdplan.text.visible import shortened
@@ -514,18 +513,12 @@ def _change(request: text_requests.TextPatchRequest, done: WriteOutcome) -> Line
         start = min(place.start.line for place in places)
         count = max(place.end.line - (place.end.col == 1) for place in places) - start + 1
         return LineChange(start, max(count, 0), start, max(count, 0))
-    least = min(old.count, new.count)
-    above = next((at for at in range(least) if old.content(at + 1) != new.content(at + 1)), least)
-    alike = (old.content(old.count - at) == new.content(new.count - at) for at in range(least - above))
-    below = sum(takewhile(bool, alike))
-    first, last = above + 1, new.count - below
-    if above + below == old.count:
-        # Blank lines separate an insertion from its neighbours.
-        while first < last and not new.content(first).strip():
-            first += 1
-        while first < last and not new.content(last).strip():
-            last -= 1
-    return LineChange(above + 1, old.count - above - below, first, last - first + 1)
+    texts = [[each.content(line) for line in range(1, each.count + 1)] for each in (old, new)]
+    above, below = common_edges(*texts)
+    removed, added = old.count - above - below, new.count - above - below
+    # Blank lines separate an insertion from its neighbours.
+    within = text_range(texts[1][above : above + added]) if not removed else range(added)
+    return LineChange(above + 1, removed, above + 1 + within.start, len(within))
 
 
 # --- TextReplace

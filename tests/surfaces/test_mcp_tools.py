@@ -35,6 +35,9 @@ GUIDE = CASE_TABLES.value("GUIDE")
 LIMIT = 50_000
 
 
+FILES = {"guide.md": GUIDE}
+
+
 @pytest.fixture
 def engine(root: Path) -> Engine:
     return Engine.open([root])

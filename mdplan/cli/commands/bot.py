@@ -12,7 +12,7 @@ from mdplan.cli import plan_output
 from mdplan.cli.options import all_options, approval_option, flag, option, stale_options
 from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
-from mdplan.cli.terminal import CHOICES, ask, has_terminal, shown
+from mdplan.cli.terminal import CHOICES, ask, has_terminal, shown, shown_paths
 from mdplan.cli.usage import Group, group
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.text.visible import counted
@@ -233,8 +233,7 @@ def explain(session: Session, *, file: str | None, **given: Any) -> Exit:  # noq
     for rule in report.rules:
         at = f"{shown(given['manifest'])}:{rule.line}"
         if file is None:
-            more = [f"and {len(rule.files) - _FILES_SHOWN} more"] if len(rule.files) > _FILES_SHOWN else []
-            names = ", ".join([*map(shown, rule.files[:_FILES_SHOWN]), *more])
+            names = shown_paths(rule.files, _FILES_SHOWN)
             lines.append(f"{at}: {counted(len(rule.files), 'file')}{': ' if names else ''}{names}")
             continue
         lines.append(f"{at}: {f'does not apply: {shown(rule.unmet)}' if rule.unmet else 'applies'}")

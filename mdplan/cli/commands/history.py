@@ -14,7 +14,7 @@ from mdplan.cli.options import approval_option, flag, option, stale_options
 from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import Style, agrees, shown
+from mdplan.cli.terminal import Style, agrees, shown, shown_paths
 from mdplan.diagnostics import Code, Exit
 from mdplan.engine.history import PastTransaction
 from mdplan.engine.history_list import list_transactions
@@ -401,13 +401,8 @@ def transaction_text(entry: TransactionEntry, style: Style) -> str:
     """Return a transaction as a line: ID, time, files, and whether it was undone."""
     added = sum(file.lines_added for file in entry.files)
     removed = sum(file.lines_removed for file in entry.files)
-    names = ", ".join(
-        shown(file.file) + (f" -> {shown(file.new_file)}" if file.new_file else "")
-        for file in entry.files[:_FILES_NAMED]
-    )
-    more = len(entry.files) - _FILES_NAMED
-    if more > 0:
-        names += f" and {counted(more, 'file')} more"
+    moved = [file.file + (f" -> {file.new_file}" if file.new_file else "") for file in entry.files]
+    names = shown_paths(moved, _FILES_NAMED)
     names = f"{style.bold(shown(entry.title))}  {names}" if entry.title else names
     remarks = "".join(f"  ({remark})" for remark in _remarks(entry))
     return (
