@@ -32,38 +32,6 @@ _FORMS: Final = {
     "lines": say(", as in {}", Argument("lines", {"start": 7, "end": 8})),
     "matchType": say(': {matchType="regex"}'),
 }
-_GIVEN: Final = object()
-# For names that people try: a required known field, and what to send instead.
-_INSTEAD: Final[Mapping[str, tuple[tuple[str, str | Mapping[str, Any]], ...]]] = {
-    **{
-        position: (
-            ("toHeadingPath", {"toHeadingPath": [_GIVEN], "position": position}),
-            ("line", {"line": _GIVEN, "position": position}),
-            ("position", {"heading": _GIVEN, "position": position}),
-        )
-        for position in ("before", "after")
-    },
-    "all": (("matchSelection", {"matchSelection": "all"}),),
-    "caseInsensitive": (("caseSensitive", {"caseSensitive": False}),),
-    "destination": (("toHeadingPath", {"toHeadingPath": [_GIVEN], "position": "…"}),),
-    "files": (("targets", {"targets": [{"file": "…"}]}),),
-    "from": (("newTitle", {"heading": _GIVEN}),),
-    "ignoreCase": (("caseSensitive", {"caseSensitive": False}),),
-    "index": tuple((name, {name: {"index": _GIVEN}}) for name in ("codeBlock", "table", "list")),
-    "keepSubsections": (("part", say('{part="heading"} or {part="body"}')),),
-    "language": (("codeBlock", {"codeBlock": {"language": _GIVEN}}),),
-    "limit": (("startLine", {"lines": {"start": 7, "end": 8}}),),
-    "position": (("inOrder", say("{before=0} for the start, or {before and after} with a neighbour")),),
-    "replaceAll": (("matchSelection", {"matchSelection": "all"}),),
-    "title": (
-        ("newTitle", {"newTitle": _GIVEN}),
-        ("parentPath", ""),
-        ("levels", say("{markdown} that begins with the heading")),
-    ),
-    "toHeading": (("toHeadingPath", {"toHeadingPath": [_GIVEN]}),),
-    "toSection": (("toHeadingPath", {"toHeadingPath": [_GIVEN]}),),
-    "undo": (("transaction", {"action": "undo"}),),
-}
 _MOST_LISTED: Final = 12
 _LONGEST_VALUE: Final = 60
 
@@ -106,11 +74,11 @@ def unknown_fields(
 def _instead(name: str, value: object, known: Sequence[str]) -> str:
     """Return what to send instead of the field `name` with `value`, or empty."""
     given = value if isinstance(value, str | int) and len(str(value)) <= _LONGEST_VALUE else "…"
-    forms = (form for field, form in _INSTEAD.get(camel_case(name), ()) if field in known)
+    forms = (form for field, form in meanings()["instead"].get(camel_case(name), ()) if field in known)
     form = next(forms, "")
     if not isinstance(form, str):
         form = join((say("{}", Argument(field, _filled(what, given))) for field, what in form.items()), ", ")
-    return say("send {}", form) if form else ""
+    return say("send {}", say(form) if type(form) is str else form) if form else ""
 
 
 def _filled(form: Any, given: object) -> Any:  # noqa: ANN401 (JSON)
@@ -119,7 +87,7 @@ def _filled(form: Any, given: object) -> Any:  # noqa: ANN401 (JSON)
         return {name: _filled(value, given) for name, value in form.items()}
     if isinstance(form, list):
         return [_filled(value, given) for value in form]
-    return given if form is _GIVEN else form
+    return given if form == "$" else form
 
 
 def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagnostic:
