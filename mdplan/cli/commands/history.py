@@ -19,7 +19,7 @@ from mdplan.diagnostics import Code, Exit
 from mdplan.engine.history import PastTransaction
 from mdplan.engine.history_list import list_transactions
 from mdplan.reports.history import ForeignTransaction, HistoryReport, HistorySize, TransactionEntry
-from mdplan.reports.plan import ApplyReport, RecoveredTransactions, as_apply_report
+from mdplan.reports.plan import ApplyReport, PlanReport, RecoveredTransactions, as_apply_report
 from mdplan.storage.filesystem import granted
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted, size_text
@@ -210,14 +210,12 @@ def undo(  # noqa: PLR0913 (one parameter for each option)
     """
     engine = session.open_engine(require_approval=require_approval)
     is_number = transaction is not None and _STEPS.fullmatch(transaction) is not None
-    last = _last_pasts(engine, int(transaction)) if transaction is not None and is_number else []
-    if is_number and len(last) != 1:
-        if files:
-            raise Misuse(
-                "files of several transactions are not undone at once",
-                say("undo those of one: {mdplan undo TX FILE}"),
-            )
-        return _undo_steps(session, engine, last, on_stale, yes=yes, dry_run=dry_run)
+    pasts = _last_pasts(engine, int(transaction)) if transaction is not None and is_number else []
+    if files and len(pasts) > 1:
+        raise Misuse(
+            "files of several transactions are not undone at once",
+            say("undo those of one: {mdplan undo TX FILE}"),
+        )
     if transaction is not None and not is_number and Path(session.folder(), transaction).exists():
         raise Misuse(
             f"undo takes the ID of a transaction, and `{transaction}` is a file",
@@ -227,24 +225,35 @@ def undo(  # noqa: PLR0913 (one parameter for each option)
                 Command("history", transaction),
             ),
         )
-    one = None if transaction in _LAST else transaction
-    past = last[0] if last else granted(engine.undoing.find(one, engine.caller.actor()))
+    if not is_number:
+        one = None if transaction in _LAST else transaction
+        pasts = [granted(engine.undoing.find(one, engine.caller.actor()))]
     named = [session.named(file) for file in files]
-    planned = engine.undoing.plan(past, on_stale, named)
-    shown_plan = replace(engine.stored.report(planned.plan), stored=None)
-    if not planned.is_applied:
-        plan_output.write_diff(session, engine.stored.replayed(planned.plan).diff)
-    verb, *words = ("Redo", "Redone", "undo") if engine.undoing.is_redo(past) else ("Undo", "Undone", "redo")
-    code = _unless_agreed(session, plan_size(shown_plan), f"{verb} this?", yes=yes, dry_run=dry_run)
+    size, shown_plan = counted(len(pasts), "transaction"), PlanReport(ok=True)
+    if len(pasts) == 1:
+        planned = engine.undoing.plan(pasts[0], on_stale, named)
+        shown_plan = replace(engine.stored.report(planned.plan), stored=None)
+        size = plan_size(shown_plan)
+        if not planned.is_applied:
+            plan_output.write_diff(session, engine.stored.replayed(planned.plan).diff)
+    else:
+        for past in pasts:
+            entry = engine.transaction(past.id).transactions[0]
+            session.console.problem(transaction_text(entry, session.console.err))
+    is_redo = len(pasts) == 1 and engine.undoing.is_redo(pasts[0])
+    verb, *words = ("Redo", "Redone", "undo") if is_redo else ("Undo", "Undone", "redo")
+    code = _unless_agreed(session, size, f"{verb} this?", yes=yes, dry_run=dry_run)
     if code is not None:
         session.finish(as_apply_report(shown_plan))
         return code
-    report = engine.undo(past.id, named, on_stale=on_stale)
-    plan_output.print_recovered(session, report)
-    code = session.finish(report)
-    if report.ok:
+    report = ApplyReport(ok=True)
+    for past in pasts:
+        report = engine.undo(past.id, named, on_stale=on_stale)
+        plan_output.print_recovered(session, report)
+        if not report.ok:
+            break
         plan_output.print_applied(session, report, *words)
-    return code
+    return session.finish(report)
 
 
 def _unless_agreed(session: Session, size: str, question: str, *, yes: bool, dry_run: bool) -> Exit | None:
@@ -279,31 +288,6 @@ def _last_pasts(engine: "Engine", steps: int) -> list[PastTransaction]:
             f"you have {counted(len(chosen), 'transaction')} to undo", "`mdplan history` lists them"
         )
     return chosen
-
-
-def _undo_steps(
-    session: Session,
-    engine: "Engine",
-    chosen: list[PastTransaction],
-    on_stale: "OnStale",
-    *,
-    yes: bool,
-    dry_run: bool,
-) -> Exit:
-    """Undo the transactions `chosen`, one after the other."""
-    for past in chosen:
-        entry = engine.transaction(past.id).transactions[0]
-        session.console.problem(transaction_text(entry, session.console.err))
-    code = _unless_agreed(session, counted(len(chosen), "transaction"), "Undo?", yes=yes, dry_run=dry_run)
-    if code is not None:
-        return code
-    report = ApplyReport(ok=True)
-    for past in chosen:
-        report = engine.undo(past.id, on_stale=on_stale)
-        if not report.ok:
-            break
-        plan_output.print_applied(session, report, "Undone", "redo")
-    return session.finish(report)
 
 
 # --- `mdplan recover`
