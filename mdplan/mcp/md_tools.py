@@ -25,7 +25,6 @@ from mdplan.mcp.tool import (
 )
 from mdplan.operations.base import WireModel
 from mdplan.planning.replay import stale_base
-from mdplan.reading.stat import LIMITS
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.history import HistoryReport
 from mdplan.reports.plan import ApplyReport, PlanReport
@@ -35,7 +34,6 @@ from mdplan.requests.query_reader import read_read_request, read_search_request,
 from mdplan.requests.verbs import VERBS, OnStale
 from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import granted
-from mdplan.text.source import DocumentFormat
 from mdplan.values import replace
 from mdplan.words import AgentWords, say
 
@@ -86,8 +84,7 @@ def make_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
 
 # --- Calls
 
-# Rows of a stat that are made to see how large all of them are.
-_FIRST_ROWS: Final = 50
+_LEAST_OF_A_ROW: Final = 20
 
 # A document with more sections is shown without its deepest levels, unless fewer than these are left.
 _MOST_SECTIONS, _FEW_SECTIONS = 100, 5
@@ -138,25 +135,15 @@ def _fitting_stat(
     engine: Engine, request: StatRequest, most: int, size: Callable[[StatReport], int]
 ) -> StatReport:
     """Return a report with as many rows as fit into `most` characters; its cursor continues there."""
-
-    def first_rows(limit: int) -> StatReport:
-        return engine.stat(replace(request, limit=limit))
-
-    rows = min(request.limit or _FIRST_ROWS, _FIRST_ROWS)
-    report = first_rows(rows)
-    is_whole = rows == request.limit or (report.next_cursor is None and not report.inventory_totals)
-    if not is_whole and report.format is DocumentFormat.MARKDOWN and not report.inventory_totals:
-        # They show the approximate size of all rows. If far fewer fit, the others are not even made.
-        asked = min(request.limit or LIMITS[report.detail or "brief"], report.total_sections or rows)
-        expected = size(report) * asked // rows
-        report = first_rows(answers.smaller_limit(asked, expected, most) if expected > 2 * most else asked)
-    elif not is_whole:
-        report = engine.stat(request)
+    # More rows cannot fit.
+    limit = min(request.limit, most // _LEAST_OF_A_ROW) if request.limit else None
+    report = engine.stat(replace(request, limit=limit))
     characters = size(report)
     if not report.ok or characters <= most:
         return report
     longest = max(len(rows) for rows in to_wire(report).values() if isinstance(rows, list))
-    return answers.fit_to_size(first_rows, answers.smaller_limit(longest, characters, most), most, size)
+    fewer = answers.smaller_limit(longest, characters, most)
+    return answers.fit_to_size(lambda limit: engine.stat(replace(request, limit=limit)), fewer, most, size)
 
 
 def _upper_levels(engine: Engine, request: StatRequest, report: StatReport) -> StatReport:
