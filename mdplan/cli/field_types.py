@@ -4,7 +4,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ import click
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT
 from mdplan.field_names import spelled_as
-from mdplan.text import shell
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _PATH_SEPARATOR: Final = lazy_pattern(r"\s+[/>]\s+")
@@ -165,8 +164,6 @@ def whole_words(pattern: str, *, is_regex: bool) -> str:
 
 # --- Text from an option, a file, standard input or an editor
 
-_EDITORS: Final = ("MDPLAN_EDITOR", "VISUAL", "EDITOR")
-
 
 def read_content(value: str) -> str:
     """Return the text of `value`: ``-`` is standard input, ``@FILE`` a file, ``@@…`` text with an ``@``.
@@ -191,29 +188,13 @@ def read_content(value: str) -> str:
         raise Misuse(f"`{value[1:]}` cannot be read: {error.strerror}", hint) from None
 
 
-def edit_text(text: str, suffix: str, environment: Mapping[str, str] = os.environ) -> str | None:
+def edit_text(text: str, suffix: str) -> str | None:
     """Return `text` as saved in the user's editor; None if it is unchanged or empty.
 
-    Raises a usage error if there is no editor, or if it fails.
+    Raises a usage error if the editor fails, or saves what is not UTF-8.
     """
-    import subprocess
-    import tempfile
-    from pathlib import Path
-
-    editor = next((environment[name] for name in _EDITORS if environment.get(name)), "vi")
-    with tempfile.TemporaryDirectory(prefix="mdplan-") as folder:
-        path = Path(folder) / f"content{suffix}"
-        path.write_text(text, encoding="utf-8", newline="")
-        try:
-            done = subprocess.run([*shell.split(editor), str(path)], check=False)  # noqa: S603 (the user's editor)
-        except OSError as error:
-            message = (
-                f"the editor `{editor}` cannot be started: {error.strerror}. Set $EDITOR, or give the text."
-            )
-            raise click.UsageError(message) from None
-        if done.returncode:
-            raise click.UsageError(f"the editor `{editor}` failed with exit code {done.returncode}.")
-        edited = _decoded(path.read_bytes(), "the edited text")
+    saved = click.edit(text.encode(), os.environ.get("MDPLAN_EDITOR") or None, extension=suffix)
+    edited = _decoded(saved, "the edited text") if saved else ""
     return edited if edited.strip() and edited != text else None
 
 
