@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,6 +16,9 @@ from mdplan.text import shell
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct, replace
 from mdplan.words import ShellWords, commands_for_tools, listed, snake_case
+
+if TYPE_CHECKING:
+    from mdplan.operations.base import Operation
 
 # Fields with often long text: it can come from a file, standard input or an editor.
 CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
@@ -58,23 +61,16 @@ class EditOptions(Struct):
         return "headingPath" in self.schemas and _SECTION not in self.schemas
 
     @property
-    def may_begin_file(self) -> bool:
-        """True if people also try it on a file that does not exist yet."""
+    def model(self) -> "type[Operation]":
+        """The operation."""
         from mdplan.operations import OPERATIONS
 
-        return OPERATIONS[self.op].may_begin_file
+        return OPERATIONS[self.op]
 
     @property
     def rare(self) -> frozenset[str]:
         """Names of the parameters that the first screen of help leaves out."""
         return frozenset(snake_case(name) for name in (*_RARE, *_SECTION_FIELDS) if name not in self.required)
-
-    @property
-    def needs_section(self) -> bool:
-        """True if an edit without a section is refused."""
-        from mdplan.operations import OPERATIONS
-
-        return self.is_about_sections and getattr(OPERATIONS[self.op], "target_is_required", False)
 
     def placeholder(self, name: str) -> str:
         """Return a placeholder for the value of the field `name` in an example command."""
@@ -123,10 +119,8 @@ class EditOptions(Struct):
 
     def _content(self, value: str) -> str:
         """Return the text of `value`. The text of a new file gets a final newline if it was typed."""
-        from mdplan.operations import OPERATIONS
-
         content = field_types.read_content(value)
-        is_file_of_words = content == value != "" and OPERATIONS[self.op].file_effect == "create"
+        is_file_of_words = content == value != "" and self.model.file_effect == "create"
         return f"{content}\n" if is_file_of_words and not content.endswith("\n") else content
 
 
@@ -445,7 +439,7 @@ class CommandWords(ShellWords):
         elif problem.code is Code.MATCH_COUNT_MISMATCH and "differs in case" in hint:
             flag = self.given("caseSensitive", False)  # noqa: FBT003 (the value of a field)
             hint = f"{hint}; `{flag}` matches any case" if flag else hint
-        elif problem.code is Code.FILE_NOT_FOUND and problem.file and self.edit_options.may_begin_file:
+        elif problem.code is Code.FILE_NOT_FOUND and problem.file and self.edit_options.model.may_begin_file:
             joint = " To" if hint.endswith("?") else "; to"
             hint = (
                 f"{hint}{joint} create it: `{self.command_line('edit', 'create_file', files=[problem.file])}`"

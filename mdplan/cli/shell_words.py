@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -39,26 +39,15 @@ class SessionWords(ShellWords):
 
 def lost_apostrophe(problem: Diagnostic, edits: object) -> str:
     """Return a hint if a field is missing because an apostrophe has ended the shell's quotes; else empty."""
-    name = problem.message.removesuffix(" is missing").strip("`")
-    texts = [text for text in _texts(edits) if re.search(rf"[,{{] ?{re.escape(name)}: ", text)]
-    if not problem.message.endswith(" is missing") or not texts:
+    from mdplan.data.tree import strings_of
+
+    name, is_missing, _ = problem.message.partition(" is missing")
+    name = re.escape(name.strip("`"))
+    texts = strings_of(edits) if is_missing else ()
+    if not any(re.search(rf"[,{{] ?{name}: ", text) for _, text in texts):
         return ""
     hint = "an apostrophe has ended the quotes of the shell; put the batch into a file"
     return f"a text contains `{name}:`: {hint}"
-
-
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for each in value.values():
-                yield from _texts(each)
-        case list():
-            for each in value:
-                yield from _texts(each)
-        case _:
-            return
 
 
 def _missing_file(file: str, root: str | None) -> str:

@@ -123,7 +123,9 @@ def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, .
     content = options.content_field if is_terminal(sys.stdin) else None
     missing = [name for name in sorted(options.required) if name not in edit and name != content]
     needs_section = (
-        options.needs_section and not {"heading", "headingPath", "sectionId", "anchor"} & edit.keys()
+        options.is_about_sections
+        and getattr(options.model, "target_is_required", False)
+        and not {"heading", "headingPath", "sectionId", "anchor"} & edit.keys()
     )
     if not missing and not needs_section:
         return

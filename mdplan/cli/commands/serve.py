@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli.options import approval_option, flag, limit_options, option
-from mdplan.cli.terminal import is_terminal
+from mdplan.cli.report_text import problem_text
+from mdplan.cli.terminal import NO_STYLE, is_terminal, write_error
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, GLOBS, HISTORY, PATTERNS, REPORTS, Kept
@@ -109,8 +110,7 @@ def serve(
         workspace = Workspace.open(roots, allow, deny)
     except StorageRefused as refused:
         for problem in refused.problems:
-            message = f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}"
-            click.echo(escaped(message), err=True)
+            write_error(problem_text(problem, NO_STYLE))
         return refused.problems[0].code.exit
     read_only, needs_approval = offered["read_only"], offered["require_approval"]
 
