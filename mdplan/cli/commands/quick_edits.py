@@ -18,7 +18,6 @@ from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
 from mdplan.diagnostics import Code, Diagnostic, Exit, Refused
 from mdplan.markdown.format_detection import document_format
-from mdplan.storage.filesystem import granted
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import DocumentFormat, may_contain
 from mdplan.words import Command, Text, say
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 _SED: Final = lazy_pattern(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?P=mark)[gi]*")
 _TASK: Final = lazy_pattern(r"(?:[-*+]|\d+[.)])?\s*\[(?:[^\[\]\s]| )\]\s+")
-_TASKS_LISTED: Final = 5
 # The key ends at the first sign that is not in brackets, as in `steps[name=Build].run=make`.
 _KEY: Final = lazy_pattern(r"(?:\\.|[^=\[\\]|\[(?:\\.|[^\]\\])*\])+")
 
@@ -176,14 +174,13 @@ def tick(
     for file in files:
         outline = _outline(session, file)
         for item in items:
-            text: str | Diagnostic = item
+            text = _without_box(item)
             if outline is not None and section is None:
-                if len(files) > 1 and not _tasks_named(outline, item):
+                tasks = _tasks_named(outline, text)
+                if len(files) > 1 and not tasks:
                     continue
-                text = _task_text(session, outline, item, file, is_off=off)
-            edits.setdefault(file, []).append(
-                {"op": "set_task", "item": granted(text), "done": not off, **target}
-            )
+                text = tasks[0].text if len(tasks) == 1 else text
+            edits.setdefault(file, []).append({"op": "set_task", "item": text, "done": not off, **target})
     if not edits:
         raise Refused(
             Code.MATCH_COUNT_MISMATCH.problem(f"no file has a task `{items[0]}`", "name it by its text")
@@ -330,46 +327,6 @@ def _outline(session: Session, file: str) -> "Outline | None":
     return None if isinstance(outline, Diagnostic) else outline
 
 
-def _task_text(
-    session: Session, outline: "Outline", part: str, file: str, *, is_off: bool
-) -> str | Diagnostic:
-    """Return the text of the only task that equals or contains `part`, ignoring case.
-
-    Errors: MATCH_COUNT_MISMATCH for no or several tasks, INVALID_ARGUMENT for an item without a box.
-    """
-    part = _without_box(part)
-    items = [item for each in outline.lists.all for item in each.items]
-    tasks = [item for item in items if item.mark is not None]
-    exact = [item for item in tasks if item.text == part]
-    matches = _tasks_named(outline, part)
-    if len(matches) == 1:
-        return matches[0].text
-    tick = ["tick", *(["--off"] if is_off else []), file]
-    if matches:
-        texts = list(dict.fromkeys(item.text for item in matches))
-        lines = ", ".join(str(item.first_line) for item in matches)
-        message = f"{len(matches)} tasks {'are' if exact else 'contain'} `{part}`, at lines {lines}"
-        if len(texts) == len(matches):
-            hint = f"name one by its whole text: `{session.command_line(*tick, texts[0])}`"
-        else:
-            from mdplan.cli.edit_options import EditOptions, edit_command
-
-            edit = {"item": texts[0], "done": not is_off, "itemOccurrence": 1}
-            command = session.on_roots(edit_command(EditOptions.of("set_task"), file, edit))
-            hint = f"name its section with `--in SECTION`, or its number: `{command}`"
-        return Code.MATCH_COUNT_MISMATCH.problem(message, hint)
-    plain = next((item for item in items if item.mark is None and item.text == part), None)
-    if plain is not None:
-        box = session.command_line("replace", plain.text, f"[ ] {plain.text}", file)
-        return Diagnostic.invalid(
-            f"the list item at line {plain.first_line} has no checkbox", f"give it one first: `{box}`"
-        )
-    return Code.MATCH_COUNT_MISMATCH.problem(
-        f"`{file}` has no task `{part}`" if tasks else f"`{file}` has no tasks, such as `- [ ] Buy tea`",
-        _likely_task(session, part, [item.text for item in tasks], tick),
-    )
-
-
 def _without_box(text: str) -> str:
     box = _TASK.match(text)
     return text[box.end() :] if box else text
@@ -377,18 +334,6 @@ def _without_box(text: str) -> str:
 
 def _tasks_named(outline: "Outline", part: str) -> "list[ListItem]":
     """Return the tasks with the text `part`, or else those that contain it, ignoring case."""
-    part = _without_box(part)
     tasks = [item for each in outline.lists.all for item in each.items if item.mark is not None]
     exact = [item for item in tasks if item.text == part]
     return exact or [item for item in tasks if part.casefold() in item.text.casefold()]
-
-
-def _likely_task(session: Session, part: str, texts: list[str], tick: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(part, texts, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean `{session.command_line(*tick, near[0])}`?"
-    listed = ", ".join(f"`{text}`" for text in texts[:_TASKS_LISTED])
-    more = f" and {len(texts) - _TASKS_LISTED} more" if len(texts) > _TASKS_LISTED else ""
-    return f"name one by its text: {listed}{more}" if texts else ""
