@@ -55,35 +55,11 @@ def stale_options(rebase: str = "", merge: str = "", default: str | None = "refu
     )
 
 
-def _short_text(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the value in the form of a plan. Raises a usage error if it is too long."""
-    from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
-
-    is_title = "title" in (parameter.name or "")
-    given = Intent.of(value or "", "") if is_title else Intent.of("", value or "")
-    if not given.is_short or value_has_surrogate(value or ""):
-        most = MOST_TITLE if is_title else MOST_DESCRIPTION
-        raise click.BadParameter(f"it is longer than {most:,} characters, or no text.", context, parameter)
-    return given.title or given.description or None
-
-
 def intent_options(prefix: str = "") -> Decorator[Any]:
     """Give a command the options that say what its change is for, as parameters whose names have `prefix`."""
     return all_options(
-        click.option(
-            "--title",
-            f"{prefix}title",
-            metavar="TEXT",
-            callback=_short_text,
-            help="What the change is for, in one line.",
-        ),
-        click.option(
-            "--description",
-            f"{prefix}description",
-            metavar="TEXT",
-            callback=_short_text,
-            help="Why; what reviewers should look at.",
-        ),
+        option(f"--title {prefix}title", "What the change is for, in one line.", "TEXT"),
+        option(f"--description {prefix}description", "Why; what reviewers should look at.", "TEXT"),
     )
 
 

@@ -6,7 +6,6 @@ Every surface is a thin adapter for this class; no surface edits text.
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
@@ -140,19 +139,12 @@ class Engine(EngineServices):
         """
         return self.draft(data, tick).report
 
-    def draft(
-        self,
-        data: object,
-        tick: ProgressCallback = no_progress,
-        overrides: Mapping[str, bool | str] = MappingProxyType({}),
-        *,
-        stores: bool = True,
-    ) -> PlanResult:
-        """Plan a batch, with diff and document; `overrides` are fields of the batch."""
+    def draft(self, data: object, tick: ProgressCallback = no_progress, *, stores: bool = True) -> PlanResult:
+        """Plan a batch, with diff and document."""
         batch = read_batch(data, self.settings.batch)
         if not isinstance(batch, Batch):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
-        return self._draft(plans.with_options(batch, overrides), tick, stores=stores)
+        return self._draft(batch, tick, stores=stores)
 
     @verb("show")
     def show(self, plan_id: str) -> PlanReport:

@@ -732,6 +732,7 @@ def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str,
 _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "too_short": ("is empty", "give at least one entry"),
     "string_too_short": ("is empty", "give at least one character"),
+    "string_too_long": ("is longer than {max_length} characters", "shorten it"),
     "greater_than_equal": ("is less than {ge}", "send {ge} or more"),
     "less_than_equal": ("is more than {le}", "send {le} or less"),
     **dict.fromkeys(("enum", "literal_error"), ("is not one of {expected}", "use one of them")),

@@ -38,9 +38,8 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     Paths in the batch and in the diff are relative to the root; `markdownFile`, instead of `markdown`, names
     a file with the text, relative to BATCH.
     """
-    data = batches.read_input(batch)
-    engine = session.open_engine()
-    draft = engine.draft(data, overrides=overrides)
+    data = batches.with_overrides(batches.read_input(batch), overrides)
+    draft = session.open_engine().draft(data)
     report = draft.report
     if not report.ok:
         return session.finish(report, data)
@@ -67,8 +66,8 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 
     It is planned as `mdplan plan` does it, but no diff is printed; with --json the report contains it.
     """
-    data = batches.read_input(batch)
-    report = session.open_engine().draft(data, overrides=overrides).report
+    data = batches.with_overrides(batches.read_input(batch), overrides)
+    report = session.open_engine().draft(data).report
     if form == "sarif":
         plan_output.print_sarif(session, report, batch if Path(batch).is_file() else "batch")
         return exit_of(report)
@@ -106,25 +105,23 @@ def apply(
     terminal it is the only pending plan, which is shown before you are asked.
     """
     from mdplan.engine.plans import PlanRef, read_apply_request, with_options
-    from mdplan.requests.batch import Batch
 
     engine = session.open_engine(require_approval=require_approval)
-    data = _data(session, engine, plan)
+    data = batches.with_overrides(_data(session, engine, plan), overrides)
+    if isinstance(data, str) and any(overrides.values()):
+        raise Misuse("--title, --description, --revises and the --allow options are for batches")
     request = (
         PlanRef(plan_id=data) if isinstance(data, str) else read_apply_request(data, engine.settings.batch)
     )
     if isinstance(request, tuple):
         return session.finish(refusal(ApplyReport, request), data)
-    if any(overrides.values()) and not isinstance(request, Batch):
-        raise Misuse("--title, --description, --revises and the --allow options are for batches")
     is_named = plan is not None or not batches.stdin_is_unused()
     is_asked = isinstance(data, str) and not (is_named or yes or check)
     if is_asked:
         code = _confirm(session, engine, str(data), on_stale)
         if code is not None:
             return code
-    options = {**overrides, "dry_run": check, "on_stale": on_stale}
-    report = engine.apply(with_options(request, options))
+    report = engine.apply(with_options(request, {"dry_run": check, "on_stale": on_stale}))
     return _finish(session, engine, report, data, check=check)
 
 
