@@ -105,12 +105,7 @@ def entries_of(entries: Sequence[dict[str, Any]], chosen: Sequence[Place]) -> li
 
 
 def _parts(edit: dict[str, Any], numbers: Sequence[int | None]) -> Iterator[dict[str, Any]]:
-    """Return `edit` limited to the matches `numbers`: one edit per consecutive run."""
-    runs = groupby(enumerate(numbers), lambda each: None if each[1] is None else each[1] - each[0])
-    for key, run in runs:
-        same = [number for _, number in run]
-        if key is None:
-            yield edit
-        else:
-            selection = str(same[0]) if len(same) == 1 else f"{same[0]}-{same[-1]}"
-            yield {**{name: edit[name] for name in edit if name != "minMatches"}, "matchSelection": selection}
+    """Return `edit`, or an edit for each of the matches `numbers`."""
+    rest = {name: edit[name] for name in edit if name != "minMatches"}
+    for number in numbers:
+        yield edit if number is None else {**rest, "matchSelection": str(number)}

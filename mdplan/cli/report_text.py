@@ -111,30 +111,19 @@ def plan_size(report: PlanReport) -> str:
 
 # What people count in place of edits, by the last word of the name of an operation. Edits of whole files are
 # counted as files.
-_NOUNS: Final = {
-    "level": "heading",
-    "match": "replacement",
-    "value": "key",
-    "file": "",
-    "page": "",
-    UNDO: "",
-    **{word: word for word in ("block", "column", "heading", "item", "key", "row", "section", "task")},
-}
+_NOUNS: Final = {"match": "replacement", "file": "", "page": "", UNDO: ""}
 
 
 def size_of(files: int, results: "Sequence[EditResult]", edits: int = 0) -> str:
-    """Return the numbers of files and edits as people count these: ``2 files, 3 keys``.
+    """Return the numbers of files and edits as people count these: ``2 files, 3 replacements``.
 
     `edits` is the number of edits without `results`.
     """
     effective = [result for result in results if not result.no_op]
     nouns = {_NOUNS.get(result.op.rpartition("_")[2], "edit") for result in effective}
     noun = nouns.pop() if len(nouns) == 1 else "edit"
-    numbers = {
-        "replacement": sum(result.matches_replaced or 0 for result in effective),
-        "key": sum(max(len(result.ranges), 1) for result in effective),
-    }
-    number = numbers.get(noun, len(effective)) or edits
+    replaced = sum(result.matches_replaced or 0 for result in effective)
+    number = (replaced if noun == "replacement" else len(effective)) or edits
     return counted(files, "file") + (f", {counted(number, noun)}" if noun else "")
 
 

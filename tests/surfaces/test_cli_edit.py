@@ -140,7 +140,7 @@ def test_terminal_asks_before_it_applies(folder: Path, key: str, is_applied: boo
     dialog = Dialog("tick", "page.md", "Buy tea")
     dialog.expect("Apply this change? [y/n/p/e/?]")
     dialog.type("?")
-    dialog.expect("? - this help\n1 file, 1 task: +1 -1 lines. Apply this change?")
+    dialog.expect("? - this help\n1 file, 1 edit: +1 -1 lines. Apply this change?")
     dialog.type(key)
 
     assert dialog.end() == (0 if is_applied else 1)

@@ -137,7 +137,7 @@ def test_warnings_precede_the_summary(project: Path) -> None:
     err = mdplan("plan", stdin=batch).err
 
     assert err.startswith("warning: BROKEN_LINK: ")
-    assert err.index("  at: links.md:3:") < err.index("1 file, 1 heading: ")
+    assert err.index("  at: links.md:3:") < err.index("1 file, 1 edit: ")
 
 
 def test_output_file_is_a_plan_that_applies_elsewhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
