@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
     from mdplan.engine.reviews import ReviewEntry
     from mdplan.reports.history import HistoryReport, RecoverReport
+    from mdplan.reports.plan import RecoveredTransactions
 
 
 output_option = option(
@@ -150,14 +151,15 @@ def print_nobody_to_ask(session: Session) -> None:
     session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
 
 
-def print_recovered(session: Session, report: ApplyReport) -> None:
-    """Say which interrupted commits were rolled back first."""
-    recovered = report.recovered
-    if recovered is not None and recovered.rolled_back:
-        transactions = counted(len(recovered.rolled_back), "commit")
-        files = counted(len(recovered.files), "file")
-        were = "was" if len(recovered.rolled_back) == 1 else "were"
-        session.console.note(f"Recovered first: {transactions} that {were} interrupted, {files} put back.")
+def print_recovered(session: Session, recovered: "RecoveredTransactions | None") -> None:
+    """Say what was done about interrupted commits."""
+    if recovered is not None and (recovered.rolled_back or recovered.files):
+        count = len(recovered.rolled_back)
+        what = f"Rolled back {counted(count, 'interrupted transaction')}" if count else "Recovered"
+        session.console.note(f"{what}: {counted(len(recovered.files), 'file')} put back.")
+    if recovered is not None and recovered.finished:
+        left = counted(len(recovered.finished), "finished transaction")
+        session.console.note(f"Removed what {left} had left over.")
 
 
 def write_file(what: str, parts: Iterable[bytes], path: Path, option: str) -> Problems:

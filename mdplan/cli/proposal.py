@@ -263,7 +263,7 @@ def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Pr
         else PlanDocument(body=json.loads(draft.document))
     )
     report = engine.apply(request)
-    plan_output.print_recovered(session, report)
+    plan_output.print_recovered(session, report.recovered)
     code = session.finish(report)
     if report.ok:
         # Those of the plan are in the words of the command by now.

@@ -231,7 +231,7 @@ def test_recover_restores_the_previous_state(project: Path) -> None:
     run = mdplan("recover")
 
     assert (run.code, run.out) == (0, b"")
-    assert "Rolled back 1 interrupted transaction: 1 file has its old text again." in run.err
+    assert "Rolled back 1 interrupted transaction: 1 file put back." in run.err
     assert (project / "guide.md").read_text() == GUIDE
     assert mdplan("recover").err == "Nothing to recover: no transaction was interrupted here.\n"
     assert "(rolled back)" in mdplan("history").out.decode()

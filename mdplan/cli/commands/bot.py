@@ -278,7 +278,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     report = _applied(session, loaded, options, given, wanted)
     code = exit_of(report)
     options.on_event("ended", {"exit": int(code)})
-    plan_output.print_recovered(session, report)
+    plan_output.print_recovered(session, report.recovered)
     session.finish(report)
     if report.ok or report.partial:
         _print_done(session, report)

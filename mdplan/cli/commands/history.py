@@ -1,6 +1,5 @@
 """`mdplan history`, `show`, `undo` and `recover`: past transactions and saved plans."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -19,7 +18,7 @@ from mdplan.diagnostics import Code, Exit
 from mdplan.engine.history import PastTransaction
 from mdplan.engine.history_list import list_transactions
 from mdplan.reports.history import ForeignTransaction, HistoryReport, HistorySize, TransactionEntry
-from mdplan.reports.plan import ApplyReport, PlanReport, RecoveredTransactions, as_apply_report
+from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
 from mdplan.storage.filesystem import granted
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted, size_text
@@ -249,7 +248,7 @@ def undo(  # noqa: PLR0913 (one parameter for each option)
     report = ApplyReport(ok=True)
     for past in pasts:
         report = engine.undo(past.id, named, on_stale=on_stale)
-        plan_output.print_recovered(session, report)
+        plan_output.print_recovered(session, report.recovered)
         if not report.ok:
             break
         plan_output.print_applied(session, report, *words)
@@ -322,29 +321,14 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, adopt: 
     agreed = adopt and bool(foreign_commits)
     report = engine.recover(keep, adopt=agreed)
     plan_output.print_warnings(session, report)
-    recovered = report.recovered
-    if recovered is not None:
-        for line in _done(recovered):
-            session.console.note(line)
-    elif report.ok and not report.foreign:
+    plan_output.print_recovered(session, report.recovered)
+    if report.recovered is None and report.ok and not report.foreign:
         session.console.note("Nothing to recover: no transaction was interrupted here.")
     if report.foreign and not agreed:
         session.console.note(
             "Nothing of this was changed. To undo or finish it: mdplan recover --adopt --yes"
         )
     return session.finish(report)
-
-
-def _done(recovered: RecoveredTransactions) -> Iterator[str]:
-    """Return what a recovery did, in sentences."""
-    if recovered.rolled_back or recovered.files:
-        count, files = len(recovered.rolled_back), len(recovered.files)
-        what = f"Rolled back {counted(count, 'interrupted transaction')}" if count else "Recovered"
-        has = "has its" if files == 1 else "have their"
-        back = f"{counted(files, 'file')} {has} old text again" if files else "no file had changed"
-        yield f"{what}: {back}."
-    if recovered.finished:
-        yield f"Removed what {counted(len(recovered.finished), 'finished transaction')} had left over."
 
 
 def _listed(commit: ForeignTransaction) -> str:

@@ -127,7 +127,7 @@ def apply(
 
 def _finish(session: Session, engine: "Engine", report: ApplyReport, data: object, *, check: bool) -> Exit:
     """Print what an apply did, or would do."""
-    plan_output.print_recovered(session, report)
+    plan_output.print_recovered(session, report.recovered)
     if not report.ok:
         return _refuse(session, report, data)
     if report.applied or report.no_op:
