@@ -23,7 +23,7 @@ import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
-from mcp import MCPError, UriTemplate
+from mcp import MCPError, UriTemplate, types
 from mcp.server.apps import EXTENSION_ID, client_supports_apps
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -31,36 +31,6 @@ from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.message import SessionMessage
 from mcp.shared.subscriptions import ResourceUpdated
-from mcp.types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    BlobResourceContents,
-    CallToolResult,
-    CompleteRequestParams,
-    CompleteResult,
-    Completion,
-    GetPromptRequestParams,
-    GetPromptResult,
-    Icon,
-    InputRequiredResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    Prompt,
-    PromptMessage,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    ResourceTemplateReference,
-    TextContent,
-    TextResourceContents,
-    Tool,
-    ToolAnnotations,
-    jsonrpc_message_adapter,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -117,7 +87,7 @@ class McpServer(Server[Sessions]):
             title="mdplan",
             version=version,
             instructions=instructions,
-            icons=[Icon(src=_ICON, mime_type="image/svg+xml", sizes=["any"])],
+            icons=[types.Icon(src=_ICON, mime_type="image/svg+xml", sizes=["any"])],
             lifespan=_sessions,
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list_tools,
@@ -153,16 +123,18 @@ class McpServer(Server[Sessions]):
         tools, has_apps = (await self._loaded()).tools, client_supports_apps(ctx)
         return [tool for tool in tools if has_apps or not tool.is_only_for_app]
 
-    async def _list_tools(self, ctx: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+    async def _list_tools(
+        self, ctx: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         has_apps = client_supports_apps(ctx)
-        return ListToolsResult(
+        return types.ListToolsResult(
             tools=[_published(tool, has_apps=has_apps) for tool in await self._tools_for(ctx)]
         )
 
-    async def _call_tool(self, call: ToolCall) -> CallToolResult | InputRequiredResult:
+    async def _call_tool(self, call: ToolCall) -> types.CallToolResult | types.InputRequiredResult:
         name, tools = call.params.name, {tool.name: tool for tool in await self._tools_for(call.ctx)}
         if name not in tools:
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}; this server has {', '.join(tools)}")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}; this server has {', '.join(tools)}")
         decisions = (await self._loaded()).decisions
         # In a thread, so that other calls continue.
         shown = _shown_in_session(call.ctx)
@@ -174,7 +146,7 @@ class McpServer(Server[Sessions]):
         except Exception:  # noqa: BLE001 (a bug must not end the server)
             _LOG.exception("Tool %r raised an unexpected exception", name)
             text = f"Error executing tool {name}"
-            return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+            return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
     # --- Resources and prompts
 
@@ -182,19 +154,27 @@ class McpServer(Server[Sessions]):
         resources, has_apps = (await self._loaded()).resources, client_supports_apps(ctx)
         return [each for each in resources if has_apps or not each.is_app]
 
-    async def _list_resources(self, ctx: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def _list_resources(
+        self, ctx: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
         resources = [each for each in await self._resources_for(ctx) if not UriTemplate.is_template(each.uri)]
-        return ListResourcesResult(resources=[Resource(uri=each.uri, **_facts(each)) for each in resources])
-
-    async def _list_templates(
-        self, ctx: Context, _: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
-        resources = [each for each in await self._resources_for(ctx) if UriTemplate.is_template(each.uri)]
-        return ListResourceTemplatesResult(
-            resource_templates=[ResourceTemplate(uri_template=each.uri, **_facts(each)) for each in resources]
+        return types.ListResourcesResult(
+            resources=[types.Resource(uri=each.uri, **_facts(each)) for each in resources]
         )
 
-    async def _read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def _list_templates(
+        self, ctx: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        resources = [each for each in await self._resources_for(ctx) if UriTemplate.is_template(each.uri)]
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(uri_template=each.uri, **_facts(each)) for each in resources
+            ]
+        )
+
+    async def _read_resource(
+        self, ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         for resource in await self._resources_for(ctx):
             values = UriTemplate.parse(resource.uri).match(params.uri)
             if values is None:
@@ -204,7 +184,7 @@ class McpServer(Server[Sessions]):
             except Exception as error:
                 _LOG.exception("Resource %r raised an unexpected exception", params.uri)
                 message = f"Error reading resource {params.uri}"
-                raise MCPError(INTERNAL_ERROR, message, {"uri": params.uri}) from error
+                raise MCPError(types.INTERNAL_ERROR, message, {"uri": params.uri}) from error
             facts: dict[str, Any] = {
                 "uri": params.uri,
                 "mime_type": resource.mime_type,
@@ -212,43 +192,47 @@ class McpServer(Server[Sessions]):
             }
             if isinstance(content, bytes):
                 blob = base64.b64encode(content).decode()
-                return ReadResourceResult(contents=[BlobResourceContents(blob=blob, **facts)])
+                return types.ReadResourceResult(contents=[types.BlobResourceContents(blob=blob, **facts)])
             if content is not None:
-                return ReadResourceResult(contents=[TextResourceContents(text=content, **facts)])
+                return types.ReadResourceResult(contents=[types.TextResourceContents(text=content, **facts)])
         only_apps = params.uri.startswith("ui://") and not client_supports_apps(ctx)
         message = "this server shows Apps only to clients that declare MCP Apps"
         raise MCPError(
-            INVALID_PARAMS, message if only_apps else "there is no such resource", {"uri": params.uri}
+            types.INVALID_PARAMS, message if only_apps else "there is no such resource", {"uri": params.uri}
         )
 
-    async def _list_prompts(self, _: Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
+    async def _list_prompts(
+        self, _: Context, __: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
         prompts = (await self._loaded()).prompts
-        return ListPromptsResult(
+        return types.ListPromptsResult(
             prompts=[
-                Prompt(name=each.name, title=each.title, description=each.description, arguments=[])
+                types.Prompt(name=each.name, title=each.title, description=each.description, arguments=[])
                 for each in prompts
             ]
         )
 
-    async def _get_prompt(self, _: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def _get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         for prompt in (await self._loaded()).prompts:
             if prompt.name == params.name:
-                content = TextContent(type="text", text=prompt.text)
-                message = PromptMessage(role="user", content=content)
-                return GetPromptResult(description=prompt.description, messages=[message])
-        raise MCPError(INVALID_PARAMS, f"Unknown prompt: {params.name}")
+                content = types.TextContent(type="text", text=prompt.text)
+                message = types.PromptMessage(role="user", content=content)
+                return types.GetPromptResult(description=prompt.description, messages=[message])
+        raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
 
-    async def _complete(self, _: Context, params: CompleteRequestParams) -> CompleteResult:
-        uri = params.ref.uri if isinstance(params.ref, ResourceTemplateReference) else None
+    async def _complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        uri = params.ref.uri if isinstance(params.ref, types.ResourceTemplateReference) else None
         known = (params.context.arguments if params.context is not None else None) or {}
         for resource in (await self._loaded()).resources:
             if resource.uri == uri and resource.complete is not None:
                 find = partial(resource.complete, params.argument.name, known)
                 values = await anyio.to_thread.run_sync(_matching, find, params.argument.value.casefold())
                 has_more = len(values) > _MOST_VALUES
-                completion = Completion(values=values[:_MOST_VALUES], total=len(values), has_more=has_more)
-                return CompleteResult(completion=completion)
-        return CompleteResult(completion=Completion(values=[]))
+                completion = types.Completion(
+                    values=values[:_MOST_VALUES], total=len(values), has_more=has_more
+                )
+                return types.CompleteResult(completion=completion)
+        return types.CompleteResult(completion=types.Completion(values=[]))
 
 
 def run_on_stdio(server: McpServer, load: Callable[[], Catalog]) -> None:
@@ -277,17 +261,17 @@ def _facts(resource: ResourceDefinition) -> dict[str, Any]:
     }
 
 
-def _published(definition: ToolDefinition, *, has_apps: bool) -> Tool:
+def _published(definition: ToolDefinition, *, has_apps: bool) -> types.Tool:
     """Return the tool as its client sees it: without a link to an App, if the client has no MCP Apps."""
     meta = definition.published_meta
-    return Tool(
+    return types.Tool(
         name=definition.name,
         title=definition.title,
         description=definition.description,
         input_schema=dict(definition.input_schema),
         output_schema=dict(definition.output_schema),
         meta=meta if has_apps else {name: value for name, value in meta.items() if name != _UI},
-        annotations=ToolAnnotations(
+        annotations=types.ToolAnnotations(
             title=definition.title,
             read_only_hint=not definition.writes,
             destructive_hint=definition.writes,
@@ -303,7 +287,7 @@ def _call(
     call: ToolCall,
     shown: ShownFiles | None,
     bus: InMemorySubscriptionBus,
-) -> CallToolResult | InputRequiredResult:
+) -> types.CallToolResult | types.InputRequiredResult:
     ctx, arguments = call.ctx, call.params.arguments or {}
     known = ctx.session.client_params.client_info if ctx.session.client_params is not None else None
     name, version = (known.name, known.version) if known is not None else (None, "")
@@ -314,7 +298,7 @@ def _call(
     if current.pending and call.may_ask:
         shows_app = definition.shows_app and client_supports_apps(ctx)
         asked = ask_for_review(current.pending[-1], call, None if shows_app else decisions)
-        if isinstance(asked, InputRequiredResult):
+        if isinstance(asked, types.InputRequiredResult):
             return asked
         if asked:
             with current_call(new_call()) as current:
@@ -323,8 +307,8 @@ def _call(
         call.pending = current.pending[-1]
     for uri in current.changed:
         anyio.from_thread.run(bus.publish, ResourceUpdated(uri=uri))
-    return CallToolResult(
-        content=[TextContent(type="text", text=answer.text)],
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.structured),
         is_error=answer.is_refusal,
         meta=dict(answer.meta) or _meta_for_app(definition, decisions, plan_id, ctx),
@@ -452,6 +436,6 @@ def _read_again(item: SessionMessage | Exception) -> SessionMessage | Exception:
         request["params"]["arguments"] = arguments
         if request["method"] != "tools/call":
             return item
-        return SessionMessage(jsonrpc_message_adapter.validate_python(request, by_name=False))
+        return SessionMessage(types.jsonrpc_message_adapter.validate_python(request, by_name=False))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return item

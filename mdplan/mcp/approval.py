@@ -22,22 +22,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import anyio
 import anyio.from_thread
 import anyio.to_thread
-from mcp import MCPError
+from mcp import MCPError, types
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.types import (
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    CallToolRequestParams,
-    CallToolResult,
-    ElicitationCapability,
-    ElicitRequest,
-    ElicitRequestFormParams,
-    ElicitRequestURLParams,
-    ElicitResult,
-    InputRequiredResult,
-    RequestParams,
-)
 from mcp_types.version import is_version_at_least
 from pydantic import Field
 
@@ -75,7 +62,7 @@ class ToolCall:
     """
 
     ctx: Context
-    params: CallToolRequestParams
+    params: types.CallToolRequestParams
     may_ask: bool = True
     becomes_task: bool = False
     pending: PendingPlan | None = None
@@ -86,7 +73,7 @@ class ToolCall:
         return is_version_at_least(self.ctx.protocol_version, _SINCE)
 
     @property
-    def elicitation(self) -> ElicitationCapability | None:
+    def elicitation(self) -> types.ElicitationCapability | None:
         """How the client asks its user, if it does."""
         capabilities = self.ctx.session.client_capabilities
         return capabilities.elicitation if capabilities is not None else None
@@ -97,7 +84,7 @@ CallTool: TypeAlias = Callable[[ToolCall], Awaitable[HandlerResult]]
 
 def ask_for_review(
     plan: PendingPlan, call: ToolCall, decisions: "ChatReview | None"
-) -> InputRequiredResult | bool:
+) -> types.InputRequiredResult | bool:
     """Ask the user of the client about `plan`; called in the thread of the call.
 
     Return the result that makes the client ask, or True if a decision exists now, after at most
@@ -114,7 +101,7 @@ def ask_for_review(
     return False
 
 
-def _send_to_page(plan: PendingPlan, address: str, call: ToolCall) -> InputRequiredResult | bool:
+def _send_to_page(plan: PendingPlan, address: str, call: ToolCall) -> types.InputRequiredResult | bool:
     message = (
         f"An edit needs your approval: plan {plan.plan_id[:23]}. The link shows it. "
         f"To decide, run this in your own terminal: mdplan review {plan.plan_id[:23]}"
@@ -122,16 +109,18 @@ def _send_to_page(plan: PendingPlan, address: str, call: ToolCall) -> InputRequi
     if not call.has_input_in_results:
         return anyio.from_thread.run(_asked_at_once, plan, message, call)
     if not call.params.input_responses:
-        params = ElicitRequestURLParams(message=message, url=address)
-        return InputRequiredResult(
-            request_state=plan.plan_id, input_requests={_KEY: ElicitRequest(params=params)}
+        params = types.ElicitRequestURLParams(message=message, url=address)
+        return types.InputRequiredResult(
+            request_state=plan.plan_id, input_requests={_KEY: types.ElicitRequest(params=params)}
         )
     answer = call.params.input_responses.get(_KEY)
     is_open = getattr(answer, "action", None) == "accept"
     return is_open and anyio.from_thread.run(_decided, plan, call)
 
 
-def _show_form(plan: PendingPlan, call: ToolCall, decisions: "ChatReview") -> InputRequiredResult | bool:
+def _show_form(
+    plan: PendingPlan, call: ToolCall, decisions: "ChatReview"
+) -> types.InputRequiredResult | bool:
     """Ask in a form. The answer counts for the plan and the version of its decisions that the form was on."""
     seen = f"{plan.plan_id} {plan.version}"
     if call.has_input_in_results:
@@ -139,14 +128,16 @@ def _show_form(plan: PendingPlan, call: ToolCall, decisions: "ChatReview") -> In
             form = _form(plan, decisions)
             if form is None:
                 return False
-            return InputRequiredResult(request_state=seen, input_requests={_KEY: ElicitRequest(params=form)})
+            return types.InputRequiredResult(
+                request_state=seen, input_requests={_KEY: types.ElicitRequest(params=form)}
+            )
         if call.params.request_state != seen:
             return False
         answer = call.params.input_responses.get(_KEY)
     else:
         form = _form(plan, decisions)
         answer = anyio.from_thread.run(_form_answer, form, call) if form is not None else None
-    if not isinstance(answer, ElicitResult) or answer.action != "accept":
+    if not isinstance(answer, types.ElicitResult) or answer.action != "accept":
         return False
     given = answer.content or {}
     verb = _VERBS.get(str(given.get("decision")))
@@ -158,7 +149,7 @@ def _show_form(plan: PendingPlan, call: ToolCall, decisions: "ChatReview") -> In
     )
 
 
-def _form(plan: PendingPlan, decisions: "ChatReview") -> ElicitRequestFormParams | None:
+def _form(plan: PendingPlan, decisions: "ChatReview") -> types.ElicitRequestFormParams | None:
     question = decisions.question(plan.plan_id)
     if question is None:
         return None
@@ -167,7 +158,7 @@ def _form(plan: PendingPlan, decisions: "ChatReview") -> ElicitRequestFormParams
     verbs = [verb for verb in _VERBS if may_approve or verb != _APPROVE]
     elsewhere = f"mdplan review {plan.plan_id[:23]}"
     where = _MAY if may_approve else _TOO_LONG if decisions.may_approve else _MAY_NOT
-    return ElicitRequestFormParams(
+    return types.ElicitRequestFormParams(
         message=f"{question.text}\n\n{where}: {elsewhere}",
         requested_schema={
             "type": "object",
@@ -180,9 +171,9 @@ def _form(plan: PendingPlan, decisions: "ChatReview") -> ElicitRequestFormParams
     )
 
 
-async def _form_answer(form: ElicitRequestFormParams, call: ToolCall) -> ElicitResult | None:
+async def _form_answer(form: types.ElicitRequestFormParams, call: ToolCall) -> types.ElicitResult | None:
     try:
-        answer: ElicitResult = await call.ctx.session.elicit_form(
+        answer: types.ElicitResult = await call.ctx.session.elicit_form(
             form.message, form.requested_schema, call.ctx.request_id
         )
     except MCPError:
@@ -240,7 +231,7 @@ class _Task:
     """A call that waits for a decision about `plan`, and its `params`."""
 
     plan: PendingPlan
-    params: CallToolRequestParams
+    params: types.CallToolRequestParams
     result: dict[str, Any] | None = None
     is_cancelled: bool = False
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -268,7 +259,7 @@ class _Task:
         }
 
 
-class TaskParams(RequestParams):
+class TaskParams(types.RequestParams):
     """Names a task."""
 
     task_id: str = Field(alias="taskId")
@@ -285,16 +276,16 @@ class Tasks:
 
     def add_to(self, server: Server[Any]) -> None:
         """Let `server` answer calls of tools, and what a client does with a task."""
-        server.add_request_handler("tools/call", CallToolRequestParams, self._call_or_wait)
+        server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_or_wait)
         server.add_request_handler("tasks/get", TaskParams, self._get)
         server.add_request_handler("tasks/update", TaskParams, self._update)
         server.add_request_handler("tasks/cancel", TaskParams, self._cancel)
 
-    async def _call_or_wait(self, ctx: Context, params: CallToolRequestParams) -> HandlerResult:
+    async def _call_or_wait(self, ctx: Context, params: types.CallToolRequestParams) -> HandlerResult:
         """Return the result of the call, or a task if the call waits for a decision."""
         call = ToolCall(ctx, params, becomes_task=_has_tasks(ctx))
         result = await self._call(call)
-        if not call.becomes_task or call.pending is None or not isinstance(result, CallToolResult):
+        if not call.becomes_task or call.pending is None or not isinstance(result, types.CallToolResult):
             return result
         task_id = secrets.token_urlsafe(24)
         task = self._tasks[task_id] = _Task(call.pending, params)
@@ -317,7 +308,7 @@ class Tasks:
         task.updated = datetime.now(UTC)
         if call.pending is not None:
             task.plan = call.pending
-        elif isinstance(result, CallToolResult):
+        elif isinstance(result, types.CallToolResult):
             task.result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     async def _update(self, ctx: Context, params: TaskParams) -> HandlerResult:
@@ -334,13 +325,13 @@ class Tasks:
     def _named(self, ctx: Context, params: TaskParams) -> _Task:
         """Return the task. Raises `MCPError` if it is missing, or if the client has no tasks."""
         if not is_version_at_least(ctx.protocol_version, _SINCE):
-            raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+            raise MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method)
         if not _has_tasks(ctx):
             needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS_ID: {}}}}
             raise MCPError(_MISSING_CAPABILITY, "Missing required client capability", needed)
         task = self._tasks.get(params.task_id)
         if task is None or task.is_expired:
-            raise MCPError(INVALID_PARAMS, "there is no such task: call the tool again with the planId")
+            raise MCPError(types.INVALID_PARAMS, "there is no such task: call the tool again with the planId")
         return task
 
 
