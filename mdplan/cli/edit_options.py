@@ -439,7 +439,7 @@ class CommandWords(ShellWords):
         elif problem.code is Code.MATCH_COUNT_MISMATCH and "differs in case" in hint:
             flag = self.given("caseSensitive", False)  # noqa: FBT003 (the value of a field)
             hint = f"{hint}; `{flag}` matches any case" if flag else hint
-        elif problem.code is Code.FILE_NOT_FOUND and problem.file and self.edit_options.model.may_begin_file:
+        elif problem.code is Code.FILE_NOT_FOUND and problem.file and self._may_create:
             joint = " To" if hint.endswith("?") else "; to"
             hint = (
                 f"{hint}{joint} create it: `{self.command_line('edit', 'create_file', files=[problem.file])}`"
@@ -450,6 +450,11 @@ class CommandWords(ShellWords):
             joint = " For" if hint.endswith("?") else "; for"
             hint = f"{hint}{joint} a paragraph: `{block} --block {shell.quote(self.section)}`"
         return replace(told, hint=hint)
+
+    @property
+    def _may_create(self) -> bool:
+        """True if people also try the command on a file that does not exist yet; a reader has no fields."""
+        return bool(self.edit_options.schemas) and self.edit_options.model.may_begin_file
 
     def _retyped(self, meant: Candidate, problem: Diagnostic) -> str:
         """Return the typed command with the section `meant`, or only its address if the command is long."""
