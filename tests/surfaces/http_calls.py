@@ -184,20 +184,6 @@ def http_server_on_a_terminal(*options: str) -> Iterator[tuple[HttpServer, str]]
         os.close(terminal)
 
 
-def serve_briefly(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Return the output of `mdplan serve ARGUMENTS`, if it ends at once; `variables` are added."""
-    return subprocess.run(
-        [sys.executable, "-m", "mdplan", "serve", *arguments],
-        cwd=REPOSITORY,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        env=_without_token() | variables,
-        stdin=subprocess.DEVNULL,
-        timeout=SECONDS,
-    )
-
-
 def _without_token() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "MDPLAN_TOKEN"}
 
