@@ -55,7 +55,7 @@ _LINE_BREAK: Final = lazy_pattern(r"[ \t]*\n[ \t]*")
 _ONE: Final = "expected exactly 1"
 # How many matches a message lists.
 _LISTED: Final = 10
-_ONLY_CASE: Final = lazy_pattern(r"case at column \d+(?: and \d+ other places?)?")
+_ONLY_CASE: Final = lazy_pattern(r"case at column \d+(?: and \d+ more)?")
 _LONGEST_SHOWN: Final = 60
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 _CONTAINER_MARKS: Final = lazy_pattern(r"[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*")

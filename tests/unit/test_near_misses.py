@@ -51,8 +51,8 @@ def test_at_most_three_near_misses_are_listed_closest_first() -> None:
 
     assert near(text, "Run it now") == [
         (2, 1, 2, "case at column 1"),
-        (4, 1, 4, "blanks (1 tab, not 1 blank) at column 7"),
-        (5, 1, 5, "case at column 1 and 1 other place"),
+        (4, 1, 4, "blanks (U+0009, not U+0020) at column 7"),
+        (5, 1, 5, "case at column 1 and 1 more"),
     ]
 
 
@@ -123,7 +123,7 @@ def test_near_misses_with_a_remark_come_last() -> None:
 
     assert [(miss.line, miss.differs) for miss in found] == [
         (2, "case at column 4"),
-        (1, "case at column 1 and 1 other place (in code)"),
+        (1, "case at column 1 and 1 more (in code)"),
     ]
 
 
@@ -131,9 +131,9 @@ def test_long_list_of_differences_is_shortened() -> None:
     ((_, _, _, differs),) = near("“A – big”\u200b  café\u00a0Market", '"a - big" cafe market')
 
     assert differs == (
-        "curly quotes (U+201C, not U+0022) at column 1 and 1 other place, "
-        "case at column 2 and 1 other place, dashes (U+2013, not U+002D) at column 4, "
-        "a zero width space (U+200B, not nothing) at column 10, and more"
+        "quotes (U+201C, not U+0022) at column 1 and 1 more, "
+        "case at column 2 and 1 more, dashes (U+2013, not U+002D) at column 4, "
+        "a zero width space (U+200B, not U+0020) at column 10, and more"
     )
 
 
