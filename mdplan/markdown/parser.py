@@ -5,7 +5,7 @@ the time limit, and converts ranges to character offsets.
 """
 
 import re
-from bisect import bisect_right, insort_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, cycle, islice
@@ -18,7 +18,6 @@ from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind, check_deadline_
 from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
-from mdplan.values import field
 
 # Only for types: importing it takes longer than importing the parser.
 if TYPE_CHECKING:
@@ -222,54 +221,31 @@ _CLOSING_MARKS: Final = lazy_pattern(r"[ \t]#+\Z")
 
 
 class BlockNode(msgspec.Struct, eq=False):
-    """A block and its children; lines are 0-based and inclusive. Other fields are as in `Block`.
+    """A block that is read; lines are 0-based and inclusive. Other fields are as in `Block`.
 
-    While the tree is built, `last_line` of a container is the parser's, perhaps a blank line after the last
-    block.
+    `last_line` of a container is at first the parser's, perhaps a blank line after the last block.
     """
 
     kind: BlockKind
     first_line: int
     last_line: int
-    children: "list[BlockNode]" = field(default_factory=list)
+    depth: int
     level: int = 0
     markup: str = ""
     content: str = ""
     cells: tuple[str, ...] = ()
     code: str = ""
 
-    def leaves(self) -> "Iterator[BlockNode]":
-        """Yield the leaf blocks in it, or the block itself if it is a leaf."""
-        stack = [self]
-        while stack:
-            node = stack.pop()
-            if node.children:
-                stack += reversed(node.children)
-            else:
-                yield node
 
-
-def read_tree(prepared: PreparedText, lines: LineIndex) -> list[BlockNode]:
-    """Return the tree of top-level blocks, without link reference definitions.
-
-    `lines` belong to `prepared`. May raise `ParserFailure`.
-    """
-    reader = _TreeReader(prepared, lines)
-    for batch in event_batches(prepared.text):
-        for event, place in batch:
-            reader.take(event, place)
-    return reader.roots
-
-
-class _TreeReader:
-    """Build nodes from events.
+class _BlockReader:
+    """Build `nodes`, parents first, from events.
 
     A paragraph in a tight list has no event of its own; its inline events mark its place.
     """
 
     def __init__(self, prepared: PreparedText, lines: LineIndex) -> None:
         self.prepared = prepared
-        self.roots: list[BlockNode] = []
+        self.nodes: list[BlockNode] = []
         self._text = prepared.source
         self._lines = lines
         self._containers: list[BlockNode] = []
@@ -344,14 +320,15 @@ class _TreeReader:
         markup = ">" if kind is BlockKind.QUOTE else ""
         if kind in {BlockKind.LIST, BlockKind.LIST_ITEM} and (marker := _MARKER.match(self._text, start)):
             markup = marker[1][-1]
-        node = BlockNode(kind, self._line(start), self._line(max(start, end - 1)), markup=markup)
-        self._siblings().append(node)
+        depth, last_line = len(self._containers), self._line(max(start, end - 1))
+        node = BlockNode(kind, self._line(start), last_line, depth, markup=markup)
+        self.nodes.append(node)
         self._containers.append(node)
 
     def _open_leaf(self, kind: BlockKind, event: str, place: Range) -> None:
         self._start, self._end = self._bounds(place)
         self._leaf_event = event
-        self._leaf = BlockNode(kind, 0, 0)
+        self._leaf = BlockNode(kind, 0, 0, len(self._containers))
         self._cells, self._code = [], []
 
     def _close_leaf(self) -> None:
@@ -381,10 +358,7 @@ class _TreeReader:
             node.content = source[fence.end() :].partition("\n")[0].removesuffix("\r")
             node.code = "".join(self._code)
             node.code += "\n" if node.code and not node.code.endswith("\n") else ""
-        self._siblings().append(node)
-
-    def _siblings(self) -> list[BlockNode]:
-        return self._containers[-1].children if self._containers else self.roots
+        self.nodes.append(node)
 
     def _bounds(self, place: Range) -> tuple[int, int]:
         """Return the character range of an event without whitespace of the line before."""
@@ -598,72 +572,62 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
     """
     prepared = PreparedText(text)
     lines = LineIndex(prepared.text)
+    reader = _BlockReader(prepared, lines)
     try:
-        roots = read_tree(prepared, lines)
-        add_definitions(roots, lines, prepared.text)
+        for batch in event_batches(prepared.text):
+            for event, place in batch:
+                reader.take(event, place)
+        add_definitions(reader.nodes, lines, prepared.text)
     except ParserFailure:
         return parse_reference_blocks(text, start, lines_before).blocks
-    blocks: list[Block] = []
-    for root in roots:
-        _set_last_line(root, lines)
-        blocks += _blocks(root, lines, start, lines_before)
-    if any(_is_doubtful(leaf, lines) for root in roots for leaf in root.leaves()):
-        others = parse_reference_blocks(text, start, lines_before).blocks
-        # The headings of the document are already fixed.
-        if _headings(others) == _headings(blocks):
-            return others
-    return tuple(blocks)
-
-
-def _is_doubtful(leaf: BlockNode, lines: LineIndex) -> bool:
-    """Return True if GitHub and the parser may disagree about a table here."""
-    if leaf.kind is BlockKind.TABLE:
-        rows = range(leaf.first_line + 1, leaf.last_line + 2)
-        return is_doubtful_table([lines.content(row) for row in rows])
-    return leaf.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(leaf.content) is not None
-
-
-def _headings(blocks: Iterable[Block]) -> list[Block]:
-    return [block for block in blocks if block.kind is BlockKind.HEADING]
-
-
-def _set_last_line(node: BlockNode, lines: LineIndex) -> None:
-    """End containers with their last block; a quote also with lines that hold only its markers."""
-    stack = [node]
-    containers = []
-    while stack:
-        inner = stack.pop()
-        if inner.kind in CONTAINERS:
-            containers.append(inner)
-            stack += inner.children
-    # Inner containers first.
-    for container in reversed(containers):
-        last = max([container.first_line, *(child.last_line for child in container.children[-1:])])
-        if container.kind is BlockKind.QUOTE:
-            while container.last_line > last and not lines.has_text(container.last_line + 1):
-                container.last_line -= 1
-            last = max(last, container.last_line)
-        container.last_line = last
-
-
-def _blocks(root: BlockNode, lines: LineIndex, start: int, before: int) -> Iterator[Block]:
-    """Yield `root` and its descendants as blocks."""
-    stack = [(root, 0)]
-    while stack:
-        node, depth = stack.pop()
-        stack += [(child, depth + 1) for child in reversed(node.children)]
-        yield Block(
+    _end_containers(reader.nodes, lines)
+    blocks = tuple(
+        Block(
             kind=node.kind,
-            first_line=before + node.first_line + 1,
-            last_line=before + node.last_line + 1,
+            first_line=lines_before + node.first_line + 1,
+            last_line=lines_before + node.last_line + 1,
             span=Span(start + lines.start(node.first_line + 1), start + lines.end(node.last_line + 1)),
-            depth=depth,
+            depth=node.depth,
             level=node.level,
             markup=node.markup,
             content=node.content,
             cells=node.cells,
             code=node.code,
         )
+        for node in reader.nodes
+    )
+    if any(_is_doubtful(node, lines) for node in reader.nodes):
+        others = parse_reference_blocks(text, start, lines_before).blocks
+        # The headings of the document are already fixed.
+        if _headings(others) == _headings(blocks):
+            return others
+    return blocks
+
+
+def _is_doubtful(node: BlockNode, lines: LineIndex) -> bool:
+    """Return True if GitHub and the parser may disagree about a table here."""
+    if node.kind is BlockKind.TABLE:
+        rows = range(node.first_line + 1, node.last_line + 2)
+        return is_doubtful_table([lines.content(row) for row in rows])
+    return node.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(node.content) is not None
+
+
+def _headings(blocks: Iterable[Block]) -> list[Block]:
+    return [block for block in blocks if block.kind is BlockKind.HEADING]
+
+
+def _end_containers(nodes: Sequence[BlockNode], lines: LineIndex) -> None:
+    """End containers with their last block; a quote also with lines that hold only its markers."""
+    ends: dict[int, int] = {}  # By depth, the end of the last block that is no part of a later container.
+    for node in reversed(nodes):
+        if node.kind in CONTAINERS:
+            last = max(node.first_line, ends.pop(node.depth + 1, 0))
+            if node.kind is BlockKind.QUOTE:
+                while node.last_line > last and not lines.has_text(node.last_line + 1):
+                    node.last_line -= 1
+                last = max(last, node.last_line)
+            node.last_line = last
+        ends.setdefault(node.depth, node.last_line)
 
 
 # --- Heading attributes: `{#id .class}` after the text, `{: #id}` on the line below
@@ -750,8 +714,8 @@ _LABEL_START: Final = lazy_pattern(r"((?<!<!)\[\\?)[^\s\[\]\\^]")
 _PRIVATE_USE: Final = range(0xF0000, 0x10FFFE)
 
 
-def add_definitions(roots: list[BlockNode], lines: LineIndex, text: str) -> None:
-    """Insert the link definitions of `text` into the tree `roots`. May raise `ParserFailure`."""
+def add_definitions(nodes: list[BlockNode], lines: LineIndex, text: str) -> None:
+    """Insert the link definitions of `text` into `nodes`. May raise `ParserFailure`."""
     if _LABEL_END not in text:
         return
     characters = cycle(_PRIVATE_USE)
@@ -762,22 +726,27 @@ def add_definitions(roots: list[BlockNode], lines: LineIndex, text: str) -> None
         start, end = prepared.bounds(definition["span"])
         end = start + len(text[start:end].rstrip())
         first, last = (lines.line_at(offset) - 1 for offset in (start, end - 1))
-        insort_right(
-            _blocks_around(roots, first), BlockNode(BlockKind.DEFINITION, first, last), key=_first_line
-        )
+        at = bisect_right(nodes, first, key=_first_line)
+        depth = _depth_behind(nodes[:at], first)
+        while at < len(nodes) and nodes[at].depth > depth:
+            at += 1
+        nodes.insert(at, BlockNode(BlockKind.DEFINITION, first, last, depth))
 
 
-def _blocks_around(blocks: list[BlockNode], line: int) -> list[BlockNode]:
-    """Return the child list of the innermost container that spans `line`, or `blocks`."""
-    inner = blocks
-    while index := bisect_right(inner, line, key=_first_line):
-        node = inner[index - 1]
-        if node.kind not in CONTAINERS or node.last_line < line:
+def _depth_behind(nodes: Sequence[BlockNode], line: int) -> int:
+    """Return the depth of a block on `line` that follows `nodes`: one more than that of its container."""
+    depth, inner = 0, len(nodes)
+    for node in reversed(nodes):
+        if node.depth < inner:
+            inner = node.depth
+            if node.kind not in CONTAINERS or node.last_line < line:
+                depth = 0
+            elif node.kind is not BlockKind.LIST:
+                # A list may span lines outside all its items.
+                depth = depth or node.depth + 1
+        if not inner:
             break
-        inner = node.children
-        # A list may span lines outside all its items.
-        blocks = blocks if node.kind is BlockKind.LIST else inner
-    return blocks
+    return depth
 
 
 def _first_line(node: BlockNode) -> int:
