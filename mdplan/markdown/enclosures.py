@@ -301,59 +301,49 @@ def _tags(tree: BlockTree, lines: LineIndex, start: int, hidden: Sequence[Hidden
     matches = chain(_LINE.finditer(text, start), _CLOSED_AT_END.finditer(text, start))
     seen: set[tuple[int, str]] = set()
     for match in sorted(matches, key=re.Match.start):
-        tag = _read_tag(match, lines.line_at(match.start()))
         if is_hidden(match.start(), hidden):
             continue
+        tag, line = _read_tag(match), lines.line_at(match.start())
         leaf = tree.leaf_at(match.end() - 1)
-        if tag is None or (leaf is not None and leaf.kind in _CODE) or (tag.line, tag.name) in seen:
+        if tag is None or (leaf is not None and leaf.kind in _CODE) or (line, tag[0]) in seen:
             continue
+        name, opens, _ = tag
+        seen.add((line, name))
         # A tag closed on the same line does not enclose lines.
-        if tag.opens and tag.name.startswith("<") and f"</{tag.name[1:]}" in lines.content(tag.line):
-            seen.add((tag.line, tag.name))
-            continue
-        seen.add((tag.line, tag.name))
-        yield Tag(tag.name, lines.start(tag.line), tag.line, tag.opens, tag.needs_other)
+        if not (opens and name.startswith("<") and f"</{name[1:]}" in lines.content(line)):
+            yield Tag(name, lines.start(line), line, *tag[1:])
 
 
-def _read_tag(match: re.Match[str], line: int) -> Tag | None:
-    start = match.start()
+def _read_tag(match: re.Match[str]) -> tuple[str, bool, bool] | None:
+    """Return the name of a tag, whether it opens, and whether it needs its other half."""
     if match.re.pattern == _CLOSED_AT_END.pattern:
-        return Tag(f"<{match['element']}", start, line, opens=False, needs_other=bool(match["strict"]))
+        return f"<{match['element']}", False, bool(match["strict"])
     if match["colons"]:
-        return _read_directive(match, line)
+        return _read_directive(match)
     if match["element"] is not None:
-        if not match["end"] or match["rest"].rstrip().endswith("/"):
-            return None
-        is_strict = bool(match["strict"])
-        return Tag(f"<{match['element']}", start, line, opens=not match["close"], needs_other=is_strict)
-    return _read_template_tag(match, line)
-
-
-def _read_template_tag(match: re.Match[str], line: int) -> Tag | None:
-    start = match.start()
+        is_alone = not match["end"] or match["rest"].rstrip().endswith("/")
+        return None if is_alone else (f"<{match['element']}", not match["close"], bool(match["strict"]))
     if match["liquid"]:
         closes = match["liquid"].startswith("end")
-        opens = not closes and match["liquid"] not in _BRANCHES
-        return Tag("{%" + match["liquid"].removeprefix("end"), start, line, opens, needs_other=closes)
+        name = "{%" + match["liquid"].removeprefix("end")
+        return name, not closes and match["liquid"] not in _BRANCHES, closes
     closes = match["endcode"] is not None
-    if match[0].rstrip().endswith(("/>}}", "/%}}")):
-        return None
-    return Tag("{{" + match["shortcode"], start, line, not closes, needs_other=closes)
+    is_alone = match[0].rstrip().endswith(("/>}}", "/%}}"))
+    return None if is_alone else ("{{" + match["shortcode"], not closes, closes)
 
 
-def _read_directive(match: re.Match[str], line: int) -> Tag:
+def _read_directive(match: re.Match[str]) -> tuple[str, bool, bool]:
     """Read a line of colons or slashes: named it opens, bare it closes.
 
     Microsoft closes with `:::name-end:::`. Slashes can also start a comment in code.
     """
     name, colons = match["directive"], match["colons"]
     if name.endswith("-end"):
-        return Tag(f"{colons}{name.removesuffix('-end')}", match.start(), line, opens=False, needs_other=True)
-    is_microsoft = match[0].rstrip().endswith(":::") and match[0].strip(" \t>") != colons
-    if is_microsoft or name in {"zone", "moniker"}:
-        return Tag(f"{colons}{name}", match.start(), line, opens=True, needs_other=False)
+        return f"{colons}{name.removesuffix('-end')}", False, True
     opens = match[0].strip(" \t>") != colons
-    return Tag(colons, match.start(), line, opens, needs_other=colons[0] == ":")
+    if (match[0].rstrip().endswith(":::") and opens) or name in {"zone", "moniker"}:
+        return f"{colons}{name}", True, False
+    return colons, opens, colons[0] == ":"
 
 
 # --- Regions: text between a pair of marker comments.

@@ -79,11 +79,11 @@ def _rendered(text: str, environment: dict[str, Any]) -> list[tuple["RenderTreeN
 
     tree = RenderTreeNode(parser.parse(text, environment))
     context = _context(parser, environment)
-    return [(node, None if _is_kept(node) else node.render(context)) for node in tree.children]
-
-
-def _is_kept(node: "RenderTreeNode") -> bool:
-    return any(inner.type in _KEPT for inner in node.walk())
+    is_kept = [any(inner.type in _KEPT for inner in node.walk()) for node in tree.children]
+    return [
+        (node, None if kept else node.render(context))
+        for node, kept in zip(tree.children, is_kept, strict=True)
+    ]
 
 
 def _block(lines: Sequence[str], own: range, new_text: str | None, kind: str | None) -> FormattedBlock:
@@ -95,11 +95,7 @@ def _block(lines: Sequence[str], own: range, new_text: str | None, kind: str | N
     while end > own.start + 1 and not lines[end - 1].strip(" \t"):
         end -= 1
     new_lines = None if new_text is None else tuple(new_text.split("\n"))
-    if (
-        new_lines is not None
-        and kind is not None
-        and not _means_the_same(kind, lines[own.start : end], new_lines)
-    ):
+    if new_lines and kind and not _means_the_same(kind, lines[own.start : end], new_lines):
         new_lines = None
     return FormattedBlock(own.start + 1, end, new_lines)
 
@@ -176,18 +172,13 @@ def _wiki_link(state: "StateInline", silent: bool) -> bool:  # noqa: FBT001 (the
     return True
 
 
-def _write_wiki_link(node: "RenderTreeNode", _context: "RenderContext") -> str:
-    return node.content
-
-
-def _write_footnote_reference(node: "RenderTreeNode", _context: "RenderContext") -> str:
-    return f"[^{node.meta['label']}]"
-
-
 class _OurExtension:
     """Renderers for syntax that mdformat does not know."""
 
-    RENDERERS: Final = {"footnote_ref": _write_footnote_reference, "wiki_link": _write_wiki_link}
+    RENDERERS: Final = {
+        "footnote_ref": lambda node, _: f"[^{node.meta['label']}]",
+        "wiki_link": lambda node, _: node.content,
+    }
 
 
 # --- Edits that format lines without changing the HTML

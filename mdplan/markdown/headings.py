@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import dropwhile, pairwise
 from typing import Final, NewType
 
@@ -111,13 +111,12 @@ def other_slug(title: str) -> str | None:
 
 def _goldmark_text(content: str) -> str:
     """Return the last line, which goldmark uses, without hyphens that Hugo turns into dashes."""
-    line = content.rsplit("\n", maxsplit=1)[-1]
-    return _DASHES.sub(lambda match: "" if match["smart"] else match[0], line)
+    return _without_smart(_DASHES, content.rsplit("\n", maxsplit=1)[-1])
 
 
-def _pandoc_text(content: str) -> str:
-    """Return `content` without hyphens and dots that Pandoc turns into dashes and ellipses."""
-    return _SMART.sub(lambda match: "" if match["smart"] else match[0], content)
+def _without_smart(pattern: re.Pattern[str], content: str) -> str:
+    """Return `content` without signs that the site turns into dashes and ellipses."""
+    return pattern.sub(lambda match: "" if match["smart"] else match[0], content)
 
 
 def _pandoc(title: str) -> str:
@@ -183,7 +182,11 @@ STYLES: Final[Mapping[str, SlugStyle]] = {
     ),
     "obsidian": SlugStyle(heading_slug, is_vault=True),
     "pandoc": SlugStyle(
-        _pandoc, has_images=True, prepared=_pandoc_text, own_ids=OwnIds.ABOVE, fallback="section"
+        _pandoc,
+        has_images=True,
+        prepared=partial(_without_smart, _SMART),
+        own_ids=OwnIds.ABOVE,
+        fallback="section",
     ),
     "pymdownx": SlugStyle(_pymdownx, own_ids=OwnIds.ALL, is_counted_up=True),
     "python-markdown": SlugStyle(_python_markdown, own_ids=OwnIds.ALL, is_counted_up=True),
@@ -353,10 +356,10 @@ def heading_title(content: str) -> str:
     return " ".join(render_text(content).split())
 
 
-def reader_names(content: str) -> tuple[str, ...]:
+def reader_names(content: str, name: Callable[[str], str] = heading_title) -> tuple[str, ...]:
     """Return the rendered text of `content`, with and without trailing attributes and comments."""
     marks = marks_behind(content)
-    names = heading_title(content), heading_title(content.removesuffix(marks))
+    names = name(content), name(content.removesuffix(marks))
     return names if marks else names[:1]
 
 
@@ -369,9 +372,7 @@ def with_marks_of(content: str, old: str) -> str:
 
 def canonical_names(title: str) -> tuple[str, ...]:
     """Return the canonical forms of the rendered `title`, with and without trailing attributes."""
-    marks = marks_behind(title)
-    names = canonical_heading(title), canonical_heading(title.removesuffix(marks))
-    return names if marks else names[:1]
+    return reader_names(title, canonical_heading)
 
 
 def text_for_anchor(content: str) -> str:

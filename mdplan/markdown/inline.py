@@ -93,22 +93,15 @@ class InlineMap:
         )
 
     def _sections_in(self, span: Span) -> Iterator[FoundNodes]:
-        first = max(bisect_right(self._starts, span.start) - 1, 0)
-        last = max(bisect_right(self._starts, max(span.start, span.end - 1)), first + 1)
-        for index in range(first, last):
+        first = max(self._tree.part_at(span.start), 0)
+        for index in range(first, max(self._tree.part_at(span.end - 1) if len(span) else 0, first) + 1):
             section = self._sections.get(index)
             if section is None:
                 section = self._sections[index] = self._parse(self._section_span(index))
             yield section
 
-    @cached_property
-    def _starts(self) -> list[int]:
-        """The offsets where sections start, the first at the start of the body."""
-        return list(dict.fromkeys(self._tree.part_starts))
-
     def _section_span(self, index: int) -> Span:
-        is_last = index + 1 == len(self._starts)
-        return Span(self._starts[index], len(self._text) if is_last else self._starts[index + 1])
+        return Span(self._tree.part_starts[index], self._tree.part_end(index))
 
     def _parse(self, span: Span) -> FoundNodes:
         part = self._text[span.start : span.end]
@@ -169,7 +162,7 @@ class InlineMap:
     def _footnotes(self) -> dict[str, str]:
         """Labels of the defined footnotes by their lower-case form."""
         by_lower_case: dict[str, str] = {}
-        for span in map(self._section_span, range(len(self._starts))):
+        for span in map(self._section_span, range(len(self._tree.part_starts))):
             if _FOOTNOTE_DEFINITION.search(self._text, span.start, span.end) is None:
                 continue
             try:
@@ -192,14 +185,11 @@ def find_definition(text: str, block: Span) -> InlineNode | None:
     target = link_target(text, label.end(), block.end) if label else None
     if label is None or target is None:
         return None
-    end = target.title.end if target.title else target.destination.end
     return InlineNode(
         kind=InlineKind.DEFINITION,
-        span=Span(label.start(), end),
+        span=Span(label.start(), (target.title or target.destination).end),
         label=Span(*label.span("label")),
-        destination=target.destination,
-        title=target.title,
-        href=target.href,
+        **target._asdict(),
     )
 
 
@@ -314,13 +304,13 @@ class _NodeReader:
     def _is_label(self, label: str) -> bool:
         return self._find_href(normalized_label(label)) is not None
 
-    def _add(self, node: InlineNode) -> None:
+    def _add(self, kind: InlineKind, start: int, end: int, **parts: Any) -> None:  # noqa: ANN401 (fields)
         if self._open:
-            self._open[-1].last = node.span.end
-        if node.span.start >= self._url_end:
-            self._nodes.append(node)
-        elif node.span.end > self._url_end:
-            self._undecided.append(node.span)
+            self._open[-1].last = end
+        if start >= self._url_end:
+            self._nodes.append(InlineNode(kind=kind, span=Span(start, end), **parts))
+        elif end > self._url_end:
+            self._undecided.append(Span(start, end))
 
     def _refuse(self, start: int, end: int) -> None:
         if self._open:
@@ -361,13 +351,9 @@ class _NodeReader:
 
     def _leaf(self, kind: str, start: int, end: int) -> None:
         if kind == "InlineHtml":
-            self._add(InlineNode(kind=InlineKind.HTML, span=Span(start, end)))
+            self._add(InlineKind.HTML, start, end)
         elif kind == "FootnoteReference":
-            self._add(
-                InlineNode(
-                    kind=InlineKind.FOOTNOTE_REFERENCE, span=Span(start, end), label=Span(start + 2, end - 1)
-                )
-            )
+            self._add(InlineKind.FOOTNOTE_REFERENCE, start, end, label=Span(start + 2, end - 1))
         elif kind == "Code":
             self._code(start, end)
 
@@ -385,9 +371,7 @@ class _NodeReader:
         if not width or end - start <= 2 * width:
             self._refuse(start, max(start, end))
             return
-        self._add(
-            InlineNode(kind=InlineKind.CODE, span=Span(start, end), text=Span(start + width, end - width))
-        )
+        self._add(InlineKind.CODE, start, end, text=Span(start + width, end - width))
 
     def _footnote_definition(self, start: int) -> None:
         if start < self._span.start:
@@ -396,19 +380,15 @@ class _NodeReader:
         if not self._text.startswith("[^", start) or closing < 0:
             self._refuse(start, start + 1)
             return
-        label = Span(start + 2, closing)
-        self._add(InlineNode(kind=InlineKind.FOOTNOTE_DEFINITION, span=Span(start, closing + 2), label=label))
+        self._add(InlineKind.FOOTNOTE_DEFINITION, start, closing + 2, label=Span(start + 2, closing))
 
     # Links and images (sections 6.3 to 6.5).
 
     def _link(self, opened: _Open) -> None:
         form, start, end, href = opened.data["link_type"], opened.start, opened.end, opened.data["dest_url"]
         if form in _AUTOLINKS:
-            inside = Span(start + 1, end - 1)
             href = f"mailto:{href}" if form == "Email" else href
-            self._add(
-                InlineNode(kind=InlineKind.AUTOLINK, span=Span(start, end), destination=inside, href=href)
-            )
+            self._add(InlineKind.AUTOLINK, start, end, destination=Span(start + 1, end - 1), href=href)
             return
         closing = self._text.find("]", opened.last, end)
         text = Span(start + (1 if opened.kind is InlineKind.LINK else 2), max(closing, opened.last))
@@ -424,16 +404,7 @@ class _NodeReader:
         if target is None or not self._agrees(target.destination, target.href, opened.data["dest_url"]):
             self._refuse(opened.start, end)
             return
-        self._add(
-            InlineNode(
-                kind=opened.kind,
-                span=Span(opened.start, end),
-                text=text,
-                destination=target.destination,
-                title=target.title,
-                href=target.href,
-            )
-        )
+        self._add(opened.kind, opened.start, end, text=text, **target._asdict())
 
     def _agrees(self, destination: Span, href: str, parsed: str) -> bool:
         """Return True if the written destination matches the parsed one."""
@@ -455,9 +426,7 @@ class _NodeReader:
         if href is None:
             self._refuse(opened.start, end)
             return
-        self._add(
-            InlineNode(kind=opened.kind, span=Span(opened.start, end), text=text, label=label, href=href)
-        )
+        self._add(opened.kind, opened.start, end, text=text, label=label, href=href)
 
     # Syntax that the parser does not support.
 
@@ -512,8 +481,8 @@ class _NodeReader:
             self._undecided.append(Span(end, end + 1))
 
     def _add_url(self, start: int, end: int, href: str) -> None:
-        span, href = Span(start, end), href.replace("\0", "\ufffd")
-        self._add(InlineNode(kind=InlineKind.AUTOLINK, span=span, destination=span, href=href))
+        href = href.replace("\0", "\ufffd")
+        self._add(InlineKind.AUTOLINK, start, end, destination=Span(start, end), href=href)
 
     def _end_run(self) -> None:
         if self._has_mail:
@@ -706,7 +675,7 @@ def wiki_links(
     `openings` are the offsets of ``[[`` in the inline content, each with the end of that content.
     CommonMark's `nodes` take precedence.
     """
-    taken = sorted([*undecided, *(span for node in nodes for span in _outside_of_text(node))])
+    taken = sorted([*undecided, *(span for node in nodes for span in node.outside_of_text)])
     last = 0
     for start, stop in openings:
         match = WIKI_LINK.match(text, start, stop) if start >= last else None
@@ -733,11 +702,3 @@ def is_escaped(text: str, at: int) -> bool:
     while first and text[first - 1] == "\\":
         first -= 1
     return (at - first) % 2 == 1
-
-
-def _outside_of_text(node: InlineNode) -> Iterator[Span]:
-    if node.kind in {InlineKind.LINK, InlineKind.IMAGE} and node.text is not None:
-        yield Span(node.span.start, node.text.start)
-        yield Span(node.text.end, node.span.end)
-    else:
-        yield node.span

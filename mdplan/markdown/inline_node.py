@@ -52,6 +52,13 @@ class InlineNode(Struct, kw_only=True):
     title: Span | None = None
     href: str = ""
 
+    @property
+    def outside_of_text(self) -> tuple[Span, ...]:
+        """What of it is no plain text: all of it, or all but the text of a link or an image."""
+        if self.kind in {InlineKind.LINK, InlineKind.IMAGE} and self.text is not None:
+            return Span(self.span.start, self.text.start), Span(self.text.end, self.span.end)
+        return (self.span,)
+
 
 def document_order(node: InlineNode) -> tuple[int, int]:
     """Sort key for document order, parents before children."""

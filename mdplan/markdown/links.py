@@ -36,6 +36,12 @@ _IN_BRACKETS: Final = lazy_pattern(r"\[((?:[^\[\]\\]|\\.)++)\](?!\[[^\]])", re.D
 _LINE_BREAK: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 _DEFINITION_KINDS: Final = frozenset({InlineKind.DEFINITION, InlineKind.FOOTNOTE_DEFINITION})
+_COUNTED: Final = {
+    InlineKind.IMAGE: "image",
+    InlineKind.AUTOLINK: "autolink",
+    InlineKind.WIKI_LINK: "wiki",
+    InlineKind.FOOTNOTE_REFERENCE: "footnote",
+}
 _FOOTNOTE_KINDS: Final = frozenset({InlineKind.FOOTNOTE_REFERENCE, InlineKind.FOOTNOTE_DEFINITION})
 
 
@@ -268,19 +274,9 @@ def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
 
 def _kind_of(node: InlineNode) -> str | None:
     """Return the field of `LinkCount` for `node`, or None if it is not a link."""
-    match node.kind:
-        case InlineKind.LINK:
-            return "inline" if node.label is None else "reference"
-        case InlineKind.IMAGE:
-            return "image"
-        case InlineKind.AUTOLINK:
-            return "autolink"
-        case InlineKind.WIKI_LINK:
-            return "wiki"
-        case InlineKind.FOOTNOTE_REFERENCE:
-            return "footnote"
-        case InlineKind.CODE | InlineKind.HTML | InlineKind.DEFINITION | InlineKind.FOOTNOTE_DEFINITION:
-            return None
+    if node.kind is InlineKind.LINK:
+        return "inline" if node.label is None else "reference"
+    return _COUNTED.get(node.kind)
 
 
 def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
@@ -315,12 +311,10 @@ def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
 
 def _not_text(outline: Outline, block: Span) -> list[Span]:
     """Return the sorted, disjoint spans of `block` that are not plain text; link text is plain."""
+    nodes = outline.inline.nodes_in(block)
     spans = list(outline.inline.undecided_in(block))
-    for node in outline.inline.nodes_in(block):
-        if node.kind is InlineKind.LINK and node.text is not None:
-            spans += (Span(node.span.start, node.text.start), Span(node.text.end, node.span.end))
-        else:
-            spans.append(node.span)
+    for node in nodes:
+        spans += (node.span,) if node.kind is InlineKind.IMAGE else node.outside_of_text
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start <= merged[-1].end:

@@ -27,7 +27,9 @@ from mdplan.text.source import Source
 from mdplan.values import Struct, replace
 from mdplan.words import say
 
-_HIGHEST_NUMBER: Final = 999_999_999
+# CommonMark 0.31.2, section 5.2.
+_MOST_DIGITS: Final = 9
+_HIGHEST_NUMBER: Final = 10**_MOST_DIGITS - 1
 _CODE_INDENTATION: Final = 4
 _INTERRUPTING: Final = frozenset({BlockKind.FENCE, BlockKind.QUOTE, BlockKind.LIST_ITEM, BlockKind.RULE})
 _INTERRUPTING_ITEM: Final = lazy_pattern(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]")
@@ -87,14 +89,10 @@ def insert_item(
     them. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     neighbour = max(position - 1, 0)
-    marker = outline.lists.marker(listing, neighbour)
-    if marker is None:
-        raise _unverified(listing.items[neighbour].first_line)
+    marker = _marker(outline, listing, neighbour)
     if listing.is_ordered and position:
         number = marker.number + (0 if _repeats_one_number(outline, listing) else 1)
-        digits = str(min(number, _HIGHEST_NUMBER))
-        width = len(marker.text) - 1 if marker.text.startswith("0") else 0
-        marker = replace(marker, text=digits.zfill(width) + listing.block.markup)
+        marker = replace(marker, text=marker.numbered(min(number, _HIGHEST_NUMBER)))
     _check_item(item, marker)
     item_lines = item.written(marker, _inner_indentation(outline, listing, marker))
     blank = [marker.prefix.rstrip(" \t")] if listing.is_spaced else []
@@ -133,9 +131,7 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
     It uses the parent's kind of marker; numbers start at 1. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     parent, listing = placed.item, placed.listing
-    outer = outline.lists.marker(listing, placed.position)
-    if outer is None:
-        raise _unverified(parent.first_line)
+    outer = _marker(outline, listing, placed.position)
     text = f"1{listing.block.markup}" if listing.is_ordered else listing.block.markup
     inner = _inner_indentation(outline, listing, outer)
     marker = replace(outer, text=text, prefix=outer.prefix + inner, spacing=" ")
@@ -261,9 +257,7 @@ def _would_belong(line: int, item: str) -> Refused:
 def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) -> ItemRemoval:
     listing, position, lines = placed.listing, placed.position, outline.source.lines
     item, following = placed.item, listing.items[position + 1]
-    own, other = (outline.lists.marker(listing, at) for at in (position, position + 1))
-    if own is None or other is None:
-        raise _unverified(item.first_line)
+    own, other = (_marker(outline, listing, at) for at in (position, position + 1))
     mark_line = _mark_behind(outline, listing, position)
     own_lines = Span(claimed.start, lines.start(mark_line or following.first_line))
     takes_number = (
@@ -392,17 +386,13 @@ def _insert_before(
     text = "".join(new_line + line_end for new_line in new_lines)
     if not listing.containers.share_line(first):
         return ItemInsertion(TextEdit.insert(lines.start(first), text), leads=True)
-    marker = outline.lists.marker(listing, position)
-    if marker is None:
-        raise _unverified(first)
-    return ItemInsertion(TextEdit.insert(marker.span.start, text.removeprefix(prefix) + prefix), leads=True)
+    at = _marker(outline, listing, position).span.start
+    return ItemInsertion(TextEdit.insert(at, text.removeprefix(prefix) + prefix), leads=True)
 
 
 def _repeats_one_number(outline: Outline, listing: MarkdownList) -> bool:
-    if len(listing.items) == 1:
-        return False
-    first, second = (outline.lists.marker(listing, position) for position in (0, 1))
-    return first is not None and second is not None and first.number == second.number
+    markers = [outline.lists.marker(listing, position) for position in range(min(len(listing.items), 2))]
+    return len(markers) > 1 and len({marker.number for marker in markers if marker}) == 1
 
 
 def _is_blank(outline: Outline, containers: Containers, line: int) -> bool:
@@ -434,12 +424,16 @@ def _interrupts(outline: Outline, block: Block) -> bool:
     return block.kind in _INTERRUPTING
 
 
-def _unverified(line: int) -> Refused:
-    """Return INVALID_ARGUMENT: the marker of the item at `line` was not found in the source."""
-    return Code.INVALID_ARGUMENT.refused(
-        f"the marker of the item at line {line} could not be found in the source",
-        say("use {replace_lines} or {insert_lines} there"),
-    )
+def _marker(outline: Outline, listing: MarkdownList, position: int) -> ItemMarker:
+    """Return the marker of the item at `position`. Raise INVALID_ARGUMENT if it is not in the source."""
+    marker = outline.lists.marker(listing, position)
+    if marker is None:
+        raise Code.INVALID_ARGUMENT.refused(
+            f"the marker of the item at line {listing.items[position].first_line} could not be found in the "
+            "source",
+            say("use {replace_lines} or {insert_lines} there"),
+        )
+    return marker
 
 
 def read_item(markdown: str) -> ItemText:
@@ -510,9 +504,6 @@ def _outdented(line: str, width: int) -> str:
 
 # --- Renumbering and sorting
 
-# CommonMark 0.31.2, section 5.2.
-_MOST_DIGITS: Final = 9
-
 
 def shifted_numbers(
     outline: Outline, listing: MarkdownList, position: int, shift: int
@@ -522,22 +513,17 @@ def shifted_numbers(
     Bullet lists and lists that repeat one number need no edits. Raise INVALID_ARGUMENT if a number is not
     found in the source, or if its new width would reindent a multi-line item.
     """
-    if not listing.is_ordered:
+    if not listing.is_ordered or _repeats_one_number(outline, listing):
         return ()
-    markers = [outline.lists.marker(listing, at) for at in range(len(listing.items))]
-    first_two = {marker.number for marker in markers[:2] if marker}
-    if len(markers) > 1 and len(first_two) == 1:
-        return ()
+    markers = [outline.lists.marker(listing, at) for at in range(position, len(listing.items))]
     edits: list[TextEdit] = []
-    for item, marker in zip(listing.items[position:], markers[position:], strict=True):
-        width = len(marker.text) - 1 if marker and marker.text.startswith("0") else 0
-        digits = str(max(marker.number + shift, 0)).zfill(width) if marker else ""
-        text = digits + listing.block.markup
+    for item, marker in zip(listing.items[position:], markers, strict=True):
+        text = marker.numbered(max(marker.number + shift, 0)) if marker else ""
         is_wider = marker is None or len(text) != len(marker.text)
-        if marker is None or len(digits) > _MOST_DIGITS or (is_wider and item.first_line != item.last_line):
+        if marker is None or len(text) > _MOST_DIGITS + 1 or (is_wider and item.first_line != item.last_line):
             raise Code.INVALID_ARGUMENT.refused(
-                f"the item at line {item.first_line} cannot get the number `{digits}`: its other lines are "
-                "indented by the width of the old one",
+                f"the item at line {item.first_line} cannot get the number `{text[:-1]}`: its other lines "
+                "are indented by the width of the old one",
                 say("leave renumber out, or give the items their numbers with {replace_lines}"),
             )
         edits.append(TextEdit(marker.span, text))
@@ -565,12 +551,7 @@ def sort_items(
     mark_line = next(filter(None, marks), None)
     if mark_line is not None:
         raise _in_the_way(mark_line, _SORT)
-    markers: list[ItemMarker] = []
-    for position, item in enumerate(items):
-        marker = outline.lists.marker(listing, position)
-        if marker is None:
-            raise _unverified(item.first_line)
-        markers.append(marker)
+    markers = [_marker(outline, listing, position) for position in range(len(items))]
     edits: list[TextEdit] = []
     for position, moved in enumerate(order):
         if position == moved:

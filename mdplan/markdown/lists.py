@@ -129,6 +129,11 @@ class ItemMarker(Struct, kw_only=True):
         """The number of an ordered item."""
         return int(self.text[:-1])
 
+    def numbered(self, number: int) -> str:
+        """Return the text of the marker with another `number`, zero-padded alike."""
+        width = len(self.text) - 1 if self.text.startswith("0") else 0
+        return str(number).zfill(width) + self.text[-1]
+
     @property
     def indentation(self) -> str:
         """Spaces that continuation lines need after `prefix`."""
@@ -261,13 +266,11 @@ def text_without_box(first: Block, mark: str | None) -> str:
 
 
 class _Open:
-    """A container that is being read; `in_list` if it or an ancestor is a list."""
+    """A container that is being read."""
 
-    def __init__(self, block: Block, containers: Containers, index: int | None, *, in_list: bool) -> None:
+    def __init__(self, block: Block, containers: Containers) -> None:
         self.block = block
         self.containers = containers
-        self.index = index
-        self.in_list = in_list
         self.children: list[Block] = []
         self.items: list[ListItem] = []
         self.lists: list[MarkdownList] = []
@@ -285,15 +288,10 @@ class _ListReader:
 
     def take(self, block: Block, around: Containers) -> None:
         self.close(block.depth)
-        parent = self._opened[-1] if self._opened else None
-        if parent is not None:
-            parent.children.append(block)
-        if block.kind not in CONTAINERS:
-            return
-        in_list, is_list = parent is not None and parent.in_list, block.kind is BlockKind.LIST
-        index = self._count if is_list and not in_list else None
-        self._count += index is not None
-        self._opened.append(_Open(block, around, index, in_list=in_list or is_list))
+        if self._opened:
+            self._opened[-1].children.append(block)
+        if block.kind in CONTAINERS:
+            self._opened.append(_Open(block, around))
 
     def close(self, depth: int) -> None:
         """Close containers at `depth` and deeper."""
@@ -303,9 +301,14 @@ class _ListReader:
             if last.block.kind is BlockKind.LIST_ITEM and parent is not None:
                 parent.items.append(self._item(last))
             elif last.block.kind is BlockKind.LIST:
+                is_inside = any(outer.block.kind is BlockKind.LIST for outer in self._opened)
                 listing = MarkdownList(
-                    block=last.block, items=tuple(last.items), containers=last.containers, index=last.index
+                    block=last.block,
+                    items=tuple(last.items),
+                    containers=last.containers,
+                    index=None if is_inside else self._count,
                 )
+                self._count += not is_inside
                 self.lists.append(listing)
                 if parent is not None and parent.block.kind is BlockKind.LIST_ITEM:
                     parent.lists.append(listing)

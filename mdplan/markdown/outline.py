@@ -294,32 +294,23 @@ class Outline:
 
         If there is none, return the heading that has it on GitHub.
         """
-        section = self._by_anchor.get(anchor)
-        if section is None and not anchor.isascii():
-            section = self._by_composed_anchor.get(composed(anchor))
-        return section or self._by_anchor_line.get(anchor) or self._by_other_slug.get(anchor)
+        return self._by_anchor.get(anchor) or self._by_anchor.get(composed(anchor))
 
     @cached_property
     def _by_anchor(self) -> dict[str, Section]:
+        """Sections by anchor: of the first heading, of anchor lines above headings, on GitHub."""
         # The first heading with an explicit anchor wins.
-        return {section.anchor: section for section in reversed(self.headings) if section.anchor}
-
-    @cached_property
-    def _by_composed_anchor(self) -> dict[str, Section]:
-        return {composed(anchor): section for anchor, section in self._by_anchor.items()}
-
-    @cached_property
-    def _by_anchor_line(self) -> dict[str, Section]:
-        """Sections by the anchor lines above their headings."""
-        return {
-            anchor: section
-            for section in reversed(self.sections)
-            for anchor in anchors_in(self.text_of(Span(section.span.start, section.heading_start)))
-        }
-
-    @cached_property
-    def _by_other_slug(self) -> dict[str, Section]:
-        return {slug: section for section in reversed(self.headings) if (slug := other_slug(section.title))}
+        by_anchor: dict[str, Section] = {}
+        for section in reversed(self.headings):
+            by_anchor |= {slug: section} if (slug := other_slug(section.title)) else {}
+        for section in reversed(self.sections):
+            above = self.text_of(Span(section.span.start, section.heading_start))
+            by_anchor |= dict.fromkeys(anchors_in(above), section) if above else {}
+        for name in (composed, str):
+            by_anchor |= {
+                name(section.anchor): section for section in reversed(self.headings) if section.anchor
+            }
+        return by_anchor
 
     @cached_property
     def with_prefix(self) -> list[Section]:
@@ -339,7 +330,7 @@ class Outline:
     @property
     def anchors(self) -> Collection[str]:
         """Anchors of headings, deduplicated."""
-        return self._by_anchor.keys()
+        return dict.fromkeys(section.anchor for section in self.headings if section.anchor)
 
     def sections_in_html(self) -> Iterator[Section]:
         """Yield the headings in HTML as nested sections."""

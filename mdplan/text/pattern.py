@@ -82,19 +82,18 @@ class Pattern(Struct, kw_only=True):
         """
         if self.match_type is MatchType.LITERAL:
             return lambda _: replacement
-        literals, references = _split(replacement)
-        groups = set(references)
+        # Texts, each followed by the number or the name of a group.
+        parts = _reference().split(replacement)
+        references = [_group(*each) for each in zip(parts[1::3], parts[2::3], strict=True)]
 
         def expand(pattern_match: PatternMatch) -> str:
             match = pattern_match.match
             if match is None:
                 return replacement
             # Look up each group only once.
-            texts = {group: match[group] or "" for group in groups}
-            expanded: list[str] = [""] * (2 * len(references) + 1)
-            expanded[::2] = literals
-            expanded[1::2] = [texts[group] for group in references]
-            return "".join(expanded)
+            texts = {group: match[group] or "" for group in set(references)}
+            pairs = zip(parts[::3], [*map(texts.__getitem__, references), ""], strict=True)
+            return "".join(text for pair in pairs for text in pair)
 
         return expand
 
@@ -106,7 +105,7 @@ class Pattern(Struct, kw_only=True):
         if isinstance(compiled, PatternProblem):
             return None
         for reference in _reference().finditer(replacement):
-            group = _group(reference)
+            group = _group(*reference.groups())
             known = group <= compiled.groups if isinstance(group, int) else group in compiled.groupindex
             if not known:
                 return str(group)
@@ -171,21 +170,9 @@ def _reference() -> "regex.Pattern[str]":
     return regex.compile(r"\\(?:([0-9]{1,2})|g<([^<>\\]+)>)")
 
 
-def _split(replacement: str) -> tuple[list[str], list[int | str]]:
-    """Split `replacement` into the texts around its references, and the referenced groups."""
-    texts: list[str] = []
-    groups: list[int | str] = []
-    at = 0
-    for reference in _reference().finditer(replacement):
-        texts.append(replacement[at : reference.start()])
-        groups.append(_group(reference))
-        at = reference.end()
-    return [*texts, replacement[at:]], groups
-
-
-def _group(reference: "regex.Match[str]") -> int | str:
-    name = reference[1] or reference[2]
-    return int(name) if name.isdecimal() else name
+def _group(number: str | None, name: str | None) -> int | str:
+    reference = number or name or ""
+    return int(reference) if reference.isdecimal() else reference
 
 
 # --- Literal texts that matches contain
