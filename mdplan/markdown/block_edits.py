@@ -12,7 +12,14 @@ from typing import Final, Literal
 from mdplan.diagnostics import Code, Refused
 from mdplan.markdown.blocks import CONTAINERS, INLINE_KINDS, Block, BlockKind, task_mark
 from mdplan.markdown.headings import heading_title
-from mdplan.markdown.list_edits import ItemRemoval, last_line_with_attributes, remove_item
+from mdplan.markdown.list_edits import (
+    in_the_way,
+    item_to_loosen,
+    last_line_with_attributes,
+    mark_behind,
+    marker_of,
+)
+from mdplan.markdown.lists import PlacedItem
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload, delete_blocks, place_blocks, replace_blocks
 from mdplan.markdown.tables import (
@@ -26,7 +33,7 @@ from mdplan.markdown.targets import BLOCK_ID, whole
 from mdplan.text.diff import delete_lines, replace_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Span, lines_of, to_lf
+from mdplan.text.lines import Span, line_end_around, lines_of, to_lf
 from mdplan.text.source import Source
 from mdplan.values import Struct, replace
 from mdplan.words import say
@@ -355,12 +362,16 @@ class BlockEditor:
 
     def delete(self) -> tuple[BlockChange, Span]:
         """Return the deletion and the span that it removes. Raise OUTLINE_CHANGED, or as `remove_item`."""
-        emptied = self._emptied()
-        if isinstance(emptied, ItemRemoval):
-            return BlockChange(deletions=emptied.deletions, edits=emptied.edits), emptied.claimed
-        if emptied is not None:
-            return BlockEditor(emptied).delete()
-        return self._first_safe(self.deletions(), [self.going]), self.span
+        parent = self.target.parent
+        if parent is None or not self.is_alone:
+            return self._first_safe(self.deletions(), [self.going]), self.span
+        if parent.block.kind is BlockKind.FOOTNOTE:
+            raise Code.OUTLINE_CHANGED.refused(
+                f"the footnote at line {parent.block.first_line} has no other text",
+                say("use {delete_lines}, and remove the references to it"),
+            )
+        placed = self.outline.lists.item_of(parent.block)
+        return BlockEditor(parent).delete() if placed is None else remove_item(self.outline, placed)
 
     def move(self, insertions: Iterable[BlockChange], come: _Exchange) -> BlockChange:
         """Return the deletion joined with the first valid insertion. Raise OUTLINE_CHANGED."""
@@ -387,21 +398,6 @@ class BlockEditor:
     def going(self) -> _Exchange:
         """The removal of the block from the sequence."""
         return _Exchange(self.target.index, self.end)
-
-    def _emptied(self) -> ItemRemoval | PlacedBlock | None:
-        """Return the container that the deletion would leave empty; a list item as its removal."""
-        parent = self.target.parent
-        if parent is None or not self.is_alone:
-            return None
-        if parent.block.kind is BlockKind.FOOTNOTE:
-            raise Code.OUTLINE_CHANGED.refused(
-                f"the footnote at line {parent.block.first_line} has no other text",
-                say("use {delete_lines}, and remove the references to it"),
-            )
-        if parent.block.kind is not BlockKind.LIST_ITEM:
-            return parent
-        placed = self.outline.lists.item_of(parent.block)
-        return None if placed is None else remove_item(self.outline, placed)
 
     def deletions(self) -> Iterator[BlockChange]:
         """Yield the ways to delete the block from its container, best first."""
@@ -430,11 +426,7 @@ class BlockEditor:
     def _gaps(self) -> tuple[list[str], ...]:
         """Blank lines to try between blocks: none first in a tight list, then one."""
         parent = self.target.parent
-        placed = (
-            self.outline.lists.item_of(parent.block)
-            if parent is not None and parent.block.kind is BlockKind.LIST_ITEM
-            else None
-        )
+        placed = self.outline.lists.item_of(parent.block) if parent is not None else None
         is_tight = placed is not None and not (placed.listing.gaps or placed.listing.spaced_items)
         return ([], [""]) if is_tight else ([""],)
 
@@ -468,6 +460,78 @@ def _not_apart(line: int) -> Refused:
         f"the block at line {line} holds a line that opens or closes what is around it",
         say("use {replace_lines} or {insert_lines} there"),
     )
+
+
+# --- Items of lists
+
+
+def remove_item(outline: Outline, placed: PlacedItem) -> tuple[BlockChange, Span]:
+    """Return the removal of an item with its nested blocks and surrounding blank lines, and what it claims.
+
+    If the first item of an ordered list is removed, the next takes its number; other numbers stay. A blank
+    line keeps a loose list loose. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
+    """
+    listing, lines, first = placed.listing, outline.source.lines, placed.item.first_line
+    around = {each.block: each for each in placed_blocks(outline)}
+    if len(listing.items) > 1:
+        own = around[placed.item.block]
+        change = first_safe(outline, first, _removals(outline, placed), [_Exchange(own.index, own.end)])
+        start = lines.start(first)
+        if listing.containers.share_line(first):
+            start = marker_of(outline, listing, placed.position).span.start
+        claimed = Span(start, max(lines.end(placed.item.last_line), *_ends(change)))
+    elif listing.containers.share_line(first):
+        raise Code.INVALID_ARGUMENT.refused(
+            f"the item at line {first} is all that the item around it begins with",
+            say("remove the outer item, or give it other text with {replace_match} or {replace_lines}"),
+        )
+    else:
+        change, claimed = BlockEditor(around[listing.block]).delete()
+    loosened = item_to_loosen(outline, placed)
+    if loosened is None:
+        return change, claimed
+    start = lines.start(loosened.first_line)
+    prefix = listing.containers.prefix(lines, loosened.first_line) or ""
+    blank = TextEdit.insert(start, prefix.rstrip(" \t") + line_end_around(lines, start))
+    return replace(change, edits=(*change.edits, blank)), claimed
+
+
+def _ends(change: BlockChange) -> list[int]:
+    return [0, *(edit.span.end for edit in change.edits)]
+
+
+def _removals(outline: Outline, placed: PlacedItem) -> Iterator[BlockChange]:
+    """Yield the ways to remove one of several items, best first."""
+    listing, position, item, lines = placed.listing, placed.position, placed.item, outline.source.lines
+    own_end, containers = lines.end(item.last_line), listing.containers
+    if item is listing.items[-1]:
+        before = listing.items[position - 1]
+        has_mark = mark_behind(outline, listing, position - 1) is not None
+        removed = Span(lines.end(before.end_line if has_mark else before.last_line), own_end)
+        prefix = containers.prefix(lines, lines.line_at(own_end)) or ""
+    else:
+        following = listing.items[position + 1]
+        own, other = (marker_of(outline, listing, at) for at in (position, position + 1))
+        mark_line = mark_behind(outline, listing, position)
+        removed = Span(lines.start(item.first_line), lines.start(mark_line or following.first_line))
+        prefix, is_behind_marker = other.prefix, containers.share_line(item.first_line)
+        if mark_line is not None and is_behind_marker:
+            raise in_the_way(mark_line, "remove the item")
+        takes_number = (
+            not position
+            and own.text != other.text
+            and (len(own.text) <= len(other.text) or following.first_line == following.last_line)
+        )
+        if takes_number and not is_behind_marker and (mark_line is not None or own.prefix != other.prefix):
+            # Keep the other marker's position: nested blocks are indented relative to it.
+            yield BlockChange(deletions=(removed,), edits=(TextEdit(other.span, own.text),))
+            return
+        if takes_number or is_behind_marker:
+            yield BlockChange(edits=(TextEdit.delete(Span(own.span.end, other.span.end)),))
+            return
+    yield BlockChange(deletions=(removed,))
+    blank = prefix.rstrip(" \t") + line_end_around(lines, removed.start)
+    yield BlockChange(edits=(TextEdit(removed, blank),))
 
 
 # --- Proof that no other block changes

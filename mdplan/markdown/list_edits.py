@@ -42,14 +42,6 @@ class ItemInsertion(Struct):
     leads: bool = False
 
 
-class ItemRemoval(Struct, kw_only=True):
-    """The removal of an item: whole lines to delete, other edits, and the `claimed` text of the item."""
-
-    claimed: Span
-    deletions: tuple[Span, ...] = ()
-    edits: tuple[TextEdit, ...] = ()
-
-
 class ItemText(Struct):
     """The content of a list item without marker and newlines.
 
@@ -89,7 +81,7 @@ def insert_item(
     them. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     neighbour = max(position - 1, 0)
-    marker = _marker(outline, listing, neighbour)
+    marker = marker_of(outline, listing, neighbour)
     if listing.is_ordered and position:
         number = marker.number + (0 if _repeats_one_number(outline, listing) else 1)
         marker = replace(marker, text=marker.numbered(min(number, _HIGHEST_NUMBER)))
@@ -99,14 +91,17 @@ def insert_item(
     if position == len(listing.items):
         taken = _taken_line(outline, listing.containers, marker, listing.last_line + 1)
         if taken is not None:
-            raise _would_belong(taken, "the new item")
-    if position == len(listing.items) or (position and follows and _mark_behind(outline, listing, neighbour)):
+            raise Code.OUTLINE_CHANGED.refused(
+                f"the text at line {taken} would become a part of the new item",
+                say("indent it less first, or use {replace_lines}"),
+            )
+    if position == len(listing.items) or (position and follows and mark_behind(outline, listing, neighbour)):
         last_line = _last_shown_line(listing.items[neighbour])
         return ItemInsertion(_insert_after(outline, last_line, [*blank, *item_lines], marker.prefix))
     return _insert_before(outline, listing, position, [*item_lines, *blank], marker.prefix)
 
 
-def _mark_behind(outline: Outline, listing: MarkdownList, position: int) -> int | None:
+def mark_behind(outline: Outline, listing: MarkdownList, position: int) -> int | None:
     """Return the first non-blank line between the item at `position` and the next, or None.
 
     It holds an enclosure tag or attributes, and stays where it is.
@@ -131,7 +126,7 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
     It uses the parent's kind of marker; numbers start at 1. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     parent, listing = placed.item, placed.listing
-    outer = _marker(outline, listing, placed.position)
+    outer = marker_of(outline, listing, placed.position)
     text = f"1{listing.block.markup}" if listing.is_ordered else listing.block.markup
     inner = _inner_indentation(outline, listing, outer)
     marker = replace(outer, text=text, prefix=outer.prefix + inner, spacing=" ")
@@ -179,61 +174,6 @@ def _inner_indentations(outline: Outline) -> Mapping[int | None, dict[str, None]
     return written
 
 
-def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval:
-    """Return the removal of an item with its nested blocks and surrounding blank lines.
-
-    If the first item of an ordered list is removed, the next takes its number; other numbers stay. A blank
-    line keeps a loose list loose. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
-    """
-    removal = _remove(outline, placed)
-    loosened = _item_to_loosen(outline, placed)
-    if loosened is None:
-        return removal
-    lines = outline.source.lines
-    start = lines.start(loosened.first_line)
-    prefix = placed.listing.containers.prefix(lines, loosened.first_line) or ""
-    blank = TextEdit.insert(start, prefix.rstrip(" \t") + line_end_around(lines, start))
-    return replace(removal, edits=(*removal.edits, blank))
-
-
-def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval:
-    listing, position = placed.listing, placed.position
-    if len(listing.items) == 1:
-        return _remove_list(outline, listing)
-    lines, containers, last = outline.source.lines, listing.containers, placed.item.last_line
-    if position:
-        before: PlacedItem | None = PlacedItem(listing, position - 1)
-    else:
-        before = _open_item_before(outline, listing.block, containers)
-    _check_swallowed(outline, containers, before, last + 1)
-    claimed = lines.span(placed.item.first_line, last)
-    if position < len(listing.items) - 1:
-        return _remove_before_another(outline, placed, claimed)
-    last_before = listing.items[position - 1]
-    has_mark = _mark_behind(outline, listing, position - 1) is not None
-    start = lines.end(last_before.end_line if has_mark else last_before.last_line)
-    return _remove_lines(outline, containers, claimed, Span(start, claimed.end))
-
-
-def _open_item_before(outline: Outline, block: Block, containers: Containers) -> PlacedItem | None:
-    """Return the item of another list directly before the list `block`, if it could absorb it.
-
-    An item that starts with two blank lines, including its first, has ended (CommonMark 0.31.2, section 5.2).
-    """
-    before = outline.lists.item_right_before(block, containers)
-    if before is None or before.item.children:
-        return before
-    return None if _is_blank(outline, containers, before.item.first_line + 1) else before
-
-
-def _check_swallowed(outline: Outline, containers: Containers, before: PlacedItem | None, line: int) -> None:
-    """Raise OUTLINE_CHANGED if the item `before` would absorb the text from `line`."""
-    marker = outline.lists.marker(before.listing, before.position) if before is not None else None
-    taken = _taken_line(outline, containers, marker, line) if marker is not None else None
-    if before is not None and taken is not None:
-        raise _would_belong(taken, f"the item at line {before.item.first_line}")
-
-
 def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, line: int) -> int | None:
     """Return the first non-blank line from `line` if an item with `marker` would absorb it.
 
@@ -247,82 +187,12 @@ def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, li
     return line if is_taken else None
 
 
-def _would_belong(line: int, item: str) -> Refused:
-    return Code.OUTLINE_CHANGED.refused(
-        f"the text at line {line} would become a part of {item}",
-        say("indent it less first, or use {replace_lines}"),
-    )
-
-
-def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) -> ItemRemoval:
-    listing, position, lines = placed.listing, placed.position, outline.source.lines
-    item, following = placed.item, listing.items[position + 1]
-    own, other = (_marker(outline, listing, at) for at in (position, position + 1))
-    mark_line = _mark_behind(outline, listing, position)
-    own_lines = Span(claimed.start, lines.start(mark_line or following.first_line))
-    takes_number = (
-        not position
-        and own.text != other.text
-        and (len(own.text) <= len(other.text) or following.first_line == following.last_line)
-    )
-    is_behind_marker = listing.containers.share_line(item.first_line)
-    if mark_line is not None and is_behind_marker:
-        raise _in_the_way(mark_line, "remove the item")
-    if takes_number and not is_behind_marker and (mark_line is not None or own.prefix != other.prefix):
-        # Keep the other marker's position: nested blocks are indented relative to it.
-        number = TextEdit(other.span, own.text)
-        return ItemRemoval(
-            claimed=Span(claimed.start, other.span.end), deletions=(own_lines,), edits=(number,)
-        )
-    if takes_number or is_behind_marker:
-        to_next = Span(own.span.end, other.span.end)
-        return ItemRemoval(claimed=Span(own.span.start, to_next.end), edits=(TextEdit.delete(to_next),))
-    is_empty = other.span.end == lines.content_end(following.first_line)
-    if not position and is_empty and not _is_blank(outline, listing.containers, item.first_line - 1):
-        # An empty item cannot interrupt a paragraph (CommonMark 0.31.2, section 5.2).
-        return _replace_by_blank_line(outline, claimed, own_lines, other.prefix)
-    return ItemRemoval(claimed=claimed, deletions=(own_lines,))
-
-
-def _in_the_way(line: int, what: str) -> Refused:
+def in_the_way(line: int, what: str) -> Refused:
+    """Return OUTLINE_CHANGED: `line` keeps items from doing `what`."""
     return Code.OUTLINE_CHANGED.refused(
         f"line {line}, between two items, closes or opens what is around one of them",
         say("{} with {replace_lines}", what),
     )
-
-
-def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval:
-    """Return the removal of a single-item list and of quotes that contain only this list."""
-    lines, containers, block = outline.source.lines, listing.containers, listing.block
-    first, last = block.first_line, last_line_with_attributes(outline, listing)
-    while (quote := containers.block) is not None and quote.kind is BlockKind.QUOTE:
-        around = (*range(quote.first_line, first), *range(last + 1, quote.last_line + 1))
-        if not all(_is_blank(outline, containers, line) for line in around):
-            break
-        first, last = quote.first_line, quote.last_line
-        block, containers = quote, containers.outer or Containers()
-    _check_swallowed(outline, containers, _open_item_before(outline, block, containers), last + 1)
-    if containers.share_line(first):
-        raise Code.INVALID_ARGUMENT.refused(
-            f"the item at line {first} is all that the item around it begins with",
-            say("remove the outer item, or give it other text with {replace_match} or {replace_lines}"),
-        )
-    claimed = lines.span(first, last)
-    if containers.block is None:
-        return ItemRemoval(claimed=claimed, deletions=(claimed,))
-    if _starts_on_marker_line(outline, containers.block, block):
-        # An item that starts with two blank lines, including its first, has ended (section 5.2 again).
-        while last < containers.block.last_line and _is_blank(outline, containers, last + 1):
-            last += 1
-        return ItemRemoval(claimed=claimed, deletions=(lines.span(first, last),))
-    before = first - 1
-    if _is_blank(outline, containers, last + 1) or last == containers.block.last_line:
-        while before and _is_blank(outline, containers, before):
-            before -= 1
-    removed = Span(lines.end(before) if before else claimed.start, claimed.end)
-    following = _first_block(outline, last + 1)
-    is_underline = following is not None and following.kind is BlockKind.RULE
-    return _remove_lines(outline, containers, claimed, removed, is_underline=is_underline)
 
 
 def last_line_with_attributes(outline: Outline, listing: MarkdownList) -> int:
@@ -333,35 +203,6 @@ def last_line_with_attributes(outline: Outline, listing: MarkdownList) -> int:
             break
         last += 1
     return last
-
-
-def _starts_on_marker_line(outline: Outline, item: Block, block: Block) -> bool:
-    """Return True if `item` starts with an empty line followed by `block`."""
-    if item.kind is not BlockKind.LIST_ITEM or block.first_line != item.first_line + 1:
-        return False
-    leaves = outline.tree.leaves_in(Span(item.span.start, block.span.start))
-    return all(leaf.span.start >= block.span.start for leaf in leaves)
-
-
-def _remove_lines(
-    outline: Outline, containers: Containers, claimed: Span, removed: Span, *, is_underline: bool = False
-) -> ItemRemoval:
-    """Return the deletion of `removed`, leaving a blank line if its neighbours would merge.
-
-    `is_underline`: the following text would turn the paragraph before it into a heading.
-    """
-    lines = outline.source.lines
-    before, after = lines.line_at(removed.start) - 1, lines.line_at(removed.end - 1) + 1
-    is_apart = _is_separated(outline, containers, after) and not is_underline
-    if is_apart or _is_blank(outline, containers, before):
-        return ItemRemoval(claimed=claimed, deletions=(removed,))
-    prefix = containers.prefix(lines, after) or ""
-    return _replace_by_blank_line(outline, claimed, removed, prefix)
-
-
-def _replace_by_blank_line(outline: Outline, claimed: Span, removed: Span, prefix: str) -> ItemRemoval:
-    blank = prefix.rstrip(" \t") + line_end_around(outline.source.lines, removed.start)
-    return ItemRemoval(claimed=claimed, edits=(TextEdit(removed, blank),))
 
 
 def _insert_after(outline: Outline, line: int, new_lines: list[str], prefix: str) -> TextEdit:
@@ -386,7 +227,7 @@ def _insert_before(
     text = "".join(new_line + line_end for new_line in new_lines)
     if not listing.containers.share_line(first):
         return ItemInsertion(TextEdit.insert(lines.start(first), text), leads=True)
-    at = _marker(outline, listing, position).span.start
+    at = marker_of(outline, listing, position).span.start
     return ItemInsertion(TextEdit.insert(at, text.removeprefix(prefix) + prefix), leads=True)
 
 
@@ -424,7 +265,7 @@ def _interrupts(outline: Outline, block: Block) -> bool:
     return block.kind in _INTERRUPTING
 
 
-def _marker(outline: Outline, listing: MarkdownList, position: int) -> ItemMarker:
+def marker_of(outline: Outline, listing: MarkdownList, position: int) -> ItemMarker:
     """Return the marker of the item at `position`. Raise INVALID_ARGUMENT if it is not in the source."""
     marker = outline.lists.marker(listing, position)
     if marker is None:
@@ -547,11 +388,11 @@ def sort_items(
     order = sorted(range(len(items)), key=lambda at: key(items[at]), reverse=descending)
     if order == list(range(len(items))):
         return ()
-    marks = (_mark_behind(outline, listing, position) for position in range(len(items) - 1))
+    marks = (mark_behind(outline, listing, position) for position in range(len(items) - 1))
     mark_line = next(filter(None, marks), None)
     if mark_line is not None:
-        raise _in_the_way(mark_line, _SORT)
-    markers = [_marker(outline, listing, position) for position in range(len(items))]
+        raise in_the_way(mark_line, _SORT)
+    markers = [marker_of(outline, listing, position) for position in range(len(items))]
     edits: list[TextEdit] = []
     for position, moved in enumerate(order):
         if position == moved:
@@ -616,7 +457,7 @@ def _shape(item: ListItem) -> object:
 # --- Keep a list loose when an item is removed (CommonMark 0.31.2, section 5.3)
 
 
-def _item_to_loosen(outline: Outline, placed: PlacedItem) -> ListItem | None:
+def item_to_loosen(outline: Outline, placed: PlacedItem) -> ListItem | None:
     """Return the item that needs a blank line before it to keep the list loose without `placed`.
 
     That is the item at the gap nearest to `placed`; None if not needed, or if one item is left.

@@ -179,19 +179,6 @@ class Lists:
         """Rendered texts of items, deduplicated."""
         return self._by_rendered_text.keys()
 
-    def item_right_before(self, block: Block, containers: Containers) -> PlacedItem | None:
-        """Return the last item of the list directly before `block` in the same `containers`."""
-        index = bisect_left(self.all, _order(block), key=lambda listing: _order(listing.block)) - 1
-        while index >= 0 and self.all[index].block.depth > block.depth:
-            index -= 1
-        previous = self.all[index] if index >= 0 else None
-        if previous is None or previous.containers != containers:
-            return None
-        between = range(previous.last_line + 1, block.first_line)
-        if not all(containers.is_blank(self._lines, line) for line in between):
-            return None
-        return PlacedItem(previous, len(previous.items) - 1)
-
     def marker(self, listing: MarkdownList, position: int) -> ItemMarker | None:
         """Return the marker of the item at `position`; None if it is not found in the source."""
         line = listing.items[position].first_line

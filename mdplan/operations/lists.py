@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Refused, both
 from mdplan.markdown import list_edits
+from mdplan.markdown.block_edits import remove_item
 from mdplan.markdown.blocks import is_done
 from mdplan.markdown.headings import heading_title
 from mdplan.markdown.lists import ListItem, MarkdownList, PlacedItem
@@ -304,26 +305,23 @@ class RemoveListItem(ItemOperation):
         """Return a deletion. Errors: as `scope` and `find_item`; INVALID_ARGUMENT."""
         scope = self.scope(outline)
         found = self.find_item(outline, scope, "item", self.item)
-        removal = list_edits.remove_item(outline, found.placed)
+        removal, claimed = remove_item(outline, found.placed)
         section = outline.section_at(found.placed.item.block.span.start)
         # The second item takes the number of the first anyway.
         behind = max(found.placed.position + 1, 2)
         numbers = (
             list_edits.shifted_numbers(outline, found.placed.listing, behind, -1) if self.renumber else ()
         )
+        # An `item` that is everything that is removed is a proof.
+        whole = to_lf(outline.text_of(claimed)).rstrip("\n")
         resolution = Resolution(
-            claims=(Claim(span=removal.claimed, owner=section.index),),
+            claims=(Claim(span=claimed, owner=section.index),),
             edits=removal.edits,
             deletions=removal.deletions,
             section=scope.section or section,
-            is_evidence=self._is_proven(outline, found, removal),
+            is_evidence=found.is_exact and not removal.edits and whole == to_lf(self.item).strip("\n"),
         )
         return with_numbers(outline, resolution, numbers)
-
-    def _is_proven(self, outline: Outline, found: FoundItem, removal: list_edits.ItemRemoval) -> bool:
-        """Return True if `item` is everything that is removed, ignoring newlines and outer blank lines."""
-        whole = to_lf(outline.text_of(removal.claimed)).rstrip("\n")
-        return found.is_exact and not removal.edits and whole == to_lf(self.item).strip("\n")
 
 
 class SetTask(ItemOperation):
