@@ -10,21 +10,10 @@ from mdplan.diagnostics import Code
 from mdplan.operations.diffs import ApplyDiff
 from mdplan.requests.batch import Batch, normalized_edits, read_batch
 from mdplan.text.diff import DiffStat, DiffText, find_hunks
-from mdplan.text.source import ByteEdit, splice
+from mdplan.text.source import ByteEdit
 from mdplan.text.unified_diff import DiffLine, FileDiff, NotADiff, read_diff
 from tests.support.case_tables import CaseTables
-from tests.support.patches import (
-    Tool,
-    creation_diff,
-    deletion_diff,
-    dulwich_apply,
-    git_apply,
-    gnu_patch,
-    needs_git,
-    needs_patch,
-    unidiff_print,
-    unified_diff,
-)
+from tests.support.patches import creation_diff, deletion_diff, unified_diff
 
 CASE_TABLES = CaseTables(__file__)
 
@@ -119,12 +108,6 @@ def test_neighbouring_lines_show_all_removals_before_the_additions() -> None:
     assert shown(b"a\nb\nc\n", *edits) == "@@ -1,3 +1,3 @@\n-a\n-b\n+A\n+B\n c\n"
 
 
-def test_edits_of_one_line_make_one_change() -> None:
-    edits = [ByteEdit(0, 1, b"A"), ByteEdit(4, 5, b"C"), ByteEdit(5, 5, b"!")]
-
-    assert shown(b"a b c\n", *edits) == "@@ -1,1 +1,1 @@\n-a b c\n+A b C!\n"
-
-
 # Small hunks out of large edits.
 def test_section_replaced_by_a_similar_one_shows_only_what_differs() -> None:
     new = NUMBERS.replace(b"03\n", b"three\n").replace(b"18\n", b"18\n18a\n")
@@ -140,12 +123,6 @@ def test_repeated_lines_are_paired() -> None:
     new = b"x\n-\n" * 2 + b"x\n" + b"x\n-\n" * 2 + b"-\n" + b"x\n-\n" * 2
 
     assert stat(base, ByteEdit(0, len(base), new)) == DiffStat(added=2, removed=0)
-
-
-def test_moved_line_is_removed_and_added_once() -> None:
-    new = NUMBERS.replace(b"05\n", b"").replace(b"12\n", b"12\n05\n")
-
-    assert stat(NUMBERS, ByteEdit(0, len(NUMBERS), new)) == DiffStat(1, 1)
 
 
 def test_large_rewrite_is_compared_at_its_unique_lines() -> None:
@@ -219,100 +196,8 @@ def test_changed_line_counts_as_added_and_removed() -> None:
     assert DiffStat.of(()) == DiffStat(0, 0)
 
 
-def test_text_of_a_diff_is_exact_where_its_bytes_are_unicode() -> None:
-    assert DiffText.of("+é\r\n+\u2028\n".encode()) == DiffText("+é\r\n+\u2028\n", exact=True)
-
-
 def test_bytes_that_are_not_unicode_show_escaped() -> None:
     assert DiffText.of(b"+\xe9\xc3\xa9\xed\xa0\x80\n") == DiffText("+\\xe9é\\xed\\xa0\\x80\n", exact=False)
-
-
-# Every tool makes the planned bytes.
-EDGES = {
-    "no-newline-in-base": (b"a\nb\nc", (5, 5, b"\n")),
-    "no-newline-in-result": (b"a\nb\nc\n", (5, 6, b"")),
-    "no-newline-in-both": (b"a\nb\nc", (2, 3, b"B")),
-    "no-newline-and-last-line-changed": (b"a\nb\nc", (4, 5, b"C")),
-    "appended-to-unfinished-line": (b"a\nb", (3, 3, b"\nc\nd")),
-    "crlf": (b"a\r\nb\r\nc\r\n", (3, 4, b"B")),
-    "crlf-becomes-lf": (b"a\r\nb\r\nc\r\n", (4, 6, b"\n")),
-    "crlf-inserted": (b"a\r\nc\r\n", (3, 3, b"b\r\n")),
-    "crlf-unfinished": (b"a\r\nb\r", (4, 5, b"\r\n")),
-    "mixed": (b"a\r\nb\nc\rd\n", (3, 4, b"B\r\n")),
-    "lone-cr": (b"a\rb\rc\r", (2, 3, b"B")),
-    "u2028": ("a\u2028b\nc\n".encode(), (4, 5, b"B")),
-    "u2029": ("a\nb\u2029c\n".encode(), (0, 1, "\u2029".encode())),
-    "u0085": ("a\u0085b\nc\n".encode(), (3, 4, b"B")),
-    "vertical-tab": (b"a\vb\nc\n", (2, 3, b"B\v")),
-    "form-feed": (b"a\fb\nc\n", (2, 3, b"B\f")),
-    "file-separator": (b"a\x1cb\nc\n", (2, 3, b"B\x1c")),
-    "file-was-empty": (b"", (0, 0, b"a\nb")),
-    "file-becomes-empty": (b"a\nb", (0, 3, b"")),
-    "file-becomes-empty-line": (b"", (0, 0, b"\n")),
-    "removed-line-like-a-header": (b"a\n-- x\nb\n", (2, 7, b"")),
-    "added-line-like-a-header": (b"a\nb\n", (2, 2, b"++ x\n")),
-    "both-headers-as-lines": (b"-- a/x\nb\n", (0, 7, b"++ b/x\n")),
-    "line-like-a-hunk": (b"@@ -1,1 +1,1 @@\na\n", (16, 17, b"diff --git a/x b/x")),
-    "line-like-the-marker": (b"a\n\\ No newline at end of file\n", (0, 1, b"\\ No newline at end of file")),
-    "byte-order-mark": (b"\xef\xbb\xbf# a\nb\n", (5, 6, b"A")),
-    "byte-order-mark-added": (b"# a\n", (0, 0, b"\xef\xbb\xbf")),
-    "trailing-blanks": (b"a  \nb\t\n   \nc", (4, 5, b"B ")),
-    "blank-lines": (b"\n\n\n\n\n\n\n\n\n", (4, 4, b"\n\n")),
-    "same-lines": (b"- [ ] x\n" * 30, (83, 84, b"x")),
-    "nul": (b"a\0b\n\0\nc\0", (2, 3, b"\0\0")),
-    "not-utf-8": (b"caf\xe9\n\xff\n", (0, 1, b"C\xfe")),
-    "utf-16-with-mark": ("a\nbé\nc\n".encode("utf-16"), (6, 8, "X\nY".encode("utf-16-le"))),
-    "utf-16-be-crlf": (b"\xfe\xff" + "a\r\nb\r\n".encode("utf-16-be"), (8, 10, b"\0Q")),
-    "utf-16-without-mark": ("a\nb\nc\n".encode("utf-16-le"), (4, 6, b"\n\x0a")),
-}
-
-TOOLS = [
-    pytest.param(git_apply, marks=needs_git, id="git"),
-    pytest.param(gnu_patch, marks=needs_patch, id="patch"),
-    pytest.param(dulwich_apply, id="dulwich"),
-]
-
-NAMES = CASE_TABLES.value("NAMES", tuples=True)
-
-
-@pytest.mark.parametrize(("base", "edit"), EDGES.values(), ids=EDGES.keys())
-@pytest.mark.parametrize("apply", TOOLS)
-def test_tool_makes_the_planned_bytes(apply: Tool, base: bytes, edit: tuple[int, int, bytes]) -> None:
-    edits = [ByteEdit(*edit)]
-    made = unified_diff("x.md", base, edits)
-
-    assert apply({"x.md": base}, made) == {"x.md": splice(base, edits)}
-
-
-@pytest.mark.parametrize("data", [b"a\nb", b"\n", b""])
-@pytest.mark.parametrize("apply", TOOLS)
-def test_tool_makes_new_files(apply: Tool, data: bytes) -> None:
-    made = b"".join(creation_diff(name, data) for name in NAMES)
-
-    assert apply({}, made) == dict.fromkeys(NAMES, data)
-
-
-@pytest.mark.parametrize("data", [b"a\nb", b"\n"])
-@pytest.mark.parametrize("apply", TOOLS)
-def test_tool_deletes_files(apply: Tool, data: bytes) -> None:
-    made = b"".join(deletion_diff(name, data) for name in NAMES)
-
-    assert apply({"keep": b"", **dict.fromkeys(NAMES, data)}, made) == {"keep": b""}
-
-
-# GNU patch takes the deletion of an empty file as already done, and asks.
-@pytest.mark.parametrize("apply", [pytest.param(git_apply, marks=needs_git), dulwich_apply])
-def test_tool_deletes_an_empty_file(apply: Tool) -> None:
-    assert apply({"x y.md": b""}, deletion_diff("x y.md", b"")) == {}
-
-
-@pytest.mark.parametrize(("base", "edit"), EDGES.values(), ids=EDGES.keys())
-def test_unidiff_prints_what_it_parsed(base: bytes, edit: tuple[int, int, bytes]) -> None:
-    made = unified_diff("x.md", base, [ByteEdit(*edit)])
-    if not DiffText.of(made).exact:
-        made = DiffText.of(made).text.encode()  # What JSON carries must still be a diff.
-
-    assert unidiff_print(made) == made
 
 
 # --- Incoming diffs: names, modes, and errors that unidiff overlooks

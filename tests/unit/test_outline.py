@@ -15,7 +15,7 @@ from mdplan.engine.engine import Engine
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.headings import GITHUB, STYLES
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import PRESETS, SiteRules
+from mdplan.markdown.paths import SiteRules
 from mdplan.markdown.payload import read_payload
 from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
@@ -86,14 +86,6 @@ def test_definitions_at_the_end_belong_to_no_section() -> None:
 
     assert document.text_of(document.sections[1].span) == "# A\na\n\n"
     assert document.text_of(Span(document.content_end, len(document.source.text))) == definitions
-
-
-@pytest.mark.parametrize("tail", ["text\n", "## B\n", "    code\n"])
-def test_definitions_before_other_text_belong_to_their_section(tail: str) -> None:
-    document = outline("# A\n\n[a]: /u\n\n" + tail)
-
-    assert document.content_end == len(document.source.text)
-    assert document.sections[1].span.end == len(document.source.text)
 
 
 def test_too_deeply_nested_content_is_reported_and_the_rest_parsed() -> None:
@@ -211,15 +203,6 @@ def test_section_is_found_by_the_anchor_of_its_heading() -> None:
     assert find_by_anchor(document, "c") is document.nested[0]
 
 
-@pytest.mark.requirement("outline-5")
-def test_unknown_anchor_suggests_the_nearest() -> None:
-    found = or_problem(find_by_anchor, outline("# Installation\n"), "instalation")
-
-    assert isinstance(found, Diagnostic)
-    assert found.code is Code.ANCHOR_NOT_FOUND
-    assert "`installation`" in found.hint
-
-
 # Finding by heading path.
 def line_of(text: str, *path: str, occurrence: int | None = None) -> int | Code:
     """First line of the section that is found, or the code of the problem."""
@@ -308,10 +291,6 @@ def test_unknown_path_is_refused(path: list[str], code: Code) -> None:
     assert isinstance(found, Diagnostic)
     assert found.code is code
     assert found.hint
-
-
-def test_path_with_a_gap_matches_nothing() -> None:
-    assert line_of("# A\n## B\n### C\n", "A", "C") == Code.SECTION_NOT_FOUND
 
 
 @pytest.mark.requirement("outline-5")
@@ -534,12 +513,6 @@ def test_own_rules_take_precedence_over_mkdocs(tmp_path: Path) -> None:
     (tmp_path / "mdplan.toml").write_text('[links]\nslugs = "github"\n')
 
     assert rules_in(tmp_path).slugs_of("docs/a.md") is GITHUB
-
-
-def test_slug_preset_applies_below_its_folders() -> None:
-    assert PRESETS["vitepress"].slugs_of("docs/a.md") is STYLES["vitepress"]
-    assert PRESETS["vitepress"].slugs_of("README.md") is GITHUB
-    assert PRESETS["docfx"].slugs_of("README.md") is STYLES["docfx"]
 
 
 def test_anchors_change_when_the_rules_do(tmp_path: Path) -> None:

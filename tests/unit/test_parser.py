@@ -63,10 +63,6 @@ def test_blocks_have_their_kinds_and_lines(text: str, expected: list[str]) -> No
     ] == expected
 
 
-def test_block_parser_does_not_parse_inline_content() -> None:
-    assert block_parser().parse("`a`")[1].children == []
-
-
 def test_destinations_are_not_normalized() -> None:
     (paragraph,) = [token for token in html_parser().parse("[a](<b c%20ü>)") if token.type == "inline"]
 
@@ -368,13 +364,6 @@ def test_column_width_needs_a_majority_of_rows() -> None:
     assert table.widths == (4, 4, None, None)
 
 
-def test_column_is_found_by_written_then_rendered_then_canonical_name() -> None:
-    (table,) = outline("| Size | *Size* | size! | `a` |  |\n|-|-|-|-|-|\n").tables
-
-    names = ("Size", "*Size*", "size!", "SIZE", "a", "", "b")
-    assert [table.columns_named(name) for name in names] == [(0,), (1,), (2,), (0, 1, 2), (3,), (), ()]
-
-
 def test_wide_characters_take_two_columns_and_combining_ones_none() -> None:
     assert [display_width(text) for text in ("ab", "日本", "e\u0301", "\u200d", "é")] == [2, 4, 1, 0, 1]
 
@@ -430,14 +419,6 @@ def test_marker_has_its_column_and_content_indentation(
 
     assert marker is not None
     assert (marker.text, marker.prefix, marker.spacing, marker.indentation) == expected
-
-
-def test_marker_after_another_is_indented_by_its_width() -> None:
-    base = outline("1. - a\n   - b\n")
-    marker = base.lists.marker(base.lists.all[1], 0)
-
-    assert marker is not None
-    assert (marker.prefix, base.text_of(marker.span)) == ("   ", "-")
 
 
 @CASE_TABLES.parametrize("text", "is_open")

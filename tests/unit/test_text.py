@@ -43,17 +43,6 @@ def test_content_is_the_line_without_its_end() -> None:
     ]
 
 
-def test_empty_first_line_has_no_content() -> None:
-    assert LineIndex("\na\r").content(1) == ""
-
-
-def test_span_of_lines_includes_both_ends_and_the_last_line_end() -> None:
-    index = LineIndex("one\ntwo\nthree")
-
-    assert index.span(1, 2) == Span(0, 8)
-    assert index.span(3, 3) == Span(8, 13)
-
-
 @CASE_TABLES.parametrize("text", "line", "col")
 def test_position_outside_the_text_has_no_offset(text: str, line: int, col: int) -> None:
     assert LineIndex(text).offset(Position(line, col)) is None
@@ -173,12 +162,6 @@ def test_character_that_the_encoding_cannot_hold_is_named(encoding: str, text: s
     assert inserted(b"", 0, text, encoding) == EncodeProblem(0, character)
 
 
-def test_edit_that_does_not_fit_is_named() -> None:
-    edits = EditList((TextEdit.insert(0, "a"), TextEdit.insert(1, "€")))
-
-    assert decoded(b"xy", "latin-1").byte_edits(edits) == EncodeProblem(1, "€")
-
-
 def test_byte_edits_are_half_open_ranges_of_the_file() -> None:
     edits = EditList((TextEdit(Span(1, 3), "x"), TextEdit.delete(Span(3, 4))))
 
@@ -207,20 +190,6 @@ def edits(*given: tuple[int, int, str]) -> EditList:
 def test_insertions_at_one_place_keep_the_order_in_which_they_were_given() -> None:
     assert edits((1, 1, "x"), (1, 1, "y")).apply("ab") == "axyb"
     assert edits((1, 1, "y"), (1, 1, "x")).apply("ab") == "ayxb"
-
-
-def test_insertion_precedes_a_replacement_that_starts_there() -> None:
-    assert edits((1, 2, "B"), (1, 1, "+")).apply("abc") == "a+Bc"
-
-
-def test_insertion_follows_a_replacement_that_ends_there() -> None:
-    assert edits((2, 2, "+"), (1, 2, "B")).apply("abc") == "aB+c"
-
-
-def test_result_spans_locate_the_new_text() -> None:
-    made = edits((0, 1, "AAA"), (2, 3, ""), (4, 4, "!"))
-
-    assert made.result_spans == (Span(0, 3), Span(4, 4), Span(5, 6))
 
 
 # --- How line numbers shift: every line outside of the changes is found where the map says.
@@ -288,11 +257,6 @@ def test_changed_word_changes_only_its_line() -> None:
 
     assert changes == [ChangedLines(2, 3, 2, 3)]
     assert list(kept_lines(changes, 3)) == [KeptLines(1, 2, 0), KeptLines(3, 4, 0)]
-
-
-def test_rewritten_section_keeps_its_repeated_lines() -> None:
-    """One edit of four lines, of which one differs."""
-    assert replaced("a\nb\nc\nd\n", "a\nb\nc\nd\n", "a\nb\nx\nd\n") == [ChangedLines(3, 4, 3, 4)]
 
 
 def test_line_feed_after_a_lone_carriage_return_joins_no_lines() -> None:
