@@ -185,9 +185,18 @@ def _one_line(outline: Outline, span: Span) -> str:
     return _LINE_BREAK.sub(" ", outline.text_of(span))
 
 
-def reference_uses(outline: Outline, span: Span | None = None) -> tuple[ReferenceUse, ...]:
+def reference_uses(
+    outline: Outline, span: Span | None = None, kinds: frozenset[InlineKind] = _LABELLED
+) -> tuple[ReferenceUse, ...]:
     """Return links and images with a defined label that overlap `span` (default: all), in order."""
-    return tuple(_uses(outline, span, _LABELLED))
+    line_at = outline.source.lines.line_at
+    return tuple(
+        ReferenceUse(
+            line=line_at(node.label.start), label=_marked_label(outline, node, node.label), span=node.label
+        )
+        for node in nodes_near(outline, whole(outline) if span is None else span, _BRACKET)
+        if node.kind in kinds and node.label is not None
+    )
 
 
 def undefined_uses(outline: Outline, labels: Collection[str]) -> Iterator[ReferenceUse]:
@@ -215,16 +224,9 @@ def is_undefined(outline: Outline, label: Span) -> bool:
     return not is_linked and not is_inside and not text[: label.start - 1].endswith("\\")
 
 
-def label_uses(outline: Outline) -> Iterator[ReferenceUse]:
-    """Yield all links, images and footnotes with a label, as in `all_definitions`, in order."""
-    return _uses(outline, None, _LABELLED | {InlineKind.FOOTNOTE_REFERENCE})
-
-
-def _uses(outline: Outline, span: Span | None, kinds: frozenset[InlineKind]) -> Iterator[ReferenceUse]:
-    for node in nodes_near(outline, whole(outline) if span is None else span, _BRACKET):
-        if node.kind in kinds and node.label is not None:
-            line = outline.source.lines.line_at(node.label.start)
-            yield ReferenceUse(line=line, label=_marked_label(outline, node, node.label), span=node.label)
+def label_uses(outline: Outline) -> tuple[ReferenceUse, ...]:
+    """Return all links, images and footnotes with a label, as in `all_definitions`, in order."""
+    return reference_uses(outline, None, _LABELLED | {InlineKind.FOOTNOTE_REFERENCE})
 
 
 def _marked_label(outline: Outline, node: InlineNode, label: Span) -> str:

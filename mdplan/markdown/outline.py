@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 
 from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.block_tree import BlockTree, lines_before, parse_blocks, reparse_blocks
-from mdplan.markdown.blocks import BOX, Block, BlockKind, is_done, new_document, task_mark, with_deadline
+from mdplan.markdown.blocks import BOX, Block, BlockKind, new_document, task_mark, with_deadline
 from mdplan.markdown.enclosures import (
     NO_ENCLOSURES,
     Enclosures,
@@ -34,7 +34,6 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineHashes, Span
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 from mdplan.text.visible import composed
-from mdplan.values import Struct
 
 # Loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
@@ -455,37 +454,6 @@ _SPACES: Final = lazy_pattern(r"[ \t]+")
 _BOX: Final = lazy_pattern(BOX)
 
 
-class CodeBlock(Struct):
-    """A fenced or indented code block; its lines include the fences.
-
-    `index` (0-based) counts fenced blocks of any depth; None for indented ones. `language` is the first word
-    of the info string, unescaped, or None.
-    """
-
-    block: Block
-    index: int | None
-    language: str | None
-
-
-class Table(Struct):
-    """A GFM table. `index` (0-based) counts tables of any depth.
-
-    `columns` are the header cells as inline Markdown. `rows` is the number of lines below the delimiter row.
-    """
-
-    block: Block
-    index: int
-    columns: tuple[str, ...]
-    rows: int
-
-
-class Task(Struct):
-    """A task list item (GFM, section 5.3); `done` if its box is checked."""
-
-    block: Block
-    done: bool
-
-
 def _same_hidden(old: Outline, edits: "EditList", hidden: tuple[HiddenText, ...]) -> bool:
     """Return True if `edits` only shift the hidden texts of `old`, so the same headings are hidden."""
     moved = (
@@ -495,40 +463,28 @@ def _same_hidden(old: Outline, edits: "EditList", hidden: tuple[HiddenText, ...]
     return list(moved) == [(text.sign, text.span.start, text.span.end) for text in hidden]
 
 
-def find_code_blocks(outline: Outline) -> tuple[CodeBlock, ...]:
-    """Return all code blocks in document order."""
+def find_code_blocks(outline: Outline) -> Iterator[tuple[Block, int | None]]:
+    """Yield all code blocks in document order, the fenced ones with their 0-based indexes."""
     index = count()
-    return tuple(
-        CodeBlock(block, next(index), fence_language(block))
-        if block.kind is BlockKind.FENCE
-        else CodeBlock(block, None, None)
-        for block in outline.tree.of_kinds(BlockKind.FENCE, BlockKind.INDENTED_CODE)
-    )
+    for block in outline.tree.of_kinds(BlockKind.FENCE, BlockKind.INDENTED_CODE):
+        yield block, next(index) if block.kind is BlockKind.FENCE else None
 
 
-def find_tables(outline: Outline) -> tuple[Table, ...]:
-    """Return all tables in document order."""
+def find_tables(outline: Outline) -> list[Block]:
+    """Return all tables in document order, as they end on sites."""
     from mdplan.markdown.tables import without_marks
 
     lines, enclosures = outline.source.lines, outline.enclosures
-    tables = (without_marks(table, lines, enclosures) for table in outline.tree.of_kinds(BlockKind.TABLE))
-    return tuple(
-        Table(block, index, block.cells, block.last_line - block.first_line - 1)
-        for index, block in enumerate(tables)
-    )
+    return [without_marks(table, lines, enclosures) for table in outline.tree.of_kinds(BlockKind.TABLE)]
 
 
-def find_tasks(outline: Outline) -> tuple[Task, ...]:
-    """Return all task list items, in order: items whose first paragraph starts with a box."""
-    tasks: list[Task] = []
+def find_tasks(outline: Outline) -> Iterator[tuple[Block, str]]:
+    """Yield all items whose first paragraph starts with a box (GFM, section 5.3), and what is in it."""
     for item, first in pairwise(outline.tree.containing(_BOX)):
-        if (
-            item.kind is BlockKind.LIST_ITEM
-            and first.depth == item.depth + 1
-            and (mark := task_mark(first, outline.source.text)) is not None
-        ):
-            tasks.append(Task(item, is_done(mark)))
-    return tuple(tasks)
+        if item.kind is BlockKind.LIST_ITEM and first.depth == item.depth + 1:
+            mark = task_mark(first, outline.source.text)
+            if mark is not None:
+                yield item, mark
 
 
 def fence_language(fence: Block) -> str | None:

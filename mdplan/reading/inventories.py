@@ -3,8 +3,9 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TypeVar
 
+from mdplan.markdown.blocks import is_done
 from mdplan.markdown.links import count_links, local_links
-from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
+from mdplan.markdown.outline import Outline, fence_language, find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.targets import find_anchors
 from mdplan.reports import stat
 from mdplan.text.lines import Span
@@ -51,30 +52,30 @@ def _contains(area: Span, span: Span) -> bool:
 def _code_blocks(outline: Outline, area: Span) -> list[stat.CodeBlockEntry]:
     return [
         stat.CodeBlockEntry(
-            start_line=code.block.first_line,
-            end_line=code.block.last_line,
-            fenced=code.index is not None,
-            index=code.index,
-            language=shortened(code.language) if code.language else None,
-            section_id=outline.section_at(code.block.span.start).section_id,
+            start_line=block.first_line,
+            end_line=block.last_line,
+            fenced=index is not None,
+            index=index,
+            language=shortened(fence_language(block) or "") or None if index is not None else None,
+            section_id=outline.section_at(block.span.start).section_id,
         )
-        for code in find_code_blocks(outline)
-        if _contains(area, code.block.span)
+        for block, index in find_code_blocks(outline)
+        if _contains(area, block.span)
     ]
 
 
 def _tables(outline: Outline, area: Span) -> list[stat.TableEntry]:
     return [
         stat.TableEntry(
-            index=table.index,
-            start_line=table.block.first_line,
-            end_line=table.block.last_line,
-            columns=shown_names(table.columns),
-            rows=table.rows,
-            section_id=outline.section_at(table.block.span.start).section_id,
+            index=index,
+            start_line=table.first_line,
+            end_line=table.last_line,
+            columns=shown_names(table.cells),
+            rows=table.last_line - table.first_line - 1,
+            section_id=outline.section_at(table.span.start).section_id,
         )
-        for table in find_tables(outline)
-        if _contains(area, table.block.span)
+        for index, table in enumerate(find_tables(outline))
+        if _contains(area, table.span)
     ]
 
 
@@ -94,8 +95,8 @@ def _lists(outline: Outline, area: Span) -> list[stat.ListEntry]:
 
 
 def _tasks(outline: Outline, area: Span) -> stat.TaskCounts:
-    tasks = [task for task in find_tasks(outline) if _contains(area, task.block.span)]
-    return stat.TaskCounts(total=len(tasks), done=sum(task.done for task in tasks))
+    marks = [mark for item, mark in find_tasks(outline) if _contains(area, item.span)]
+    return stat.TaskCounts(total=len(marks), done=sum(map(is_done, marks)))
 
 
 def _anchors(outline: Outline, area: Span) -> list[stat.AnchorEntry]:

@@ -11,7 +11,7 @@ from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.matches import pattern_problem
-from mdplan.markdown.outline import Outline, find_code_blocks, has_language
+from mdplan.markdown.outline import Outline, fence_language, has_language
 from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import NodeKind, tables_with_header
 from mdplan.markdown.targets import find_anchors, target_key
@@ -384,26 +384,21 @@ def _out_of_bounds(line: int, count: int) -> Diagnostic:
 
 def _code_block(outline: Outline, name: "CodeBlockName", scope: Span) -> ReadLocation | Diagnostic:
     """Return the lines between the fences of a code block that starts in `scope`; indexes are 0-based."""
-    fenced = [
-        code
-        for code in find_code_blocks(outline)
-        if code.index is not None and scope.start <= code.block.span.start < scope.end
-    ]
-    matches = [code for code in fenced if name.language in {None, code.language}]
+    fenced = outline.tree.fences_in(scope)
+    matches = [code for code in fenced if name.language in {None, fence_language(code)}]
     if not matches and name.language is not None:
-        matches = [code for code in fenced if has_language(code.language, name.language)]
+        matches = [code for code in fenced if has_language(fence_language(code), name.language)]
     if name.index is not None:
         matches = matches[name.index : name.index + 1]
     if len(matches) != 1:
         listed = ", ".join(
-            f"{fenced.index(code)} (line {code.block.first_line})"
-            for code in (matches or fenced)[:_MOST_LISTED]
+            f"{fenced.index(code)} (line {code.first_line})" for code in (matches or fenced)[:_MOST_LISTED]
         )
         return Code.CODE_BLOCK_NOT_FOUND.problem(
             f"there are {'several' if matches else 'no'} fenced code blocks like that",
             f"give the index of one: {listed}" if fenced else "there are none here",
         )
-    block = matches[0].block
+    block = matches[0]
     closing = outline.source.lines.content(block.last_line).lstrip(" \t>").rstrip(" \t")
     is_closed = (
         block.last_line > block.first_line
@@ -411,7 +406,7 @@ def _code_block(outline: Outline, name: "CodeBlockName", scope: Span) -> ReadLoc
         and not closing.strip(block.markup[:1])
     )
     return ReadLocation(
-        first=block.first_line + 1, last=block.last_line - is_closed, language=matches[0].language
+        first=block.first_line + 1, last=block.last_line - is_closed, language=fence_language(block)
     )
 
 

@@ -4,10 +4,11 @@ from textwrap import dedent
 
 import pytest
 
+from mdplan.markdown.blocks import is_done
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.links import LinkCount, count_links, definitions, local_links, reference_uses
-from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
+from mdplan.markdown.outline import Outline, find_tables, find_tasks
 from mdplan.markdown.targets import find_anchors, resolvable_targets
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
@@ -33,49 +34,10 @@ def test_format_comes_from_the_option_then_the_name_then_the_content(
 # Code blocks, tables, tasks.
 
 
-def test_fenced_blocks_are_numbered_at_every_depth_and_indented_ones_are_not() -> None:
-    found = find_code_blocks(
-        outline("""\
-            ```python title="x"
-            a
-            ```
-
-                indented
-
-            - > ~~~
-              > b
-              > ~~~
-
-            ``` c&plus;\\+
-            """)
-    )
-
-    places = [(code.index, code.language, code.block.first_line, code.block.last_line) for code in found]
-    assert places == [(0, "python", 1, 3), (None, None, 5, 5), (1, None, 7, 9), (2, "c++", 11, 11)]
-
-
-def test_table_has_its_header_cells_and_counts_its_body_rows() -> None:
-    found = find_tables(
-        outline("""\
-            | a \\| b | *c* |
-            |---|:-:|
-            | 1 | 2 | 3 |
-            | 4
-            text
-
-            > x | y
-            > --|--
-            """)
-    )
-
-    tables = [(each.index, each.columns, each.rows, each.block.first_line) for each in found]
-    assert tables == [(0, ("a | b", "*c*"), 3, 1), (1, ("x", "y"), 0, 7)]
-
-
 def test_line_of_one_pipe_alone_ends_a_table() -> None:
     (table,) = find_tables(outline("| a |\n|---|\n| b |\n||\n| |\n |\t\n| c |\n"))
 
-    assert (table.rows, table.block.last_line) == (3, 5)
+    assert table.last_line == 5
 
 
 def test_tasks_are_items_that_begin_with_a_box() -> None:
@@ -96,7 +58,7 @@ def test_tasks_are_items_that_begin_with_a_box() -> None:
             """)
     )
 
-    assert [(task.block.first_line, task.done) for task in found] == [
+    assert [(item.first_line, is_done(mark)) for item, mark in found] == [
         (1, False),
         (2, True),
         (3, True),
