@@ -159,15 +159,25 @@ def compose(first: EditList, then: EditList, base_length: int) -> EditList:
 
     `base_length` is in characters.
     """
-    pieces: list[_Piece] = []
-    reader = _PieceReader(_pieces(first, base_length))
+    pieces = list(_pieces(first, base_length))
+    ends = list(accumulate(map(len, pieces)))
+
+    def between(start: int, end: int) -> Iterator[_Piece]:
+        """Yield the pieces of the result of `first` from `start` to `end`."""
+        for index in range(bisect_right(ends, start), len(pieces)):
+            piece, begin = pieces[index], ends[index] - len(pieces[index])
+            if begin >= end:
+                break
+            yield piece.cut(max(start - begin, 0), min(end - begin, len(piece)))
+
+    made: list[_Piece] = []
+    at = 0
     for edit in then:
-        pieces += reader.take(edit.span.start)
-        list(reader.take(edit.span.end))
-        if edit.new_text:
-            pieces.append(_Piece(0, 0, edit.new_text))
-    pieces += reader.rest()
-    return _edits(pieces, base_length)
+        made += between(at, edit.span.start)
+        made += [_Piece(0, 0, edit.new_text)] if edit.new_text else []
+        at = edit.span.end
+    made += between(at, ends[-1] if ends else 0)
+    return _edits(made, base_length)
 
 
 def _pieces(edits: EditList, base_length: int) -> Iterator[_Piece]:
@@ -181,30 +191,6 @@ def _pieces(edits: EditList, base_length: int) -> Iterator[_Piece]:
         at = edit.span.end
     if base_length > at:
         yield _Piece(at, base_length)
-
-
-class _PieceReader:
-    """Read the pieces of a text from left to right."""
-
-    def __init__(self, pieces: Iterator[_Piece]) -> None:
-        self._pieces = pieces
-        self._piece: _Piece | None = next(pieces, None)
-        self._offset = 0
-
-    def take(self, end: int) -> Iterator[_Piece]:
-        """Yield the pieces up to offset `end`."""
-        while self._piece is not None and self._offset < end:
-            length = min(len(self._piece), end - self._offset)
-            yield self._piece.cut(0, length)
-            self._offset += length
-            whole = length == len(self._piece)
-            self._piece = next(self._pieces, None) if whole else self._piece.cut(length, len(self._piece))
-
-    def rest(self) -> Iterator[_Piece]:
-        """Yield the remaining pieces."""
-        if self._piece is not None:
-            yield self._piece
-        yield from self._pieces
 
 
 def _edits(pieces: list[_Piece], base_length: int) -> EditList:
