@@ -60,19 +60,16 @@ def plain_text_fields(
         fields["ini_sections"] = _ini_sections(outline, limit, totals, is_full=is_full)
     else:
         fields["text_sections"] = tuple(
-            stat.TextSectionEntry(
-                marker=shortened(section.marker), start_line=section.first_line, end_line=section.last_line
-            )
-            for section in cut("textSections", text.sections)
+            stat.TextSectionEntry(marker=shortened(marker), start_line=first, end_line=last)
+            for marker, first, last in cut("textSections", text.sections)
         )
     if is_full:
         fields["comment_blocks"] = tuple(
-            stat.CommentBlockEntry(prefix=block.prefix, start_line=block.first_line, end_line=block.last_line)
-            for block in cut("commentBlocks", text.comment_blocks)
+            stat.CommentBlockEntry(prefix=prefix, start_line=first, end_line=last)
+            for prefix, first, last in cut("commentBlocks", text.comment_blocks)
         )
         fields["blank_line_groups"] = tuple(
-            Lines(start=group.first_line, end=group.last_line)
-            for group in cut("blankLineGroups", text.blank_lines)
+            Lines(start=first, end=last) for first, last in cut("blankLineGroups", text.blank_lines)
         )
     return fields, totals
 

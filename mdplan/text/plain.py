@@ -4,9 +4,7 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
-from mdplan.values import Struct
 
 _MARKER: Final = lazy_pattern(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
 
@@ -14,63 +12,30 @@ _MARKER: Final = lazy_pattern(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
 _COMMENT: Final = lazy_pattern(r"[ \t]*(#|;|//|--(?=[ \t]))")
 
 
-class MarkedSection(Struct, kw_only=True):
-    """The lines from a bracketed name to the line before the next; 1-based and inclusive."""
-
-    marker: str
-    first_line: int
-    last_line: int
-
-
-class CommentBlock(Struct, kw_only=True):
-    """Successive lines that start with the same comment marker `prefix`, possibly indented."""
-
-    prefix: str
-    first_line: int
-    last_line: int
-
-
-class BlankLines(Struct, kw_only=True):
-    """Successive blank lines."""
-
-    first_line: int
-    last_line: int
-
-
 class TextOutline:
-    """The parts of a plain text, in order. Immutable."""
+    """The parts of a plain text, in order, each with its first and last line, 1-based and inclusive.
+
+    - `sections`: from a bracketed name to the line before the next; with the name.
+    - `comment_blocks`: successive lines with the same comment marker, possibly indented; with the marker.
+    - `blank_lines`: successive blank lines.
+    """
 
     def __init__(self, source: Source) -> None:
-        lines = source.lines
-        self.comment_blocks: tuple[CommentBlock, ...]
-        self.blank_lines: tuple[BlankLines, ...]
-        self.comment_blocks, self.blank_lines = _runs(lines)
-        self.sections: tuple[MarkedSection, ...] = _sections(lines)
-
-
-def _sections(lines: LineIndex) -> tuple[MarkedSection, ...]:
-    markers = [
-        (line, marker[0])
-        for line in range(1, lines.count + 1)
-        if (marker := _MARKER.match(lines.content(line))) is not None
-    ]
-    return tuple(
-        MarkedSection(marker=marker, first_line=line, last_line=next_line - 1)
-        for (line, marker), (next_line, _) in pairwise([*markers, (lines.count + 1, "")])
-    )
-
-
-def _runs(lines: LineIndex) -> tuple[tuple[CommentBlock, ...], tuple[BlankLines, ...]]:
-    comments: list[CommentBlock] = []
-    blanks: list[BlankLines] = []
-    for kind, numbers in groupby(range(1, lines.count + 1), lambda line: _kind(lines.content(line))):
-        first, *others = numbers
-        last = others[-1] if others else first
-        if kind == "":
-            blanks.append(BlankLines(first_line=first, last_line=last))
-        elif kind is not None:
-            comments.append(CommentBlock(prefix=kind, first_line=first, last_line=last))
-    return tuple(comments), tuple(blanks)
+        lines, numbers = source.lines, range(1, source.lines.count + 1)
+        markers = [(line, marker[0]) for line in numbers if (marker := _MARKER.match(lines.content(line)))]
+        self.sections = [
+            (marker, line, following - 1)
+            for (line, marker), (following, _) in pairwise([*markers, (lines.count + 1, "")])
+        ]
+        self.comment_blocks: list[tuple[str, int, int]] = []
+        self.blank_lines: list[tuple[int, int]] = []
+        for kind, run in groupby(numbers, lambda line: _kind(lines.content(line))):
+            first, *others = run
+            last = others[-1] if others else first
+            if kind:
+                self.comment_blocks.append((kind, first, last))
+            elif kind is not None:
+                self.blank_lines.append((first, last))
 
 
 def _kind(line: str) -> str | None:
