@@ -155,7 +155,14 @@ def _placed_blocks(outline: Outline) -> tuple[PlacedBlock, ...]:
 def placed_leaf(outline: Outline, offset: int) -> PlacedBlock | None:
     """Return the leaf block that contains the character at `offset`."""
     leaf = outline.tree.leaf_at(offset)
-    return next((each for each in placed_blocks(outline) if each.block is leaf), None)
+    return None if leaf is None else placed_block(outline, leaf)
+
+
+def placed_block(outline: Outline, block: Block) -> PlacedBlock:
+    """Return `block` of `outline` in its container."""
+    placed = placed_blocks(outline)
+    place = block.span.start, block.depth
+    return placed[bisect_left(placed, place, key=lambda each: (each.block.span.start, each.block.depth))]
 
 
 def blocks_with_text(
@@ -472,10 +479,14 @@ def remove_item(outline: Outline, placed: PlacedItem) -> tuple[BlockChange, Span
     line keeps a loose list loose. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     listing, lines, first = placed.listing, outline.source.lines, placed.item.first_line
-    around = {each.block: each for each in placed_blocks(outline)}
     if len(listing.items) > 1:
-        own = around[placed.item.block]
-        change = first_safe(outline, first, _removals(outline, placed), [_Exchange(own.index, own.end)])
+        removals = _removals(outline, placed)
+        if 0 < placed.position < len(listing.items) - 1:
+            # Between two other items nothing can change.
+            change = next(removals)
+        else:
+            own = placed_block(outline, placed.item.block)
+            change = first_safe(outline, first, removals, [_Exchange(own.index, own.end)])
         start = lines.start(first)
         if listing.containers.share_line(first):
             start = marker_of(outline, listing, placed.position).span.start
@@ -486,7 +497,7 @@ def remove_item(outline: Outline, placed: PlacedItem) -> tuple[BlockChange, Span
             say("remove the outer item, or give it other text with {replace_match} or {replace_lines}"),
         )
     else:
-        change, claimed = BlockEditor(around[listing.block]).delete()
+        change, claimed = BlockEditor(placed_block(outline, listing.block)).delete()
     loosened = item_to_loosen(outline, placed)
     if loosened is None:
         return change, claimed

@@ -235,10 +235,8 @@ def parse_blocks(text: str, lines: LineIndex, start: int = 0) -> BlockTree:
     try:
         return BlockTree(text, start, before, parse_headings(text[start:], start, before))
     except (DoubtfulText, ParserFailure):
-        reference = parse_reference_blocks(text[start:], start, before)
-        return BlockTree.of_reference(
-            text, start, before, reference.blocks, nesting_limit=reference.nesting_limit
-        )
+        blocks, nesting_limit = parse_reference_blocks(text[start:], start, before)
+        return BlockTree.of_reference(text, start, before, blocks, nesting_limit=nesting_limit)
 
 
 def reparse_blocks(

@@ -66,27 +66,19 @@ class ReferenceUse(Struct, kw_only=True):
     span: Span
 
 
-class LinkCount(Struct, kw_only=True):
-    """Numbers of links by kind. Images count only as images, even by reference.
+LINK_KINDS: Final = ("inline", "reference", "autolink", "image", "wiki", "footnote", "html")
 
-    `html` counts ``<a href>``, `footnote` the references with a definition.
+
+def count_links(outline: Outline, span: Span | None = None) -> dict[str, int]:
+    """Count the links that overlap `span`, by kind as in `LINK_KINDS`; all links by default.
+
+    Images count only as images, even by reference. `html` counts ``<a href>``, `footnote` the references with
+    a definition.
     """
-
-    inline: int = 0
-    reference: int = 0
-    autolink: int = 0
-    image: int = 0
-    wiki: int = 0
-    footnote: int = 0
-    html: int = 0
-
-
-def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
-    """Count the links that overlap `span`, by kind; all links by default."""
     area = whole(outline) if span is None else span
     kinds = Counter(_kind_of(node) for node in nodes_near(outline, area, _LINK_SIGN))
     kinds["html"] = sum((found.tag, found.name) == ("a", "href") for found in attributes_in(outline, area))
-    return LinkCount(**{kind: kinds[kind] for kind in LinkCount.__struct_fields__})
+    return {kind: kinds[kind] for kind in LINK_KINDS}
 
 
 def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
@@ -275,7 +267,7 @@ def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
 
 
 def _kind_of(node: InlineNode) -> str | None:
-    """Return the field of `LinkCount` for `node`, or None if it is not a link."""
+    """Return the kind of link that `node` is, or None if it is no link."""
     if node.kind is InlineKind.LINK:
         return "inline" if node.label is None else "reference"
     return _COUNTED.get(node.kind)

@@ -579,7 +579,7 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
                 reader.take(event, place)
         add_definitions(reader.nodes, lines, prepared.text)
     except ParserFailure:
-        return parse_reference_blocks(text, start, lines_before).blocks
+        return parse_reference_blocks(text, start, lines_before)[0]
     _end_containers(reader.nodes, lines)
     blocks = tuple(
         Block(
@@ -597,7 +597,7 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
         for node in reader.nodes
     )
     if any(_is_doubtful(node, lines) for node in reader.nodes):
-        others = parse_reference_blocks(text, start, lines_before).blocks
+        others = parse_reference_blocks(text, start, lines_before)[0]
         # The headings of the document are already fixed.
         if _headings(others) == _headings(blocks):
             return others

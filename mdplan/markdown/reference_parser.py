@@ -10,11 +10,10 @@ no state between parses, so threads share them; building one twice in a race is 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind, check_deadline, with_deadline
 from mdplan.text.lines import LineIndex, Span
-from mdplan.values import Struct
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -208,35 +207,45 @@ _KINDS: Final = {
 }
 
 
-class ReferenceBlocks(Struct):
-    """Blocks in document order, parents first.
-
-    `nesting_limit`: the parser hit its nesting limit, so later blocks may be missing.
-    """
-
-    blocks: tuple[Block, ...]
-    nesting_limit: bool
-
-
-class _Place(NamedTuple):
-    """The lines of a part, its offset, and the number of lines before it."""
-
-    lines: LineIndex
-    start: int
-    lines_before: int
-
-
 @with_deadline
-def parse_reference_blocks(text: str, start: int = 0, lines_before: int = 0) -> ReferenceBlocks:
-    """Return the blocks of `text`, which starts at offset `start` after `lines_before` lines."""
+def parse_reference_blocks(
+    text: str, start: int = 0, lines_before: int = 0
+) -> tuple[tuple[Block, ...], bool]:
+    """Return the blocks of `text`, which starts at offset `start` after `lines_before` lines.
+
+    They are in document order, parents first. Return also True if the parser hit its nesting limit, so later
+    blocks may be missing.
+    """
     tokens, nesting_limit = _tokens(text)
-    place = _Place(LineIndex(text), start, lines_before)
-    blocks = tuple(
-        _block(token, kind, tokens, index, place)
-        for index, token in enumerate(tokens)
-        if (kind := _KINDS.get(token.type)) is not None and token.map
-    )
-    return ReferenceBlocks(blocks, nesting_limit)
+    lines = LineIndex(text)
+    blocks: list[Block] = []
+    for index, token in enumerate(tokens):
+        kind = _KINDS.get(token.type)
+        if kind is None or not token.map:
+            continue
+        first = token.map[0] + 1
+        last = min(max(token.map[1], first), lines.count)
+        # Line maps of lists include the blank lines after them.
+        last = lines.last_with_text(first + 1, last) if kind in CONTAINERS else last
+        content = token.info if kind is BlockKind.FENCE else ""
+        if kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
+            content = tokens[index + 1].content
+        blocks.append(
+            Block(
+                kind=kind,
+                first_line=lines_before + first,
+                last_line=lines_before + last,
+                span=Span(start + lines.start(first), start + lines.end(last)),
+                depth=token.level,
+                level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
+                # The parser repeats the character of a thematic break once too often.
+                markup=token.markup[:1] if kind is BlockKind.RULE else token.markup,
+                content=content,
+                cells=_header_cells(tokens, index) if kind is BlockKind.TABLE else (),
+                code=token.content if kind is BlockKind.FENCE else "",
+            )
+        )
+    return tuple(blocks), nesting_limit
 
 
 def _tokens(text: str) -> "tuple[list[Token], bool]":
@@ -247,30 +256,6 @@ def _tokens(text: str) -> "tuple[list[Token], bool]":
     except RecursionError:
         return block_parser(SAFE_NESTING).parse(text), True
     return tokens, any(token.level >= MAX_NESTING - 1 for token in tokens)
-
-
-def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, place: _Place) -> Block:
-    assert token.map is not None
-    lines, first = place.lines, token.map[0] + 1
-    last = min(max(token.map[1], first), lines.count)
-    # Line maps of lists include the blank lines after them.
-    last = lines.last_with_text(first + 1, last) if kind in CONTAINERS else last
-    content = token.info if kind is BlockKind.FENCE else ""
-    if kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
-        content = tokens[index + 1].content
-    return Block(
-        kind=kind,
-        first_line=place.lines_before + first,
-        last_line=place.lines_before + last,
-        span=Span(place.start + lines.start(first), place.start + lines.end(last)),
-        depth=token.level,
-        level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
-        # The parser repeats the character of a thematic break once too often.
-        markup=token.markup[:1] if kind is BlockKind.RULE else token.markup,
-        content=content,
-        cells=_header_cells(tokens, index) if kind is BlockKind.TABLE else (),
-        code=token.content if kind is BlockKind.FENCE else "",
-    )
 
 
 def _header_cells(tokens: "list[Token]", table: int) -> tuple[str, ...]:

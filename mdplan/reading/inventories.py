@@ -10,7 +10,6 @@ from mdplan.markdown.targets import find_anchors
 from mdplan.reports import stat
 from mdplan.text.lines import Span
 from mdplan.text.visible import shortened, shown_names
-from mdplan.values import asdict
 
 # Finds the broken links in a span of a document.
 FindBroken = Callable[[Outline, Span], list[stat.BrokenLink]]
@@ -39,7 +38,7 @@ def inventories(
         fields["tasks"] = _tasks(outline, area)
     if "links" in names:
         broken = cut("brokenLinks", (find_broken or broken_in_document)(outline, area))
-        fields["links"] = stat.LinkCounts(**asdict(count_links(outline, area)), broken=broken)
+        fields["links"] = stat.LinkCounts(**count_links(outline, area), broken=broken)
     if totals:
         fields["inventory_totals"] = totals
     return fields

@@ -128,7 +128,7 @@ def compare(text: str) -> Compared:
     # Footnotes are at the end of the page.
     page.blocks.sort(key=lambda block: block[1])
     ours = _block_facts(tree.blocks)
-    theirs = _block_facts(parse_reference_blocks(text).blocks)
+    theirs = _block_facts(parse_reference_blocks(text)[0])
     found, whole = InlineMap(tree), Span(0, len(text))
     return Compared(
         Comparison(ours, page.blocks, theirs),
@@ -352,7 +352,7 @@ def differs(text: str) -> bool:
     tree = parse_blocks(text, lines)
     if tree.headings != tree.of_kinds(BlockKind.HEADING):
         return True
-    reference = parse_reference_blocks(text).blocks
+    reference = parse_reference_blocks(text)[0]
     if _TEXT_BELOW_NESTED_DEFINITION.search(text):
         # In pulldown-cmark HTML and quotes end such a definition, in cmark-gfm they can continue a paragraph.
         return False

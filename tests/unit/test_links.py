@@ -41,7 +41,6 @@ from mdplan.storage.filesystem import Durability
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, Source
-from mdplan.values import asdict
 from tests.properties.strategies import characters
 from tests.support.case_tables import CaseTables
 from tests.support.files import NoOtherFiles
@@ -445,7 +444,7 @@ def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None)
     found = count_links(outline)
     links = local_links(outline, [Span(0, len(text))])
 
-    assert " ".join(f"{name} {count}" for name, count in asdict(found).items() if count) == expected
+    assert " ".join(f"{name} {count}" for name, count in found.items() if count) == expected
     assert [(link.line, link.target) for link in links if not link.resolves] == (broken or [])
 
 
