@@ -479,9 +479,11 @@ def remove_item(outline: Outline, placed: PlacedItem) -> tuple[BlockChange, Span
     line keeps a loose list loose. Raise INVALID_ARGUMENT or OUTLINE_CHANGED.
     """
     listing, lines, first = placed.listing, outline.source.lines, placed.item.first_line
+    # A tag below an item is a part of it in Markdown.
+    has_mark = placed.item.end_line > placed.item.last_line
     if len(listing.items) > 1:
         removals = _removals(outline, placed)
-        if 0 < placed.position < len(listing.items) - 1:
+        if has_mark or 0 < placed.position < len(listing.items) - 1:
             # Between two other items nothing can change.
             change = next(removals)
         else:
@@ -496,6 +498,9 @@ def remove_item(outline: Outline, placed: PlacedItem) -> tuple[BlockChange, Span
             f"the item at line {first} is all that the item around it begins with",
             say("remove the outer item, or give it other text with {replace_match} or {replace_lines}"),
         )
+    elif has_mark:
+        claimed = lines.span(first, last_line_with_attributes(outline, listing))
+        change = BlockChange(deletions=(claimed,))
     else:
         change, claimed = BlockEditor(placed_block(outline, listing.block)).delete()
     loosened = item_to_loosen(outline, placed)

@@ -127,14 +127,14 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
         return _read_patch(text)
     lines = [f"{line}\n" for line in _normalized(text).split("\n")[:-1]]
     lines, added = _with_header(lines)
-    miscounted = _miscounted(lines, added)
-    if miscounted is not None:
-        return miscounted
     try:
         patch = PatchSet(lines)
     except UnidiffParseError as error:
-        reason = f"it cannot be read: {str(error)[:80].strip()}"
-        return NotADiff(reason, "make a new diff, as `git diff` or `diff -u` would")
+        return _miscounted(lines, added) or NotADiff(
+            f"it cannot be read: {str(error)[:80].strip()}", _NEW_DIFF
+        )
+    if any(_is_cut(lines, hunk) for file in patch for hunk in file):
+        return _miscounted(lines, added) or NotADiff("lines follow the end of a hunk", _NEW_DIFF)
     if any(_has_stray_mark(hunk) for file in patch for hunk in file):
         return NotADiff("a backslash begins a line of a hunk, and marks no last line before it", _SIGNED)
     starts = [_start_of(lines, file) for file in patch]
@@ -147,6 +147,7 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
     return files
 
 
+_NEW_DIFF: Final = "make a new diff, as `git diff` or `diff -u` would"
 _SIDES: Final = {" ": {"old", "new"}, "-": {"old"}, "+": {"new"}}
 _SIGNED: Final = "begin a line that stays with a blank, one that goes with `-`, and one that comes with `+`"
 
@@ -165,6 +166,14 @@ def _with_header(lines: list[str]) -> tuple[list[str], int]:
     if len(before) == len(lines) or any(line.startswith(("+++ ", "diff ")) for line in before):
         return lines, 0
     return ["--- \n", "+++ \n", *lines[len(before) :]], 2 - len(before)
+
+
+def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
+    """Return True if body lines follow the end of `hunk` as its header counts it."""
+    at = max(line.diff_line_no or 0 for line in hunk)
+    while at < len(lines) and (lines[at] == "\n" or lines[at] == _NO_NEWLINE):
+        at += 1
+    return at < len(lines) and lines[at][0] in " +-" and not _ends_hunk(lines, at)
 
 
 def _has_stray_mark(hunk: "Hunk") -> bool:
@@ -196,12 +205,10 @@ def _miscounted(lines: Sequence[str], added: int) -> NotADiff | None:
         header = _HEADER.match(line)
         if header is None:
             continue
-        signs, blank = _signs(lines, at + 1)
+        signs = _signs(lines, at + 1)
         old, new = len(signs) - signs.count("+"), len(signs) - signs.count("-")
         counts = int(header["old_count"] or 1), int(header["new_count"] or 1)
-        # Blank lines below belong to the hunk if its header counts them.
-        missing = counts[0] - old
-        if missing != counts[1] - new or not 0 <= missing <= blank:
+        if counts != (old, new):
             return NotADiff(
                 f"the hunk at line {at + 1 - added} of the diff has {old} old and {new} new lines, and its "
                 f"header says {counts[0]} and {counts[1]}",
@@ -210,13 +217,13 @@ def _miscounted(lines: Sequence[str], added: int) -> NotADiff | None:
     return None
 
 
-def _signs(lines: Sequence[str], start: int) -> tuple[str, int]:
-    """Return the signs of the body from index `start`, and the number of blank lines below it."""
+def _signs(lines: Sequence[str], start: int) -> str:
+    """Return the signs of the body from index `start`, without trailing blank lines."""
     body = takewhile(
         lambda at: lines[at][0] in "\n\\ +-" and not _ends_hunk(lines, at), range(start, len(lines))
     )
     signs = "".join(lines[at][0] for at in body).replace("\\", "")
-    return signs.rstrip("\n").replace("\n", " "), len(signs) - len(signs.rstrip("\n"))
+    return signs.rstrip("\n").replace("\n", " ")
 
 
 def _start_of(lines: Sequence[str], file: "PatchedFile") -> int:
