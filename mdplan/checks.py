@@ -27,18 +27,22 @@ from mdplan.markdown.enclosures import RegionMarker
 from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.front_matter_edits import kind_of
 from mdplan.markdown.inline_node import InlineKind, normalized_label
-from mdplan.markdown.links import all_definitions, label_uses, local_links, reference_uses, undefined_uses
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, page_key
-from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import (
+from mdplan.markdown.links import (
+    all_definitions,
+    label_uses,
     labels_of,
+    local_links,
     places_of_anchors,
+    reference_uses,
     resolvable_targets,
     shifted_repeats,
     target_key,
+    undefined_uses,
     whole,
 )
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, page_key
+from mdplan.markdown.sections import Section
 from mdplan.planning.link_repairs import LinkHistory, LinkRepairer
 from mdplan.planning.navigation_entries import read_navigation
 from mdplan.planning.results import overlong_rows, unreadable_front_matter

@@ -13,9 +13,9 @@ from mdplan.limits import Limits
 from mdplan.markdown.blocks import extend_parse_time
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import decode_document
+from mdplan.markdown.links import LABEL_SIGN, labels_of, resolvable_targets
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, has_page_name, page_key
-from mdplan.markdown.targets import LABEL_SIGN, labels_of, resolvable_targets
 from mdplan.operations.base import Operation
 from mdplan.plan import EditNumbers, Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long

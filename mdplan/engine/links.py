@@ -12,10 +12,9 @@ from mdplan.documents.files import OutlinedFiles
 from mdplan.git.link_history import GitLinkHistory
 from mdplan.git.repository import RepositoryLocation
 from mdplan.markdown.destinations import TargetKind, destinations, find_target
-from mdplan.markdown.links import all_definitions, label_uses
+from mdplan.markdown.links import all_definitions, label_uses, whole
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, without_suffix
-from mdplan.markdown.targets import whole
 from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_repairs import LinkRepairer, Repair
 from mdplan.planning.navigation import Navigation

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from mdplan.diagnostics import Code, Refused
 from mdplan.markdown.blocks import CONTAINERS, INLINE_KINDS, Block, BlockKind, task_mark
 from mdplan.markdown.headings import heading_title
+from mdplan.markdown.links import BLOCK_ID, whole
 from mdplan.markdown.list_edits import (
     in_the_way,
     item_to_loosen,
@@ -29,7 +30,6 @@ from mdplan.markdown.tables import (
     without_marks,
     without_prefix,
 )
-from mdplan.markdown.targets import BLOCK_ID, whole
 from mdplan.text.diff import delete_lines, replace_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern

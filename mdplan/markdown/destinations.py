@@ -16,8 +16,8 @@ from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
 from mdplan.markdown.headings import GITHUB_PREFIX
 from mdplan.markdown.html import HtmlAttribute, unescaped
 from mdplan.markdown.inline_node import WIKI_LINK, InlineKind, unescape
+from mdplan.markdown.links import attributes_in, is_resolved, leaves_containing, nodes_near, percent_decoded
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.targets import attributes_in, is_resolved, leaves_containing, nodes_near, percent_decoded
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span

@@ -17,12 +17,12 @@ from mdplan.markdown.enclosures import Region
 from mdplan.markdown.headings import heading_title, render_text, title_span
 from mdplan.markdown.html import unescaped
 from mdplan.markdown.inline_node import InlineKind, InlineNode
+from mdplan.markdown.links import target_key
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import without_attributes
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import prefix_after, with_prefix, without_prefix
-from mdplan.markdown.targets import target_key
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, text_range, to_lf

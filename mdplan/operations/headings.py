@@ -15,7 +15,7 @@ from mdplan.markdown.headings import (
     with_marks_of,
     with_title,
 )
-from mdplan.markdown.links import first_definitions
+from mdplan.markdown.links import first_definitions, with_kept_anchors
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import read_content
 from mdplan.markdown.payload import (
@@ -29,7 +29,6 @@ from mdplan.markdown.payload import (
     within_enclosures,
 )
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import with_kept_anchors
 from mdplan.operations.base import Claim, Export, OtherFile, Resolution, SectionHash, SectionTargeted
 from mdplan.operations.sections import LevelFitting, SectionPosition, place_next_to
 from mdplan.text.edit import EditList, TextEdit

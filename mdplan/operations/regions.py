@@ -11,9 +11,9 @@ from mdplan.markdown import region_edits
 from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.enclosures import Region, Regions
+from mdplan.markdown.links import target_key
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload, read_closed_payload, read_payload
-from mdplan.markdown.targets import target_key
 from mdplan.operations.base import Claim, Operation, ReplacingOperation, Resolution
 from mdplan.operations.matches import text_in_line, with_nearest_lines
 from mdplan.text.lines import Span

@@ -16,27 +16,25 @@ from mdplan.field_names import short_name
 from mdplan.markdown import destinations
 from mdplan.markdown.headings import folded, heading_slug, other_slug
 from mdplan.markdown.links import (
+    NAME_WITHOUT_TAG,
+    block_ids,
     definitions,
+    explicit_anchors,
+    explicit_anchors_in,
     first_definitions,
     footnote_links,
+    heading_named,
     is_undefined,
     label_uses,
     normalized,
     reference_uses,
-)
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import NEAR, SiteRules, folder_of, has_page_name, page_key
-from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import (
-    NAME_WITHOUT_TAG,
-    block_ids,
-    explicit_anchors,
-    explicit_anchors_in,
-    heading_named,
     shifted_repeats,
     target_key,
     title_key,
 )
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import NEAR, SiteRules, folder_of, has_page_name, page_key
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile, headings_now
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern

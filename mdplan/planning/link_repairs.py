@@ -22,10 +22,10 @@ from mdplan.markdown.destinations import (
     find_target,
     has_anchor,
 )
+from mdplan.markdown.links import heading_named, is_resolved, resolvable_targets, target_key
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NEAR, SiteRules, folder_of, followed, leads_out
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import heading_named, is_resolved, resolvable_targets, target_key
 from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import AnchorPlace, CurrentTarget, ResultTree
 from mdplan.planning.links import LinkedDocument, LinkSource, edit_to_name

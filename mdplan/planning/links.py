@@ -27,10 +27,7 @@ from mdplan.markdown.destinations import (
     with_fragment,
     with_path,
 )
-from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import folder_of, followed, link_between
-from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import (
+from mdplan.markdown.links import (
     heading_named,
     labels_of,
     name_of_heading,
@@ -38,6 +35,9 @@ from mdplan.markdown.targets import (
     target_key,
     whole,
 )
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import folder_of, followed, link_between
+from mdplan.markdown.sections import Section
 from mdplan.planning import link_changes
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.navigation import TOCTREE, has_links, is_navigation, is_summary

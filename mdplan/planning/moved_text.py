@@ -10,16 +10,18 @@ from mdplan.markdown.destinations import is_external
 from mdplan.markdown.links import (
     Definition,
     definitions,
+    explicit_anchors,
     footnote_labels,
     footnotes,
     reference_uses,
     relabelling,
+    resolvable_targets,
+    target_key,
 )
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import read_content
 from mdplan.markdown.paths import folder_of, followed
 from mdplan.markdown.payload import Payload, read_payload
-from mdplan.markdown.targets import explicit_anchors, resolvable_targets, target_key
 from mdplan.planning.build import SnapshotFile
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Span

@@ -10,10 +10,10 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.destinations import FileTree, destinations
 from mdplan.markdown.front_matter_edits import data_content, data_splices, verify_splices
 from mdplan.markdown.headings import SlugStyle, heading_title
+from mdplan.markdown.links import whole
 from mdplan.markdown.lists import ListItem, MarkdownList
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import folder_of, followed, link_between
-from mdplan.markdown.targets import whole
 from mdplan.operations.base import Resolution
 from mdplan.operations.files import CreatePage
 from mdplan.operations.keys import AddToList

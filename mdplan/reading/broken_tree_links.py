@@ -14,9 +14,8 @@ from mdplan.markdown.destinations import (
     find_target,
     has_anchor,
 )
-from mdplan.markdown.links import local_links
+from mdplan.markdown.links import local_links, target_key
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.targets import target_key
 from mdplan.reading.inventories import FindBroken
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.lines import Position, Span

@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TypeVar
 
 from mdplan.markdown.blocks import is_done
-from mdplan.markdown.links import count_links, local_links
+from mdplan.markdown.links import count_links, find_anchors, local_links
 from mdplan.markdown.outline import Outline, fence_language, find_code_blocks, find_tables, find_tasks
-from mdplan.markdown.targets import find_anchors
 from mdplan.reports import stat
 from mdplan.text.lines import Span
 from mdplan.text.visible import shortened, shown_names

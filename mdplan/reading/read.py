@@ -10,11 +10,11 @@ from mdplan.diagnostics import Code, Diagnostic, or_problem
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.links import find_anchors, target_key
 from mdplan.markdown.matches import pattern_problem
 from mdplan.markdown.outline import Outline, fence_language, has_language
 from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import NodeKind, tables_with_header
-from mdplan.markdown.targets import find_anchors, target_key
 from mdplan.reports.read import OutlineRow, ReadResult, SearchedFile, SearchGroup, SearchReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, lf_pattern

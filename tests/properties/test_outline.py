@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mdplan.diagnostics import Diagnostic, or_problem
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.destinations import destinations
+from mdplan.markdown.links import explicit_anchors, target_key
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import explicit_anchors, target_key
 from mdplan.planning.link_changes import keys_in_html, places_of_fragments, possible_links
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text

@@ -7,9 +7,15 @@ import pytest
 from mdplan.markdown.blocks import is_done
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.links import count_links, definitions, local_links, reference_uses
+from mdplan.markdown.links import (
+    count_links,
+    definitions,
+    find_anchors,
+    local_links,
+    reference_uses,
+    resolvable_targets,
+)
 from mdplan.markdown.outline import Outline, find_tables, find_tasks
-from mdplan.markdown.targets import find_anchors, resolvable_targets
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
 from tests.support.case_tables import CaseTables

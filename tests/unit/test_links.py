@@ -14,7 +14,7 @@ from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.markdown import outline
 from mdplan.markdown.destinations import Destination, DestinationForm, destinations, with_fragment, with_path
-from mdplan.markdown.links import count_links, local_links
+from mdplan.markdown.links import count_links, local_links, target_key
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import (
     as_variant,
@@ -25,7 +25,6 @@ from mdplan.markdown.paths import (
     page_key,
     page_variants,
 )
-from mdplan.markdown.targets import target_key
 from mdplan.memory import Document
 from mdplan.plan import Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
