@@ -170,25 +170,16 @@ def _matches(
 
 
 def _pick(sections: Sequence[Section], path: Sequence[str], occurrence: int | None) -> Section:
+    if occurrence is None and len(sections) == 1:
+        return sections[0]
     if occurrence is not None and 1 <= occurrence <= len(sections):
         return sections[occurrence - 1]
-    if occurrence is not None:
-        raise Refused(
-            _ambiguous(
-                sections,
-                _path_text(path),
-                say("{occurrence} goes from 1 to {}, not {}", len(sections), occurrence),
-            )
-        )
-    if len(sections) == 1:
-        return sections[0]
-    raise Refused(
-        _ambiguous(
-            sections,
-            _path_text(path),
-            say("give the {sectionId} of one of them, a longer {headingPath}, or {occurrence} (1-based)"),
-        )
+    hint = (
+        say("give the {sectionId} of one of them, a longer {headingPath}, or {occurrence} (1-based)")
+        if occurrence is None
+        else say("{occurrence} goes from 1 to {}, not {}", len(sections), occurrence)
     )
+    raise Refused(_ambiguous(sections, _path_text(path), hint))
 
 
 def _ambiguous(sections: Sequence[Section], address: str, hint: str) -> Diagnostic:

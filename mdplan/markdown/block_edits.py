@@ -253,7 +253,7 @@ class BlockChange(Struct, kw_only=True):
         """Return the change as the edits that the planner will make."""
         made = [*self.edits, *(delete_blocks(outline, span) for span in self.deletions)]
         if self.offset is not None and self.payload is not None:
-            made.append(place_blocks(outline, Span(self.offset, self.offset), [self.payload]).edit)
+            made.append(place_blocks(outline, Span(self.offset, self.offset), [self.payload])[0])
         return tuple(made)
 
 

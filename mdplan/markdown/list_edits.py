@@ -19,7 +19,7 @@ from mdplan.markdown.lists import (
 )
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import read_payload
-from mdplan.markdown.tables import Containers, width_of
+from mdplan.markdown.tables import Containers, behind_indentation, width_of
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, line_end_around
@@ -331,16 +331,9 @@ def _without_marker(text: str) -> str:
         )
     first, *more = text[marker.span.end :].split("\n")
     width = len(marker.indentation)
-    return "\n".join([first.lstrip(" \t"), *(_outdented(line, width) for line in more)])
-
-
-def _outdented(line: str, width: int) -> str:
-    """Return `line` without up to `width` columns of leading whitespace."""
-    at = column = 0
-    while at < len(line) and line[at] in " \t" and column < width:
-        column += 4 - column % 4 if line[at] == "\t" else 1
-        at += 1
-    return line[at:]
+    return "\n".join(
+        [first.lstrip(" \t"), *(line[behind_indentation(line, 0, len(line), width) :] for line in more)]
+    )
 
 
 # --- Renumbering and sorting

@@ -109,10 +109,13 @@ def find_matches(
 
 def exclusion_of(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
     """Return the kind of the first excluded text that `match` is in or crosses; else None."""
+    # An empty match at the edge of a node inserts next to it.
+    around = Span(max(match.start - 1, 0), match.end + 1)
+    markup = site_markup(outline, around, kinds) if kinds & SITE_KINDS else ()
     protected = chain(
         _protected_blocks(outline, match, kinds),
         _protected_nodes(outline, match, kinds) if kinds & _INLINE_KINDS else (),
-        _protected_markup(outline, match, kinds) if kinds & SITE_KINDS else (),
+        (_Protected(kind, piece, piece, piece) for kind, piece in markup),
     )
     return next((text.kind for text in protected if text.excludes(match)), None)
 
@@ -172,13 +175,6 @@ def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) 
         yield _Protected(UNDECIDED, span, span, span)
     for node in outline.inline.nodes_in(around):
         yield from (part for part in _parts(node) if part.kind in kinds)
-
-
-def _protected_markup(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
-    """Yield the excluded site markup that touches `match`."""
-    around = Span(max(match.start - 1, 0), match.end + 1)
-    for kind, piece in site_markup(outline, around, kinds):
-        yield _Protected(kind, piece, piece, piece)
 
 
 def _parts(node: InlineNode) -> Iterator[_Protected]:

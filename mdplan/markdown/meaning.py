@@ -20,7 +20,7 @@ from mdplan.markdown.format_detection import find_front_matter
 from mdplan.markdown.inline import InlineMap, find_definition
 from mdplan.markdown.inline_node import normalized_label, unescape
 from mdplan.markdown.parser import PLAIN_QUOTES, PreparedText, event_batches, html_of
-from mdplan.markdown.tables import MARKER, Containers, TableSource, width_of
+from mdplan.markdown.tables import MARKER, Containers, TableSource, behind_indentation, behind_white, width_of
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
@@ -75,15 +75,12 @@ class Part:
                 mark = _QUOTE_MARK.match(text, at, end)
                 if mark is None:
                     # A lazy line.
-                    return _behind_blanks(text, at, end)
+                    return behind_white(text, at, end)
                 at = mark.end()
             elif line == frame.first_line:
                 at = frame.content
             else:
-                stop = at
-                while stop < end and text[stop] in _BLANKS and width_of(text[at:stop]) < frame.width:
-                    stop += 1
-                at = stop
+                at = behind_indentation(text, at, end, frame.width)
         return at
 
 
@@ -139,12 +136,6 @@ class MeaningNode(msgspec.Struct, eq=False):
             text = self.part.text[start : self.part.lines.content_end(line)]
             written.append(prefix + text if text else prefix.rstrip(_BLANKS))
         return "\n".join(written)
-
-
-def _behind_blanks(text: str, at: int, end: int) -> int:
-    while at < end and text[at] in _BLANKS:
-        at += 1
-    return at
 
 
 def floating_in(nodes: Sequence[MeaningNode]) -> Iterator[MeaningNode]:
@@ -213,13 +204,11 @@ class MeaningDocument:
     @cached_property
     def says(self) -> list[str]:
         """What each part says: the same for parts that mean the same."""
+        numbers = range(len(self.parts))
+        defined = [tuple(node.form for node in self._floating_of(number)) for number in numbers]
         return [
-            str(self._meanings.number((self.html(number, number + 1), self._definitions_of(number))))
-            for number in range(len(self.parts))
+            str(self._meanings.number((self.html(number, number + 1), defined[number]))) for number in numbers
         ]
-
-    def _definitions_of(self, number: int) -> tuple[int, ...]:
-        return tuple(node.form for node in self._floating_of(number))
 
     def line_of(self, node: MeaningNode) -> int:
         """Return the line in which `node` begins, one of this document."""
@@ -343,7 +332,7 @@ class _PartReader:
         part, lines = self._part, self._part.lines
         base = part.content_start(block.first_line, frames)
         line_end = lines.content_end(block.first_line)
-        start = base if block.kind is BlockKind.INDENTED_CODE else _behind_blanks(self._text, base, line_end)
+        start = base if block.kind is BlockKind.INDENTED_CODE else behind_white(self._text, base, line_end)
         node = MeaningNode(
             kind=_KINDS.get(block.kind, block.kind),
             part=part,
@@ -389,7 +378,7 @@ class _PartReader:
         is_item = parent.kind == BlockKind.LIST_ITEM
         mark = (MARKER if is_item else _FOOTNOTE_MARK).match(text, parent.start, end)
         after = mark.end() if mark else parent.start
-        content = _behind_blanks(text, after, end)
+        content = behind_white(text, after, end)
         if content >= end or width_of(text[after:content]) > _MOST_SPACES:
             content = min(after + 1, end)
         width = max(width_of(text[base:content]), after + 1 - base) if is_item else _MOST_SPACES

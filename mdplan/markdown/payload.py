@@ -202,15 +202,10 @@ def within_enclosures(outline: Outline, span: Span) -> Span:
     return span if end is None else Span(span.start, end)
 
 
-class PlacedBlocks(Struct):
-    """One edit that inserts several blocks; `spans` locate them in its new text."""
-
-    edit: TextEdit
-    spans: tuple[Span, ...]
-
-
-def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> PlacedBlocks:
-    """Replace the whole lines of `span` by the blocks of `payloads`.
+def place_blocks(
+    outline: Outline, span: Span, payloads: Sequence[Payload]
+) -> tuple[TextEdit, tuple[Span, ...]]:
+    """Replace the whole lines of `span` by the blocks of `payloads`; return also their spans in the new text.
 
     `span` may be empty, and starts at a line start or the end of the text. A payload that continues the list
     or table before it uses that block's spacing; others get a blank line on both sides. The final newline
@@ -242,7 +237,7 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
         new_text += line_end if tight else line_end * 2
     elif not text or text[-1] in "\r\n":
         new_text += line_end
-    return PlacedBlocks(TextEdit(span, new_text), tuple(spans))
+    return TextEdit(span, new_text), tuple(spans)
 
 
 def _start_of_text(outline: Outline, span: Span) -> int:
@@ -350,7 +345,7 @@ def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[Text
     """
     old = outline.text_of(span)
     if not old:
-        return (place_blocks(outline, Span(span.start, span.start), [payload]).edit,)
+        return place_blocks(outline, Span(span.start, span.start), [payload])[:1]
     old_lines, new_lines = LineIndex(old).with_ends, LineIndex(payload.text).with_ends
     if old[-1] in "\r\n":
         new_lines[-1] += "\n"

@@ -18,7 +18,6 @@ from mdplan.text.lines import LineIndex, Span
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
-    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
     BlockRule = Callable[[StateBlock, int, int, bool], bool]
@@ -104,9 +103,9 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
     parser.block.ruler.after("heading", _TABLE, _behind_headings(table), {"alt": _INTERRUPTS_PARAGRAPHS})
     # These match nothing, and run at every line and token where a rule could start or end.
     block_alternatives = ["paragraph", "reference", "blockquote", "list", "table"]
-    parser.block.ruler.before("code", _IN_TIME, _block_in_time, {"alt": block_alternatives})
+    parser.block.ruler.before("code", _IN_TIME, _in_time, {"alt": block_alternatives})
     parser.block.ruler.before("code", "table_end", _lone_pipe, {"alt": ["blockquote"]})
-    parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
+    parser.inline.ruler.before("text", _IN_TIME, _in_time)
     # Destinations are compared with the source and never loaded, so they stay as written.
     for name in ("normalizeLink", "normalizeLinkText"):
         setattr(parser, name, str)
@@ -138,12 +137,7 @@ def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: boo
     return state.src[state.bMarks[start_line] : state.eMarks[start_line]].strip(" \t\v\f") == "|"
 
 
-def _block_in_time(_state: "StateBlock", _start_line: int, _end_line: int, _silent: bool) -> bool:
-    check_deadline()
-    return False
-
-
-def _inline_in_time(_state: "StateInline", _silent: bool) -> bool:
+def _in_time(*_: object) -> bool:
     check_deadline()
     return False
 

@@ -129,10 +129,17 @@ def html_headings(tree: BlockTree, text: str) -> tuple[HtmlHeading, ...]:
 
 
 class SectionNames:
-    """Immutable titles, paths, IDs and anchors, by heading index.
+    """Immutable titles, paths, IDs, anchors and the hierarchy, by heading index.
 
     They depend only on level, depth and content of headings, including those in HTML, so edits of other text
     keep them.
+
+    - `tops`: the top-level headings.
+    - `indexes`: section indexes; for a nested heading, that of its enclosing section.
+    - `parents`: heading indexes, None at the root; nested headings have no children.
+    - `closers`: the headings that end sections: the next top-level one of the same or a higher level, or the
+      number of headings.
+    - `ordinals` (1-based) and `repeats`: position among, and number of, equal paths.
     """
 
     def __init__(self, headings: Sequence[Block], slugs: SlugStyle, in_html: Sequence[HtmlHeading]) -> None:
@@ -145,10 +152,39 @@ class SectionNames:
         self._places = [number + count for number, count in enumerate(before)]
         self._contents = [read_content(heading.content) for heading in headings]
         self.titles = [heading_title(content.text) for content in self._contents]
-        self.tree = _Tree(headings, self.titles)
+        self._read_tree(headings)
         self.paths: list[tuple[str, ...]] = []
-        for title, parent in zip(self.titles, self.tree.parents, strict=True):
+        for title, parent in zip(self.titles, self.parents, strict=True):
             self.paths.append((title,) if parent is None else (*self.paths[parent], title))
+
+    def _read_tree(self, headings: Sequence[Block]) -> None:
+        self.tops = [number for number, heading in enumerate(headings) if not heading.depth]
+        self.indexes = list(accumulate(int(not heading.depth) for heading in headings))
+        self.parents: list[int | None] = []
+        self.closers = [len(headings)] * len(headings)
+        # Folded paths as bytes: texts with invalid UTF-8 can be equal as strings.
+        names: list[bytes] = []
+        open_headings: list[int] = []
+        for number, heading in enumerate(headings):
+            check_deadline()
+            if not heading.depth:
+                while open_headings and headings[open_headings[-1]].level >= heading.level:
+                    self.closers[open_headings.pop()] = number
+            parent = open_headings[-1] if open_headings else None
+            if not heading.depth:
+                open_headings.append(number)
+            self.parents.append(parent)
+            name = folded(self.titles[number]).encode("utf-8", "surrogateescape")
+            names.append(name if parent is None else names[parent] + b"\x1f" + name)
+        repeats: Counter[bytes] = Counter()
+        self.ordinals = [0] * len(headings)
+        nested = (number for number, heading in enumerate(headings) if heading.depth)
+        # Count top-level headings first, so that a quoted duplicate changes no ID.
+        for number in chain(self.tops, nested):
+            repeats[names[number]] += 1
+            self.ordinals[number] = repeats[names[number]]
+        self.repeats = [repeats[name] for name in names]
+        self.ids = [id_of_name(name, ordinal) for name, ordinal in zip(names, self.ordinals, strict=True)]
 
     def of(self, headings: Sequence[Block], in_html: Sequence[HtmlHeading]) -> "SectionNames":
         """Return the names of other headings; these if nothing relevant differs."""
@@ -202,7 +238,6 @@ class _SectionReader:
 
     def __init__(self, headings: Sequence[Block], names: SectionNames, source: Source, body: Span) -> None:
         self._headings, self._names, self._body, self._lines = headings, names, body, source.lines
-        self._tree = tree = names.tree
         text = source.text
         ends = [heading.span.end for heading in headings]
         # By top-level heading index, the end of the attribute line below it.
@@ -214,14 +249,14 @@ class _SectionReader:
         self._starts = [*(heading.span.start for heading in headings), body.end]
         self._first_lines = [*(heading.first_line for heading in headings), last_line + 1]
         # Anchor lines belong to the section below them.
-        anchor_lines = anchor_line_starts(text, [self._starts[number] for number in tree.tops], body.start)
+        anchor_lines = anchor_line_starts(text, [self._starts[number] for number in names.tops], body.start)
         for index, start in anchor_lines.items():
-            number = tree.tops[index]
+            number = names.tops[index]
             self._starts[number], self._first_lines[number] = start, self._lines.line_at(start)
 
     def preamble(self) -> Section:
         """Return the text before the first top-level heading."""
-        tops = self._tree.tops
+        tops = self._names.tops
         end = min(self._starts[tops[0]], self._body.end) if tops else self._body.end
         span = Span(self._body.start, max(end, self._body.start))
         first, last = (
@@ -230,17 +265,17 @@ class _SectionReader:
         return Section(None, 0, 0, "", (), PREAMBLE_ID, 1, 1, None, span, span, first, last, None)
 
     def sections(self) -> Iterator[Section]:
-        tree, starts, names = self._tree, self._starts, self._names
+        starts, names = self._starts, self._names
         for number, heading in enumerate(self._headings):
-            parent, index = tree.parents[number], tree.indexes[number]
+            parent, index = names.parents[number], names.indexes[number]
             is_nested = heading.depth > 0
             end = body_end = heading_end = self._tails.get(number, heading.span.end)
             last_line = heading.last_line + (number in self._tails)
-            closer = tree.closers[number]
+            closer = names.closers[number]
             # Trailing definitions belong to no section.
             if not is_nested and starts[closer] > end:
                 end, last_line = starts[closer], self._first_lines[closer] - 1
-                body_end = starts[tree.tops[index] if index < len(tree.tops) else -1]
+                body_end = starts[names.tops[index] if index < len(names.tops) else -1]
             # Positional arguments: keywords take three times as long.
             yield Section(
                 heading,
@@ -248,58 +283,17 @@ class _SectionReader:
                 heading.level,
                 names.titles[number],
                 names.paths[number],
-                tree.ids[number],
-                tree.ordinals[number],
-                tree.repeats[number],
+                names.ids[number],
+                names.ordinals[number],
+                names.repeats[number],
                 self._anchors[number],
                 Span(starts[number], end),
                 Span(heading_end, body_end),
                 self._first_lines[number],
                 last_line,
-                0 if parent is None else tree.indexes[parent],
+                0 if parent is None else names.indexes[parent],
                 is_nested,
             )
-
-
-class _Tree:
-    """The hierarchy of headings, by heading index.
-
-    - `tops`: the top-level headings.
-    - `indexes`: section indexes; for a nested heading, that of its enclosing section.
-    - `parents`: heading indexes, None at the root; nested headings have no children.
-    - `closers`: the headings that end sections: the next top-level one of the same or a higher level, or the
-      number of headings.
-    - `ordinals` (1-based) and `repeats`: position among, and number of, equal paths.
-    """
-
-    def __init__(self, headings: Sequence[Block], titles: Sequence[str]) -> None:
-        self.tops = [number for number, heading in enumerate(headings) if not heading.depth]
-        self.indexes = list(accumulate(int(not heading.depth) for heading in headings))
-        self.parents: list[int | None] = []
-        self.closers = [len(headings)] * len(headings)
-        # Folded paths as bytes: texts with invalid UTF-8 can be equal as strings.
-        names: list[bytes] = []
-        open_headings: list[int] = []
-        for number, heading in enumerate(headings):
-            check_deadline()
-            if not heading.depth:
-                while open_headings and headings[open_headings[-1]].level >= heading.level:
-                    self.closers[open_headings.pop()] = number
-            parent = open_headings[-1] if open_headings else None
-            if not heading.depth:
-                open_headings.append(number)
-            self.parents.append(parent)
-            name = folded(titles[number]).encode("utf-8", "surrogateescape")
-            names.append(name if parent is None else names[parent] + b"\x1f" + name)
-        repeats: Counter[bytes] = Counter()
-        self.ordinals = [0] * len(headings)
-        nested = (number for number, heading in enumerate(headings) if heading.depth)
-        # Count top-level headings first, so that a quoted duplicate changes no ID.
-        for number in chain(self.tops, nested):
-            repeats[names[number]] += 1
-            self.ordinals[number] = repeats[names[number]]
-        self.repeats = [repeats[name] for name in names]
-        self.ids = [id_of_name(name, ordinal) for name, ordinal in zip(names, self.ordinals, strict=True)]
 
 
 def _key(headings: Sequence[Block], in_html: Sequence[HtmlHeading]) -> list[Sequence[object]]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum, StrEnum, auto
 from functools import cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import Block, BlockKind
@@ -43,18 +43,7 @@ class TableRow(Struct, kw_only=True):
     trails: bool
 
 
-class _Keys(Struct):
-    """Rows by cell text in one column, whitespace collapsed: as written and as rendered."""
-
-    written: Mapping[str, Sequence[TableRow]]
-    rendered: Mapping[str, Sequence[TableRow]]
-
-
-class _Walk(Struct):
-    """The end of the container prefix in a line, and the `prefix` for a new line."""
-
-    at: int
-    prefix: str
+_RowsByText: TypeAlias = Mapping[str, Sequence[TableRow]]
 
 
 class Containers(Struct):
@@ -82,7 +71,7 @@ class Containers(Struct):
         None if the line is a lazy continuation or outside these containers.
         """
         walk = self._walk(lines, line)
-        return None if walk is None else walk.at
+        return None if walk is None else walk[0]
 
     def prefix(self, lines: LineIndex, line: int) -> str | None:
         """Return the prefix for a new line in these containers, aligned with `line`.
@@ -90,7 +79,7 @@ class Containers(Struct):
         Quote markers are repeated; list markers on `line` become spaces.
         """
         walk = self._walk(lines, line)
-        return None if walk is None else walk.prefix
+        return None if walk is None else walk[1]
 
     def is_blank(self, lines: LineIndex, line: int) -> bool:
         """Return True if `line` holds only quote markers of the containers."""
@@ -104,11 +93,12 @@ class Containers(Struct):
         """Return True if the marker of a list item or footnote is on `line`."""
         return any(block.kind in _WITH_MARKER and block.first_line == line for block in self.blocks)
 
-    def _walk(self, lines: LineIndex, line: int) -> _Walk | None:
+    def _walk(self, lines: LineIndex, line: int) -> tuple[int, str] | None:
+        """Return the end of the container prefix in `line`, and the prefix for a new line."""
         text, at, end = lines.text, lines.start(line), lines.content_end(line)
         prefix = ""
         for block in self.blocks:
-            start = _behind_white(text, at, end)
+            start = behind_white(text, at, end)
             if block.kind is BlockKind.QUOTE:
                 if text[start : start + 1] != ">" or start >= end:
                     return None
@@ -121,8 +111,8 @@ class Containers(Struct):
                     return None
                 prefix += text[at:start] + " " * (_TAB_STOP if is_footnote else len(marker[0]))
                 at = marker.end()
-        start = _behind_white(text, at, end)
-        return _Walk(start, prefix + text[at:start])
+        start = behind_white(text, at, end)
+        return start, prefix + text[at:start]
 
 
 class TableSource:
@@ -134,7 +124,7 @@ class TableSource:
         self.block = block
         self.index = index
         self.containers = containers
-        self._by_key: dict[int, _Keys] = {}
+        self._by_key: dict[int, tuple[_RowsByText, _RowsByText]] = {}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -224,19 +214,17 @@ class TableSource:
 
         Texts are compared in NFC.
         """
-        keys = self._keys(column)
+        by_written, by_rendered = self._keys(column)
         written = composed(" ".join(unescaped(key).split()))
-        return (
-            keys.written.get(written)
-            or keys.rendered.get(composed(heading_title(written)))
-            or keys.rendered.get(written, ())
-        )
+        rendered = composed(heading_title(written))
+        return by_written.get(written) or by_rendered.get(rendered) or by_rendered.get(written, ())
 
     def texts_of(self, column: int) -> Collection[str]:
         """Return the rendered cell texts of the 0-based `column`, deduplicated."""
-        return self._keys(column).rendered.keys()
+        return self._keys(column)[1].keys()
 
-    def _keys(self, column: int) -> _Keys:
+    def _keys(self, column: int) -> tuple[_RowsByText, _RowsByText]:
+        """Return rows by cell text in `column`, whitespace collapsed: as written and as rendered."""
         if column not in self._by_key:
             written: defaultdict[str, list[TableRow]] = defaultdict(list)
             rendered: defaultdict[str, list[TableRow]] = defaultdict(list)
@@ -245,7 +233,7 @@ class TableSource:
                 written[composed(" ".join(cell.split()))].append(row)
                 for name in reader_names(cell):
                     rendered[composed(name)].append(row)
-            self._by_key[column] = _Keys(written, rendered)
+            self._by_key[column] = written, rendered
         return self._by_key[column]
 
     def _width(self, column: int) -> int | None:
@@ -405,7 +393,16 @@ def width_of(prefix: str) -> int:
     return width
 
 
-def _behind_white(text: str, at: int, end: int) -> int:
+def behind_white(text: str, at: int, end: int) -> int:
+    """Return the offset behind the blanks at `at`."""
     white = _WHITE.match(text, at, end)
     assert white is not None, "it matches nothing too"
     return white.end()
+
+
+def behind_indentation(text: str, at: int, end: int, width: int) -> int:
+    """Return the offset behind up to `width` columns of blanks at `at`."""
+    stop = at
+    while stop < end and text[stop] in " \t" and width_of(text[at:stop]) < width:
+        stop += 1
+    return stop

@@ -125,8 +125,8 @@ def _changes(old: list[str], new: list[str]) -> list[ChangedLines]:
 def kept_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the kept lines of `old` with their position in `new`."""
     changes = LineComparison().differing(list(old), list(new))
-    for kept in diff.kept_lines(changes, len(old), start=0):
-        yield from ((line, line + kept.shift) for line in range(kept.start, kept.end))
+    for start, end, shift in diff.kept_lines(changes, len(old), start=0):
+        yield from ((line, line + shift) for line in range(start, end))
 
 
 def _kept(base: range, ours: int, theirs: int) -> Piece:

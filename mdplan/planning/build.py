@@ -514,16 +514,17 @@ def _replace_lines(outline: Outline, gap: _Deletion, insertions: Sequence[_Inser
     if not insertions:
         return AttributedEdit(delete_blocks(outline, gap.span), gone)
     start = min(gap.span.start, insertions[0][0].offset)
-    placed = place_blocks(outline, Span(start, gap.span.end), [block.payload for block, _ in insertions])
-    return AttributedEdit(placed.edit, (*_attributions(insertions, placed.spans), *gone))
+    payloads = [block.payload for block, _ in insertions]
+    edit, spans = place_blocks(outline, Span(start, gap.span.end), payloads)
+    return AttributedEdit(edit, (*_attributions(insertions, spans), *gone))
 
 
 def _insert_blocks(outline: Outline, insertions: Sequence[_Insertion]) -> Iterator[AttributedEdit]:
     """Yield one text edit for all blocks that go to one place; `insertions` are in order."""
     for offset, group in groupby(insertions, key=lambda insertion: insertion[0].offset):
         here = list(group)
-        placed = place_blocks(outline, Span(offset, offset), [block.payload for block, _ in here])
-        yield AttributedEdit(placed.edit, _attributions(here, placed.spans))
+        edit, spans = place_blocks(outline, Span(offset, offset), [block.payload for block, _ in here])
+        yield AttributedEdit(edit, _attributions(here, spans))
 
 
 def _attributions(insertions: Sequence[_Insertion], spans: Sequence[Span]) -> tuple[tuple[int, Span], ...]:

@@ -246,14 +246,6 @@ class ChangedLines(NamedTuple):
         return ChangedLines(old_start + old, old_end + old, new_start + new, new_end + new)
 
 
-class KeptLines(NamedTuple):
-    """Lines ``[start, end)`` of one text that are shifted by `shift` lines in another."""
-
-    start: int
-    end: int
-    shift: int
-
-
 def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
     """Yield the changed lines between `base` and `result`, merging adjacent ones.
 
@@ -275,18 +267,20 @@ def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterat
         yield current
 
 
-def kept_lines(changes: Iterable[ChangedLines], count: int, *, start: int = 1) -> Iterator[KeptLines]:
-    """Yield the runs of unchanged lines in a text of `count` lines, in order.
+def kept_lines(
+    changes: Iterable[ChangedLines], count: int, *, start: int = 1
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the runs of unchanged lines in a text of `count` lines, in order: start, end and shift.
 
-    Lines are numbered from `start`.
+    Lines are numbered from `start`. In the other text they are `shift` lines further down.
     """
     end, shift = start + count, 0
     for change in changes:
         if start < change.old_start:
-            yield KeptLines(start, change.old_start, shift)
+            yield start, change.old_start, shift
         start, shift = change.old_end, shift - change.shrinks_by
     if start < end:
-        yield KeptLines(start, end, shift)
+        yield start, end, shift
 
 
 def _text_regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:

@@ -12,7 +12,7 @@ from hypothesis.strategies import DataObject
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.text import shell
-from mdplan.text.diff import ChangedLines, KeptLines, changed_lines, kept_lines
+from mdplan.text.diff import ChangedLines, changed_lines, kept_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Position, Span
 from mdplan.text.source import (
@@ -256,7 +256,7 @@ def test_changed_word_changes_only_its_line() -> None:
     changes = replaced("a\nbcd\ne\n", "c", "x")
 
     assert changes == [ChangedLines(2, 3, 2, 3)]
-    assert list(kept_lines(changes, 3)) == [KeptLines(1, 2, 0), KeptLines(3, 4, 0)]
+    assert list(kept_lines(changes, 3)) == [(1, 2, 0), (3, 4, 0)]
 
 
 def test_line_feed_after_a_lone_carriage_return_joins_no_lines() -> None:
