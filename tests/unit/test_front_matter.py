@@ -1,7 +1,6 @@
 """Front matter: its place, and the accepted values."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,6 @@ from mdplan.markdown.front_matter_edits import verify_elsewhere
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.batch import Batch, read_batch
-from mdplan.settings import Settings
-from mdplan.storage.filesystem import Durability
 from mdplan.text.source import Source
 from tests.support.case_tables import CaseTables
 from tests.support.edit_trials import Document
@@ -238,22 +235,6 @@ def test_scalar_is_quoted_where_yaml_would_change_its_type(value: object, text: 
     assert scalar_text(value) == text
 
 
-def test_repeated_addition_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a.md"
-    path.write_bytes(b"---\ntags: [a]\n---\n")
-    edit = {"op": "add_to_front_matter_list", "key": "tags", "value": "b"}
-
-    engine = Engine.open([tmp_path], settings=Settings(durability=Durability.PROCESS))
-    with engine.workspace:
-        first = engine.apply({"file": "a.md", "baseSha256": engine_hash(engine), "edits": [edit]})
-        second = engine.apply({"file": "a.md", "baseSha256": engine_hash(engine), "edits": [edit]})
-
-    assert first.applied
-    assert second.ok
-    assert second.no_op
-    assert path.read_bytes() == b"---\ntags: [a, b]\n---\n"
-
-
 def engine_hash(engine: Engine) -> str:
     report = engine.plan({"file": "a.md", "edits": [{"op": "preview_match", "pattern": "tags"}]})
     assert report.base_sha256 is not None
@@ -267,7 +248,3 @@ def engine_hash(engine: Engine) -> str:
 def test_change_that_another_yaml_parser_reads_differently_is_refused(new: str) -> None:
     with pytest.raises(DataError):
         verify_elsewhere("---\na: 1\nb: 1\n---\n", new, [KeyChange(("a",), 2)])
-
-
-def test_block_that_another_yaml_parser_rejects_is_not_compared() -> None:
-    verify_elsewhere("---\na: [\n---\n", "---\na: 2\n---\n", [KeyChange(("a",), 2)])

@@ -54,26 +54,6 @@ def test_node_spans_match_the_source(
     check(text, *expected)
 
 
-def test_spans_of_equal_nodes_differ() -> None:
-    found = inline_map("`a` `a`\n`a`").nodes_in(Span(0, 11))
-
-    assert [found_node.span for found_node in found] == [Span(0, 3), Span(4, 7), Span(8, 11)]
-
-
-def test_front_matter_has_no_nodes() -> None:
-    text = "---\na: '`b`'\n---\n`c`"
-
-    found = inline_map(text, 17).nodes_in(whole(text))
-
-    assert [found_node.span for found_node in found] == [Span(17, 20)]
-
-
-def test_document_of_front_matter_alone_has_no_nodes() -> None:
-    text = "---\na: b\n---\n"
-
-    assert inline_map(text, len(text)).nodes_in(whole(text)) == ()
-
-
 @pytest.mark.parametrize(
     ("span", "expected"),
     [
@@ -242,16 +222,6 @@ def check_attributes(text: str, *expected: Row) -> None:
 @CASE_TABLES.parametrize("text", "expected", tuples=True)
 def test_attributes_of_opening_tags_are_listed(text: str, expected: tuple[Row, ...]) -> None:
     check_attributes(text, *expected)
-
-
-def test_span_is_the_value_without_quotes_and_the_search_stays_inside() -> None:
-    text = "<a id=x> <b id='y&amp;'> <c id=z>"
-
-    found = html_attributes(text, Span(9, 24))
-
-    assert [(text[each.value_span.start : each.value_span.end], each.value) for each in found] == [
-        ("y&amp;", "y&")
-    ]
 
 
 @pytest.mark.parametrize("piece", ["<a x ", '<a b="', "<!--", "<a x= ", "<?", "<script>", "<a" + " " * 50])

@@ -1,6 +1,5 @@
 """Links that follow, across plan and apply: what is planned again, pinned, repeated and refused."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,9 @@ from mdplan.markdown.paths import (
     page_variants,
 )
 from mdplan.memory import Document
-from mdplan.plan import Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
 from mdplan.planning.link_changes import linked_places, may_name, possible_links, text_of_bytes
 from mdplan.planning.links import derive_link_edits
-from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.batch import read_batch
@@ -90,16 +87,6 @@ def test_linking_file_is_changed_in_the_same_commit(engine: Engine, root: Path) 
     assert report.applied
     assert [file.file for file in report.written or ()] == ["guide.md", "docs/a.md"]
     assert read(root, "docs/a.md") == "[x](../guide.md#setup) [y](../guide.md#use)\n"
-
-
-def test_plan_document_keeps_derived_edits(engine: Engine) -> None:
-    document = engine.draft(BATCH).document
-    plan = read_document(document)
-
-    assert isinstance(plan, Plan)
-    assert write_document(plan) == document
-    assert plan.options == {"updateReferences": "workspace"}
-    assert engine.apply(json.loads(document)).applied
 
 
 def test_changed_linking_file_is_stale(engine: Engine, root: Path) -> None:
@@ -450,15 +437,6 @@ def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None)
 @CASE_TABLES.parametrize("text", "expected")
 def test_links_are_counted_by_kind(text: str, expected: str) -> None:
     check(text, expected)
-
-
-def test_unknown_fragments_are_reported_with_their_lines() -> None:
-    text = (
-        "# One\n\n[a](#one) [b](#two)\n- c\n  [d](#three) <a href='#four'>e</a>\n\n"
-        "[f]: #five\n\n| a |\n|---|\n| [g](#six) |\n\n<p id=six>\n<a href=#seven>\n"
-    )
-
-    check(text, "inline 4 html 2", [(3, "#two"), (5, "#three"), (5, "#four"), (7, "#five"), (14, "#seven")])
 
 
 @CASE_TABLES.parametrize("text", "broken")
