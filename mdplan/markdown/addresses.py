@@ -16,7 +16,6 @@ from mdplan.words import Argument, Heading, Nearest, Text, join, say
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
 _NEAREST: Final = 3
-_MOST_LIKELY: Final = 50
 _SEPARATORS: Final = (" > ", ">", " / ", "/", " » ", " → ", "::")
 _MOST_CANDIDATES: Final = 10
 
@@ -255,17 +254,13 @@ def _place(section: Section, path: Sequence[str]) -> str:
 
 
 def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
-    """Return the sections with the canonical heading `name`, sorted by similarity to `path`."""
-    from difflib import SequenceMatcher
+    """Return the sections with the canonical heading `name`, those below headings of `path` first."""
+    outer = {canonical_heading(element) for element in path[:-1]}
 
-    outer = SequenceMatcher(b=" ".join(canonical_heading(element) for element in path[:-1]))
+    def strangers(section: Section) -> int:
+        return len(outer.difference(map(canonical_heading, section.path[:-1])))
 
-    def unlike(section: Section) -> float:
-        outer.set_seq1(" ".join(canonical_heading(title) for title in section.path[:-1]))
-        return -outer.ratio()
-
-    sections = [section for section in outline.named(name) if not section.is_root][:_MOST_LIKELY]
-    return sorted(sections, key=unlike) if len(path) > 1 and len(sections) > 1 else sections
+    return sorted((section for section in outline.named(name) if not section.is_root), key=strangers)
 
 
 def _path_text(path: Sequence[str]) -> str:

@@ -301,21 +301,16 @@ class BlockEditor:
     @property
     def source(self) -> str:
         """Its text without container prefixes."""
-        return self._source(self.lines)
+        return self.source_of(self.lines)
 
-    @property
-    def own_source(self) -> str:
-        """Its text without container prefixes and the ID below."""
-        return self._source(self.own_lines)
-
-    def _source(self, whole: range) -> str:
+    def source_of(self, whole: range) -> str:
+        """Return the text of the lines `whole` of it without container prefixes."""
         lines = self.outline.source.lines
-        rows = (without_prefix(self.prefix, lines.content(line)) for line in whole[1:])
-        head = self.outline.text_of(self._first_text)
         # Keep the indentation at the root: code needs it.
-        if self.is_nested:
-            return "\n".join([head, *rows])
-        return "\n".join(map(lines.content, whole))
+        if not self.is_nested:
+            return "\n".join(map(lines.content, whole))
+        rows = (without_prefix(self.prefix, lines.content(line)) for line in whole[1:])
+        return "\n".join([self.outline.text_of(self._first_text), *rows])
 
     def place(self, side: Side) -> Span:
         """Return the empty span at which adjacent text is inserted."""

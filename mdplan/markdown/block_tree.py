@@ -166,7 +166,7 @@ class BlockTree:
 
     def leaves_in(self, span: Span) -> Iterator[Block]:
         """Yield the leaf blocks that overlap `span`, or contain it if it is empty, in order."""
-        for part in self.parts_in(span):
+        for part in range(max(self.part_at(span.start), 0), bisect_left(self.part_starts, span.end + 1)):
             yield from self._part(part).leaves_in(span)
 
     def tables_in(self, span: Span) -> Iterator[Block]:
@@ -183,10 +183,6 @@ class BlockTree:
     def part_at(self, offset: int) -> int:
         """Return the index of the part that contains `offset`, or -1 before the first part."""
         return bisect_right(self.part_starts, offset) - 1
-
-    def parts_in(self, span: Span) -> range:
-        """Return the indexes of the parts that overlap or touch `span`."""
-        return range(max(self.part_at(span.start), 0), bisect_left(self.part_starts, span.end + 1))
 
     def part_end(self, part: int) -> int:
         """Return the end offset of `part`."""

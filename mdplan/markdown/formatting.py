@@ -190,11 +190,11 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...]:
     Raise FORMATTER_FAILED if mdformat is missing or fails, or if the HTML would change.
     """
     line = outline.source.lines.line_at(span.start)
-    text, definitions = to_lf(outline.text_of(span)), outline.inline.definitions
+    text = to_lf(outline.text_of(span))
     if outline.tree.nesting_limit:
         raise Refused(_failed(line, "the file is nested deeper than the parser goes"))
     of_site = outline.slugs.is_counted_up or has_site_syntax(outline)
-    blocks = format_blocks(text, definitions, of_site=of_site)
+    blocks = format_blocks(text, outline.inline.definitions, of_site=of_site)
     if isinstance(blocks, str):
         raise Refused(_NOT_INSTALLED if blocks == NOT_INSTALLED else _failed(line, blocks))
     edits = EditList.of(_edits(outline.source, line - 1, blocks, of_site=of_site))
@@ -205,12 +205,11 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...]:
         raise Refused(_failed(line, "its headings would not be the same"))
     try:
         # Footnotes, and an item before its neighbours, depend on distant text.
-        is_same = rendered_html(before, {}) == rendered_html(after, {})
-        other = None if is_same else _first_other(text, blocks, definitions)
+        is_same = rendered_html(before) == rendered_html(after)
     except RecursionError:
-        other = 1
-    if other is not None:
-        raise Refused(_failed(line + other - 1, "it would not be rendered as it is now"))
+        is_same = False
+    if not is_same:
+        raise Refused(_failed(line, "it would not be rendered as it is now"))
     return edits.edits
 
 
@@ -241,18 +240,6 @@ def _headings(text: str) -> list[tuple[int, str]]:
     return [
         (block.level, heading_title(block.content)) for block in blocks if block.kind is BlockKind.HEADING
     ]
-
-
-def _first_other(text: str, blocks: Sequence[FormattedBlock], definitions: Mapping[str, object]) -> int:
-    """Return the line of the first block whose HTML would change; 1 if only all blocks together differ."""
-    lines = text.split("\n")
-    for block in blocks:
-        old = "\n".join(lines[block.first_line - 1 : block.last_line])
-        if block.lines is not None and rendered_html(old, definitions) != rendered_html(
-            "\n".join(block.lines), definitions
-        ):
-            return block.first_line
-    return 1
 
 
 def _failed(line: int, reason: str) -> Diagnostic:

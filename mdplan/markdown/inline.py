@@ -4,7 +4,6 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final
@@ -521,13 +520,12 @@ _SHOWN_AS_IT_IS: Final = lazy_pattern(r"(<(pre|script|style|textarea)\b.*?</\2>)
 _SPACE: Final = lazy_pattern(r"[ \t\r\n]+")
 
 
-def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
+def rendered_html(text: str) -> str:
     """Render `text` (LF newlines) as HTML, with whitespace collapsed outside code.
 
-    `definitions` is the markdown-it environment with the link labels. May raise `RecursionError` on deep
-    nesting.
+    May raise `RecursionError` on deep nesting.
     """
-    html: str = html_parser().render(text, deepcopy(dict(definitions)))
+    html: str = html_parser().render(text)
     pieces = _SHOWN_AS_IT_IS.split(html)
     # The split yields text, match and tag name in turn.
     outside = (_SPACE.sub(" ", piece) for piece in pieces[::3])

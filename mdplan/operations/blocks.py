@@ -66,7 +66,10 @@ class GuardedBlockOperation(BlockOperation):
         """Errors: as for the base class; TEXT_MISMATCH."""
         section, editor = super().find_editor(outline)
         expected = self.expected_text
-        if expected is not None and read_payload(expected).text not in {editor.source, editor.own_source}:
+        if expected is not None and read_payload(expected).text not in {
+            editor.source,
+            editor.source_of(editor.own_lines),
+        }:
             lines = editor.lines
             problem = Code.TEXT_MISMATCH.problem(
                 say("the block at lines {}-{} is not {expectedText}", lines.start, lines.stop - 1),

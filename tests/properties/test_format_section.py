@@ -70,10 +70,7 @@ def test_formatting_changes_neither_what_is_shown_nor_the_outline(drawn: tuple[s
     # The verification of plans refuses new or lost front matter for every operation.
     assume((after.front_matter is None) is (before.front_matter is None))
 
-    html = [
-        rendered_html(to_lf(each.source.text[each.body_start :]), each.inline.definitions)
-        for each in (before, after)
-    ]
+    html = [rendered_html(to_lf(each.source.text[each.body_start :])) for each in (before, after)]
     if _RAW.search(text, 0, before.sections[index].span.end):
         html = [" ".join(each.split()) for each in html]
     assert html[1] == html[0]
