@@ -146,16 +146,13 @@ def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
 
 # --- Decoding within the limits
 
-_CODES: Final = {
-    DecodeFailure.NOT_TEXT: Code.NOT_A_TEXT_FILE,
-    DecodeFailure.UNKNOWN_ENCODING: Code.INVALID_ARGUMENT,
-    DecodeFailure.DOES_NOT_DECODE: Code.ENCODING_UNKNOWN,
-}
-
-_HINTS: Final = {
-    DecodeFailure.NOT_TEXT: say("if it is text, give its {encoding}"),
-    DecodeFailure.UNKNOWN_ENCODING: 'use a name such as "utf-8", "latin-1", "cp1252" or "shift_jis"',
-    DecodeFailure.DOES_NOT_DECODE: "give the encoding that the file has, or omit it",
+_PROBLEMS: Final = {
+    DecodeFailure.NOT_TEXT: (Code.NOT_A_TEXT_FILE, say("if it is text, give its {encoding}")),
+    DecodeFailure.UNKNOWN_ENCODING: (
+        Code.INVALID_ARGUMENT,
+        'use a name such as "utf-8", "latin-1", "cp1252" or "shift_jis"',
+    ),
+    DecodeFailure.DOES_NOT_DECODE: (Code.ENCODING_UNKNOWN, "give the encoding that the file has, or omit it"),
 }
 
 
@@ -167,9 +164,8 @@ def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int
     """
     source = Source.decode(data, encoding)
     if isinstance(source, DecodeProblem):
-        return (_CODES[source.failure]).problem(
-            f"`{path}` cannot be read as text: {source.reason}", _HINTS[source.failure], file=path
-        )
+        code, hint = _PROBLEMS[source.failure]
+        return code.problem(f"`{path}` cannot be read as text: {source.reason}", hint, file=path)
     # Fewer characters than the limit cannot have more lines.
     if len(source.text) > max_lines and source.lines.count > max_lines:
         return Code.FILE_TOO_LARGE.problem(

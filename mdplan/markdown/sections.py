@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
@@ -229,55 +229,36 @@ def read_sections(
 
     `body` spans from the end of the front matter to the end of the last section.
     """
-    reader = _SectionReader(headings, names, source, body)
-    return (reader.preamble(), *reader.sections()), reader.anchors_of_html
-
-
-class _SectionReader:
-    """Build sections from headings, which are referred to by index."""
-
-    def __init__(self, headings: Sequence[Block], names: SectionNames, source: Source, body: Span) -> None:
-        self._headings, self._names, self._body, self._lines = headings, names, body, source.lines
-        text = source.text
-        ends = [heading.span.end for heading in headings]
-        # By top-level heading index, the end of the attribute line below it.
-        self._tails = attribute_lines([heading.depth for heading in headings], ends, text)
-        below = {number: id_of_attributes(text[ends[number] : end]) for number, end in self._tails.items()}
-        self._anchors, self.anchors_of_html = names.anchors(below)
-        # Where sections start, and their first lines; finally where the last section ends.
-        last_line = self._lines.line_at(body.end - 1) if body.end else 0
-        self._starts = [*(heading.span.start for heading in headings), body.end]
-        self._first_lines = [*(heading.first_line for heading in headings), last_line + 1]
-        # Anchor lines belong to the section below them.
-        anchor_lines = anchor_line_starts(text, [self._starts[number] for number in names.tops], body.start)
-        for index, start in anchor_lines.items():
-            number = names.tops[index]
-            self._starts[number], self._first_lines[number] = start, self._lines.line_at(start)
-
-    def preamble(self) -> Section:
-        """Return the text before the first top-level heading."""
-        tops = self._names.tops
-        end = min(self._starts[tops[0]], self._body.end) if tops else self._body.end
-        span = Span(self._body.start, max(end, self._body.start))
-        first, last = (
-            self._lines.line_at(offset) if len(span) else 0 for offset in (span.start, span.end - 1)
-        )
-        return Section(None, 0, 0, "", (), PREAMBLE_ID, 1, 1, None, span, span, first, last, None)
-
-    def sections(self) -> Iterator[Section]:
-        starts, names = self._starts, self._names
-        for number, heading in enumerate(self._headings):
-            parent, index = names.parents[number], names.indexes[number]
-            is_nested = heading.depth > 0
-            end = body_end = heading_end = self._tails.get(number, heading.span.end)
-            last_line = heading.last_line + (number in self._tails)
-            closer = names.closers[number]
-            # Trailing definitions belong to no section.
-            if not is_nested and starts[closer] > end:
-                end, last_line = starts[closer], self._first_lines[closer] - 1
-                body_end = starts[names.tops[index] if index < len(names.tops) else -1]
-            # Positional arguments: keywords take three times as long.
-            yield Section(
+    lines, text, tops = source.lines, source.text, names.tops
+    ends = [heading.span.end for heading in headings]
+    # By top-level heading index, the end of the attribute line below it.
+    tails = attribute_lines([heading.depth for heading in headings], ends, text)
+    below = {number: id_of_attributes(text[ends[number] : end]) for number, end in tails.items()}
+    anchors, anchors_of_html = names.anchors(below)
+    # Where sections start, and their first lines; finally where the last section ends.
+    last_line = lines.line_at(body.end - 1) if body.end else 0
+    starts = [*(heading.span.start for heading in headings), body.end]
+    first_lines = [*(heading.first_line for heading in headings), last_line + 1]
+    # Anchor lines belong to the section below them.
+    for index, start in anchor_line_starts(text, [starts[number] for number in tops], body.start).items():
+        starts[tops[index]], first_lines[tops[index]] = start, lines.line_at(start)
+    end = min(starts[tops[0]], body.end) if tops else body.end
+    span = Span(body.start, max(end, body.start))
+    first, last = (lines.line_at(offset) if len(span) else 0 for offset in (span.start, span.end - 1))
+    sections = [Section(None, 0, 0, "", (), PREAMBLE_ID, 1, 1, None, span, span, first, last, None)]
+    for number, heading in enumerate(headings):
+        parent, index = names.parents[number], names.indexes[number]
+        is_nested = heading.depth > 0
+        end = body_end = heading_end = tails.get(number, heading.span.end)
+        last_line = heading.last_line + (number in tails)
+        closer = names.closers[number]
+        # Trailing definitions belong to no section.
+        if not is_nested and starts[closer] > end:
+            end, last_line = starts[closer], first_lines[closer] - 1
+            body_end = starts[tops[index] if index < len(tops) else -1]
+        # Positional arguments: keywords take three times as long.
+        sections.append(
+            Section(
                 heading,
                 0 if is_nested else index,
                 heading.level,
@@ -286,14 +267,16 @@ class _SectionReader:
                 names.ids[number],
                 names.ordinals[number],
                 names.repeats[number],
-                self._anchors[number],
+                anchors[number],
                 Span(starts[number], end),
                 Span(heading_end, body_end),
-                self._first_lines[number],
+                first_lines[number],
                 last_line,
                 0 if parent is None else names.indexes[parent],
                 is_nested,
             )
+        )
+    return tuple(sections), anchors_of_html
 
 
 def _key(headings: Sequence[Block], in_html: Sequence[HtmlHeading]) -> list[Sequence[object]]:
