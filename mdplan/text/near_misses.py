@@ -5,12 +5,11 @@ Used for hints, never for edits.
 
 import re
 import unicodedata
-from array import array
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from heapq import merge
-from itertools import chain, groupby, islice, repeat, zip_longest
+from itertools import accumulate, groupby, islice, zip_longest
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -18,6 +17,7 @@ from mdplan.text.lines import LineIndex, NearMiss, Span, common_start
 from mdplan.values import Struct, replace
 
 _MOST_SHOWN: Final = 3
+_BLOCK: Final = 128
 _KINDS_SHOWN: Final = 4
 _LONGEST_TEXT: Final = 20_000
 _ESCAPE: Final = lazy_pattern(r"\\([nt])")
@@ -48,21 +48,30 @@ class FoldedText:
         self.text = text
         self.lines = LineIndex(text)
         self.folding = Folding()
-        parts = list(map(self.folding.__getitem__, map(ord, text)))
-        self.folded = "".join(parts)
-        # The offset in the text of each folded character.
-        self._offsets = array("Q", chain.from_iterable(map(repeat, range(len(text)), map(len, parts))))
+        blocks = [text[at : at + _BLOCK].translate(self.folding) for at in range(0, len(text), _BLOCK)]
+        self.folded = "".join(blocks)
+        # The start of each block in the folded text; offsets are counted from there on demand.
+        self._starts = [0, *accumulate(map(len, blocks))]
 
     def span_in_text(self, start: int, end: int) -> Span:
         """Return the span of the characters that produced ``folded[start:end]``, with their accents."""
-        last = self._offsets[end - 1] + 1
+        last = self._offset(end - 1) + 1
         while dropped_kind(self.text[last : last + 1] or " ") is Dropped.ACCENT:
             last += 1
-        return Span(self._offsets[start], last)
+        return Span(self._offset(start), last)
+
+    def _offset(self, index: int) -> int:
+        block = bisect_right(self._starts, index) - 1
+        at, left = block * _BLOCK, index - self._starts[block]
+        while left >= (length := len(self.folding[ord(self.text[at])] or "")):
+            left -= length
+            at += 1
+        return at
 
     def index_at(self, offset: int) -> int:
         """Return the folded length of the text before `offset`."""
-        return bisect_left(self._offsets, offset)
+        block = min(offset, len(self.text)) // _BLOCK
+        return self._starts[block] + len(self.text[block * _BLOCK : offset].translate(self.folding))
 
 
 def find_near_misses(
@@ -325,15 +334,15 @@ def dropped_kind(character: str) -> Dropped | None:
     return _KINDS.get(character) or _CATEGORIES.get(unicodedata.category(character))
 
 
-class Folding(dict[int, str]):
+class Folding(dict[int, str | None]):
     """A table for `str.translate` that folds text, filled on demand."""
 
-    def __missing__(self, code: int) -> str:
-        """Fold the character `code`; an empty text drops it."""
-        character, folded = chr(code), ""
+    def __missing__(self, code: int) -> str | None:
+        """Fold the character `code`; None drops it."""
+        character, folded = chr(code), None
         if dropped_kind(character) is None:
             plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
-            folded = "".join(part for part in plain if dropped_kind(part) is None)
+            folded = "".join(part for part in plain if dropped_kind(part) is None) or None
         self[code] = folded
         return folded
 
