@@ -422,7 +422,7 @@ class _PartReader:
 
     def _read_rows(self, node: MeaningNode, block: Block, containers: Containers) -> None:
         node.table = table = TableSource(self._part.lines, block, 0, containers)
-        node.own = tuple(alignment.name for alignment in table.alignments)
+        node.own = table.alignments
         for row in (table.header, *table.rows):
             cells = [self._piece("cell", node, area, row.line) for area in row.cells[: len(table.columns)]]
             for cell in cells:

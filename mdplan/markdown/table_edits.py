@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mdplan.markdown.reference_parser import trim_characters
-from mdplan.markdown.tables import Alignment, TableRow, TableSource, unescaped
+from mdplan.markdown.tables import TableRow, TableSource, unescaped
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, line_end_around
@@ -171,9 +171,9 @@ def _area(
     width = _target_width(table, column, like)
     fill = max(0, width - display_width(source) - before - behind)
     match _text_side(table, column, like):
-        case Alignment.RIGHT:
+        case False, True:
             before += fill
-        case Alignment.CENTER:
+        case True, True:
             before += fill // 2
             behind += fill - fill // 2
         case _:
@@ -192,12 +192,11 @@ def _target_width(table: TableSource, column: int, like: TableRow | None) -> int
     return display_width(table.text[area.start : area.end]) if has_room else 0
 
 
-def _text_side(table: TableSource, column: int, like: TableRow | None) -> Alignment:
+def _text_side(table: TableSource, column: int, like: TableRow | None) -> tuple[bool, bool]:
     """Return the alignment of text in `column`: the declared one unless `like`, or the last row, differs."""
     row = like or (table.rows[-1] if table.rows else table.header)
     before, behind = _pads(table, row, column) or (0, 0)
-    alignment = table.alignments[column]
-    return Alignment.LEFT if before <= 1 < behind else alignment
+    return (True, False) if before <= 1 < behind else table.alignments[column]
 
 
 # --- Columns

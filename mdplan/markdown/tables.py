@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -18,15 +18,6 @@ from mdplan.text.visible import composed, display_width
 from mdplan.values import Struct, replace
 
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
-
-
-class Alignment(Enum):
-    """The alignment of a column."""
-
-    NONE = auto()
-    LEFT = auto()
-    CENTER = auto()
-    RIGHT = auto()
 
 
 class TableRow(Struct, kw_only=True):
@@ -157,10 +148,10 @@ class TableSource:
         return is_same and len(self.delimiter.cells) == len(self.columns)
 
     @cached_property
-    def alignments(self) -> tuple[Alignment, ...]:
-        """The alignment of each column, from the delimiter row."""
+    def alignments(self) -> tuple[tuple[bool, bool], ...]:
+        """Whether the delimiter row has a colon on the left and on the right of each column."""
         marks = (self.source_in(self.delimiter, column) for column in range(len(self.columns)))
-        return tuple(_ALIGNMENTS[mark[:1] == ":", mark[-1:] == ":"] for mark in marks)
+        return tuple((mark[:1] == ":", mark[-1:] == ":") for mark in marks)
 
     @cached_property
     def padding(self) -> tuple[int, int]:
@@ -302,14 +293,6 @@ def tables_with_header(tables: Sequence[TableSource], header: str) -> tuple[Tabl
 def unescaped(cell: str) -> str:
     """Return `cell` with escaped pipes unescaped, also in code, as in GFM."""
     return cell.replace("\\|", "|")
-
-
-_ALIGNMENTS: Final = {
-    (False, False): Alignment.NONE,
-    (True, False): Alignment.LEFT,
-    (True, True): Alignment.CENTER,
-    (False, True): Alignment.RIGHT,
-}
 
 
 class NodeKind(StrEnum):

@@ -22,7 +22,7 @@ from mdplan.markdown.lists import ListItem, MarkdownList
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import ParserFailure, PreparedText, event_batches, is_nested_too_deep
 from mdplan.markdown.reference_parser import block_parser, html_parser, parse_reference_blocks
-from mdplan.markdown.tables import Alignment, TableSource
+from mdplan.markdown.tables import TableSource
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base import Resolution
 from mdplan.settings import Settings
@@ -350,7 +350,7 @@ def test_table_in_containers_is_verified_and_its_rows_are_read(prefix: str) -> N
 
     assert table.is_proven
     assert rows_of(table) == [["1", "2"]]
-    assert table.alignments == (Alignment.NONE, Alignment.CENTER)
+    assert table.alignments == ((False, False), (True, True))
 
 
 def test_column_width_needs_a_majority_of_rows() -> None:
