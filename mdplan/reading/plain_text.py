@@ -1,12 +1,14 @@
 """List the sections, keys, comments and blank lines of INI files and plain text, never values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mdplan.markdown.outline import Outline, of_source
 from mdplan.reports import stat
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Lines
-from mdplan.text.source import DocumentFormat, visible
+from mdplan.text.source import DocumentFormat, Source, visible
 from mdplan.text.visible import shortened
 
 # Not needed for Markdown, the usual case.
@@ -53,8 +55,6 @@ def plain_text_fields(
 
     if outline.format is DocumentFormat.MARKDOWN:
         return fields, totals
-    from mdplan.text.plain import TextOutline
-
     text = outline.derived(of_source, TextOutline)
     if outline.format is DocumentFormat.INI:
         fields["ini_sections"] = _ini_sections(outline, limit, totals, is_full=is_full)
@@ -105,6 +105,48 @@ def _ini_sections(
 def _key(key: "IniKey") -> stat.IniKeyEntry:
     end_line = key.last_line if key.last_line > key.first_line else None
     return stat.IniKeyEntry(key=shortened(key.name), line=key.first_line, end_line=end_line)
+
+
+# --- Plain text: sections by marker lines, comment blocks, blank lines
+
+_MARKER: Final = lazy_pattern(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
+
+# Two dashes start a comment in some languages, but a row of dashes is a rule.
+_COMMENT: Final = lazy_pattern(r"[ \t]*(#|;|//|--(?=[ \t]))")
+
+
+class TextOutline:
+    """The parts of a plain text, in order, each with its first and last line, 1-based and inclusive.
+
+    - `sections`: from a bracketed name to the line before the next; with the name.
+    - `comment_blocks`: successive lines with the same comment marker, possibly indented; with the marker.
+    - `blank_lines`: successive blank lines.
+    """
+
+    def __init__(self, source: Source) -> None:
+        lines, numbers = source.lines, range(1, source.lines.count + 1)
+        markers = [(line, marker[0]) for line in numbers if (marker := _MARKER.match(lines.content(line)))]
+        self.sections = [
+            (marker, line, following - 1)
+            for (line, marker), (following, _) in pairwise([*markers, (lines.count + 1, "")])
+        ]
+        self.comment_blocks: list[tuple[str, int, int]] = []
+        self.blank_lines: list[tuple[int, int]] = []
+        for kind, run in groupby(numbers, lambda line: _kind(lines.content(line))):
+            first, *others = run
+            last = others[-1] if others else first
+            if kind:
+                self.comment_blocks.append((kind, first, last))
+            elif kind is not None:
+                self.blank_lines.append((first, last))
+
+
+def _kind(line: str) -> str | None:
+    """Return the comment marker of `line`, an empty string for a blank line, else None."""
+    comment = _COMMENT.match(line)
+    if comment is not None:
+        return comment[1]
+    return None if line.strip(" \t") else ""
 
 
 # --- The inventory as text

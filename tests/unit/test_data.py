@@ -13,9 +13,9 @@ from mdplan.data.json_schema import violations
 from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, Language, NewEntry, Opaque
 from mdplan.engine.engine import Engine
 from mdplan.memory import Document
+from mdplan.reading.plain_text import TextOutline
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
-from mdplan.text.plain import TextOutline
 from mdplan.text.source import Source, sha256_hex
 from tests.support.case_tables import CaseTables
 
