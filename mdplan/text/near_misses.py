@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from heapq import merge
-from itertools import accumulate, groupby, islice, zip_longest
+from itertools import accumulate, groupby, islice, takewhile, zip_longest
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -265,14 +265,11 @@ def _counterpart(dropped: str, given: str) -> int:
         return len(given)
     kinds = {dropped_kind(character) for character in given}
     kinds |= _DASH_AND_MARKUP if kinds & _DASH_AND_MARKUP else set()
-    line_ends = given.count("\n")
-    for at, character in enumerate(dropped):
-        if dropped_kind(character) not in kinds or (character == "\n" and not line_ends):
-            return at
-        line_ends -= character == "\n"
-        if character == "\n" and not line_ends and given.endswith("\n"):
-            return at + 1
-    return len(dropped)
+    same = "".join(takewhile(lambda each: dropped_kind(each) in kinds, dropped))
+    rows = same.split("\n")[: given.count("\n") + 1]
+    if given.endswith("\n") and len(rows) > given.count("\n"):
+        rows[-1] = ""
+    return len("\n".join(rows))
 
 
 def _is_word(character: str) -> bool:
