@@ -16,6 +16,7 @@ from mdplan.words import Argument, Heading, Nearest, Text, join, say
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
 _NEAREST: Final = 3
+_MOST_LIKELY: Final = 50
 _SEPARATORS: Final = (" > ", ">", " / ", "/", " » ", " → ", "::")
 _MOST_CANDIDATES: Final = 10
 
@@ -254,13 +255,14 @@ def _place(section: Section, path: Sequence[str]) -> str:
 
 
 def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
-    """Return the sections with the canonical heading `name`, those below headings of `path` first."""
-    outer = {canonical_heading(element) for element in path[:-1]}
+    """Return the sections with the canonical heading `name`, sorted by similarity to `path`."""
+    from rapidfuzz import fuzz
 
-    def strangers(section: Section) -> int:
-        return len(outer.difference(map(canonical_heading, section.path[:-1])))
+    def above(titles: Sequence[str]) -> str:
+        return " ".join(map(canonical_heading, titles[:-1]))
 
-    return sorted((section for section in outline.named(name) if not section.is_root), key=strangers)
+    sections = [section for section in outline.named(name) if not section.is_root][:_MOST_LIKELY]
+    return sorted(sections, key=lambda each: -fuzz.ratio(above(path), above(each.path)) * (len(path) > 1))
 
 
 def _path_text(path: Sequence[str]) -> str:
