@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import pairwise, zip_longest
-from typing import Final
+from typing import Final, NamedTuple
 
 from mdplan.data.tree import Language
 from mdplan.markdown.block_tree import parse_blocks
@@ -25,7 +25,6 @@ from mdplan.merge.lines import (
     ResultLine,
     Texts,
     changed_version,
-    compared_with_git,
     conflict,
     final_end,
     is_conflict,
@@ -256,7 +255,7 @@ def merge_texts(
     if by_git is not None and len(set(has_crlf)) == 1:
         result = by_git()
         result = replace(result, text=result.text.removeprefix("\ufeff").replace("\r\n", "\n"))
-        merge = compared_with_git(merge, result, why_not, style.size)
+        merge = _compared_with_git(merge, result, why_not, style)
     return _with_ends(merge, has_crlf)
 
 
@@ -281,6 +280,33 @@ def _can_be_merged(text: str, style: MarkerStyle) -> bool:
 def _with_ends(found: Merge, has_crlf: Sequence[bool]) -> Merge:
     has_ends = changed_version(*has_crlf)
     return replace(found, text=found.text.replace("\n", "\r\n")) if has_ends else found
+
+
+# --- Using git's merge of the same texts instead
+
+_GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
+_GIT_IS_WRONG: Final = "git's result is not used: {}"
+_GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
+
+
+def _compared_with_git(
+    own: Merge, git: GitResult, why_not: Callable[[str], str], style: MarkerStyle
+) -> Merge:
+    """Return `own`, or git's result for the same texts if it is acceptable and better.
+
+    `why_not` checks a clean result of git. If both conflict, git's markers are used if they mark fewer lines,
+    but with the `conflicts` of `own`.
+    """
+    if git.text == own.text:
+        return own
+    if git.is_clean:
+        reason = why_not(git.text)
+        if reason:
+            return replace(own, note=_GIT_IS_WRONG.format(reason))
+        return Merge(git.text, (), _GIT_IS_CLEAN)
+    if marked_in(own.text, style) > marked_in(git.text, style):
+        return Merge(git.text, own.conflicts, _GIT_IS_SMALLER)
+    return own
 
 
 # --- Checks of a merged text: errors of a line merge without conflict
@@ -602,7 +628,7 @@ class Shortened(Struct):
         return "".join(self.left_out.get(line, line) for line in text.splitlines(keepends=True))
 
 
-class _Part(Struct):
+class _Part(NamedTuple):
     """A heading of the base with its own text, up to line `stop`.
 
     `shifts` is its displacement in each text, or None if it changed.
@@ -638,32 +664,22 @@ def _cuts(texts: Texts) -> Iterator[tuple[range, tuple[int, ...], int]]:
     parts = _unchanged_parts(texts)
     index = 0
     while index < len(parts):
-        part = parts[index]
-        stop, following = index, _behind(parts, index)
-        while following is not None:
-            stop = following
-            is_sibling = stop < len(parts) and parts[stop].level == part.level
-            following = _behind(parts, stop) if is_sibling else None
-        if stop > index and part.shifts is not None:
-            where = _written(texts.base, range(part.start, parts[stop - 1].stop))
-            yield where, part.shifts, part.level
-            index = stop
+        level, start, stop, shifts = parts[index]
+        behind, at = index, index + 1
+        while shifts is not None and at < len(parts) and parts[at - 1].shifts == shifts:
+            behind = at if parts[at].level <= level else behind
+            if parts[at].level < level:
+                break
+            at += 1
+        if shifts is not None and behind > index:
+            yield _written(texts.base, range(start, parts[behind - 1].stop)), shifts, level
+            index = behind
             continue
-        body = _written(texts.base, range(part.start + 1, part.stop))
+        body = _written(texts.base, range(start + 1, stop))
         # The line below may be the underline of a setext heading.
-        if part.shifts is not None and len(body) > 1 and not texts.base[part.start + 1].strip():
-            yield body, part.shifts, 0
+        if shifts is not None and len(body) > 1 and not texts.base[start + 1].strip():
+            yield body, shifts, 0
         index += 1
-
-
-def _behind(parts: Sequence[_Part], index: int) -> int | None:
-    """Return the index after the section at `index` with its subsections; None if any of it changed."""
-    level, shifts = parts[index].level, parts[index].shifts
-    while shifts is not None and parts[index].shifts == shifts:
-        index += 1
-        if index == len(parts) or parts[index].level <= level:
-            return index
-    return None
 
 
 def _unchanged_parts(texts: Texts) -> list[_Part]:
@@ -710,7 +726,7 @@ def _shift(where: range, kept: dict[int, int]) -> int | None:
 
 # Other line separators of Python are text.
 _LINE: Final = lazy_pattern(r"[^\n]*\n|[^\n]+\Z")
-_RUN: Final = lazy_pattern(r"^(?:<+|=+|>+)", re.MULTILINE)
+_RUN: Final = lazy_pattern(r"^(?:<+|=+|>+|\|+)", re.MULTILINE)
 
 
 class Choice(StrEnum):
@@ -757,6 +773,12 @@ def places(found: Merge, style: MarkerStyle) -> tuple[ConflictPlace, ...]:
     )
 
 
+def marked_in(text: str, style: MarkerStyle) -> int:
+    """Count the lines of both sides between the markers of `text`."""
+    parts = _lines_and_conflicts(text, style)
+    return sum((each.ours + each.theirs).count("\n") for each in parts if isinstance(each, ConflictPlace))
+
+
 def resolved(found: Merge, style: MarkerStyle, texts: Sequence[str]) -> str:
     """Return the text of `found` with one of `texts` at each place."""
     waiting = iter(texts)
@@ -768,17 +790,17 @@ def resolved(found: Merge, style: MarkerStyle, texts: Sequence[str]) -> str:
 
 def _lines_and_conflicts(text: str, style: MarkerStyle) -> Iterator[str | ConflictPlace]:
     """Yield the lines of `text` and the conflicts between them."""
-    start, middle, end = (sign * style.size for sign in "<=>")
+    start, base, middle, end = (sign * style.size for sign in "<|=>")
     sides: list[list[str]] | None = None
     for line in _LINE.findall(text):
         if line.startswith(f"{start} "):
             sides = [[]]
         elif sides is None:
             yield line
-        elif line.rstrip("\r\n") == middle:
+        elif line.rstrip("\r\n") in {base, middle} or line.startswith(f"{base} "):
             sides.append([])
         elif line.startswith(f"{end} "):
-            yield ConflictPlace("".join(sides[0]), "".join(sides[1]))
+            yield ConflictPlace("".join(sides[0]), "".join(sides[-1]))
             sides = None
         else:
             sides[-1].append(line)

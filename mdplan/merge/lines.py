@@ -363,46 +363,8 @@ def _marked(place: Conflict, style: MarkerStyle) -> Iterator[str]:
     yield f"{'>' * style.size} {style.theirs}{where}\n"
 
 
-# --- Using git's merge of the same texts instead
-
-GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
-GIT_IS_WRONG: Final = "git's result is not used: {}"
-GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
-
-
 class GitResult(Struct):
     """The result of `git merge-file`; `is_clean` without conflicts."""
 
     text: str
     is_clean: bool
-
-    def marked_lines(self, marker_size: int) -> int:
-        """Count the lines of both sides between the markers, excluding the base."""
-        count, is_inside = 0, False
-        starts, ends = (f"{mark * marker_size} " for mark in "<>")
-        base, sides = "|" * marker_size, "=" * marker_size
-        for line in self.text.split("\n"):
-            if line.startswith((ends, f"{base} ")) or line == base:
-                is_inside = False
-            elif line.startswith(starts) or line == sides:
-                is_inside = True
-            else:
-                count += is_inside
-        return count
-
-
-def compared_with_git(own: Merge, git: GitResult, why_not: Callable[[str], str], marker_size: int) -> Merge:
-    """Return `own`, or git's result for the same texts if it is acceptable and better.
-
-    `why_not` checks a clean result of git. If both conflict, git's markers are used if they mark fewer lines,
-    but with the `conflicts` of `own`.
-    """
-    if git.text == own.text:
-        return own
-    if git.is_clean:
-        reason = why_not(git.text)
-        return replace(own, note=GIT_IS_WRONG.format(reason)) if reason else Merge(git.text, (), GIT_IS_CLEAN)
-    marked = sum(each.ours.count("\n") + each.theirs.count("\n") for each in own.conflicts)
-    if marked > git.marked_lines(marker_size):
-        return Merge(git.text, own.conflicts, GIT_IS_SMALLER)
-    return own

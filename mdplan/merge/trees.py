@@ -1,12 +1,13 @@
 """Merge three document trees: match siblings, follow moves, and merge conflicting nodes by parts."""
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property, partial
-from itertools import pairwise, takewhile
-from typing import Final, NamedTuple
+from itertools import groupby, pairwise, takewhile
+from typing import Any, Final, NamedTuple
 
 from rapidfuzz import fuzz
 
@@ -38,6 +39,7 @@ from mdplan.merge.siblings import (
     same_siblings,
 )
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
 from mdplan.values import Struct, replace
 
@@ -111,18 +113,14 @@ class DocumentTree:
     @cached_property
     def root(self) -> MergeNode:
         """The root; trailing definitions are its last child."""
-        blocks, lines = self.outline.blocks, self.outline.source.lines
-        start = 0
+        source = self.outline.source
         children: list[MergeNode] = []
         if self.outline.front_matter is not None:
-            start = lines.line_at(self.outline.body_start - 1)
-            where = self._written(range(start))
+            where = self._written(range(source.lines.line_at(self.outline.body_start - 1)))
             children.append(self._node(MergeNodeKind.FRONT_MATTER, where, where.stop))
-        at = self.outline.content_end
-        last = next((number for number, block in enumerate(blocks) if block.span.start >= at), len(blocks))
-        children += self._sections(_nested(blocks[:last], 0))
-        children += self._runs(_nested(blocks[last:], 0))
-        return self._node(MergeNodeKind.ROOT, range(0), len(self.lines), children=children)
+        children += self._content(self.outline.sections[0])
+        children += self._runs(Span(self.outline.content_end, len(source.text)))
+        return self._node(MergeNodeKind.ROOT, range(0), len(self.lines), children=tuple(children))
 
     @cached_property
     def members(self) -> frozenset[int]:
@@ -151,60 +149,45 @@ class DocumentTree:
         """Return the section around the 0-based `line`."""
         return self.outline.section_at(self.outline.source.lines.start(line + 1))
 
-    def _sections(self, blocks: Sequence[list[Block]]) -> list[MergeNode]:
-        headings = {each.heading_line: each for each in self.outline.sections[1:]}
-        open_sections: list[tuple[Section | None, int, list[list[Block]], list[MergeNode]]] = [
-            (None, 0, [], [])
-        ]
-        for group in blocks:
-            section = headings.get(group[0].first_line) if group[0].kind is BlockKind.HEADING else None
-            if section is None:
-                open_sections[-1][2].append(group)
-                continue
-            # Anchor lines above a heading are separate blocks, but belong to it.
-            loose = open_sections[-1][2]
-            while loose and loose[-1][0].first_line >= section.first_line:
-                loose.pop()
-            while len(open_sections) > 1 and open_sections[-1][1] >= section.level:
-                self._close(open_sections)
-            open_sections.append((section, section.level, [], []))
-        while len(open_sections) > 1:
-            self._close(open_sections)
-        return [*self._runs(open_sections[0][2]), *open_sections[0][3]]
+    @cached_property
+    def _groups(self) -> list[list[Block]]:
+        return _nested(self.outline.blocks, 0)
 
-    def _close(
-        self, open_sections: list[tuple[Section | None, int, list[list[Block]], list[MergeNode]]]
-    ) -> None:
-        section, _, blocks, subsections = open_sections.pop()
-        if section is None or section.heading is None:
-            return
+    def _content(self, section: Section) -> list[MergeNode]:
+        """Return the nodes of the own body of `section`, and its subsections."""
+        body = Span(section.body.start, min(section.body.end, self.outline.content_end))
+        return [*self._runs(body), *map(self._section, self.outline.children(section))]
+
+    def _section(self, section: Section) -> MergeNode:
+        assert section.heading is not None, "only the first section has none"
         head = range(section.first_line - 1, section.heading.last_line)
-        children = [*self._runs(blocks), *subsections]
-        stop = children[-1].stop if children else head.stop
-        node = self._node(
+        children = tuple(self._content(section))
+        return self._node(
             MergeNodeKind.SECTION,
             head,
-            stop,
+            children[-1].stop if children else head.stop,
             style="section",
             label=canonical_heading(section.title),
             children=children,
+            level=section.level,
         )
-        open_sections[-1][3].append(replace(node, level=section.level))
 
-    def _runs(self, blocks: Sequence[list[Block]]) -> Iterator[MergeNode]:
-        """Yield nodes for `blocks`, joining successive definitions."""
-        run: list[MergeNode] = []
-        for group in blocks:
-            node = self._block(group)
-            if node.kind is not MergeNodeKind.DEFINITION and run:
-                yield self._set(MergeNodeKind.DEFINITIONS, run)
-                run = []
-            if node.kind is MergeNodeKind.DEFINITION:
-                run.append(node)
+    def _runs(self, where: Span) -> Iterator[MergeNode]:
+        """Yield the nodes of the blocks in `where`."""
+        first, stop = (
+            bisect_left(self._groups, at, key=lambda group: group[0].span.start)
+            for at in (where.start, where.end)
+        )
+        yield from self._joined(self._groups[first:stop])
+
+    def _joined(self, groups: Sequence[list[Block]]) -> Iterator[MergeNode]:
+        """Yield nodes for `groups`, joining successive definitions."""
+        nodes = map(self._block, groups)
+        for is_set, run in groupby(nodes, lambda node: node.kind is MergeNodeKind.DEFINITION):
+            if is_set:
+                yield self._set(MergeNodeKind.DEFINITIONS, list(run))
             else:
-                yield node
-        if run:
-            yield self._set(MergeNodeKind.DEFINITIONS, run)
+                yield from run
 
     def _block(self, group: list[Block]) -> MergeNode:
         block = group[0]
@@ -228,12 +211,12 @@ class DocumentTree:
         children: list[MergeNode] = []
         head = where
         if first is not None and below[first][0].first_line > item.first_line:
-            children = list(self._runs(below[first:]))
+            children = list(self._joined(below[first:]))
             head = self._written(range(where.start, children[0].lines.start))
         marker = _MARKER.match(self.lines[where.start])
         link = _LINK.match(self.lines[where.start], marker.end() if marker else 0)
         label = (link[1] or link[2] or "") if link else ""
-        node = self._node(MergeNodeKind.ITEM, head, where.stop, label=label, children=children)
+        node = self._node(MergeNodeKind.ITEM, head, where.stop, label=label, children=tuple(children))
         return replace(node, text=_ITEM_NUMBER.sub(r"\1#\2", node.text, count=1))
 
     def _row(self, line: int) -> MergeNode:
@@ -243,20 +226,10 @@ class DocumentTree:
 
     def _set(self, kind: MergeNodeKind, members: Sequence[MergeNode], style: str = "") -> MergeNode:
         start, stop = members[0].lines.start, members[-1].stop
-        return self._node(kind, range(start, start), stop, style=style, children=members)
+        return self._node(kind, range(start, start), stop, style=style, children=tuple(members))
 
-    def _node(
-        self,
-        kind: MergeNodeKind,
-        head: range,
-        stop: int,
-        *,
-        style: str = "",
-        label: str = "",
-        children: Sequence[MergeNode] = (),
-    ) -> MergeNode:
-        text = "".join(self.lines[head.start : stop])
-        return MergeNode(kind, head, stop, text, style, label, tuple(children))
+    def _node(self, kind: MergeNodeKind, head: range, stop: int, **more: Any) -> MergeNode:  # noqa: ANN401 (its other fields)
+        return MergeNode(kind, head, stop, "".join(self.lines[head.start : stop]), **more)
 
     def _written(self, where: range) -> range:
         stop = where.stop

@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdplan.cli.commands.merge import _result_of_git, merge_files
-from mdplan.merge.documents import merge_documents, merge_texts
-from mdplan.merge.lines import GitResult, Merge
+from mdplan.merge.documents import marked_in, merge_documents, merge_texts
+from mdplan.merge.lines import MarkerStyle, Merge
 from mdplan.text.source import DocumentFormat
 from tests.merge.merge_check import misplaced, unaccounted
 from tests.merge.real_merges import CASES, cases, of_bundles
@@ -110,10 +110,10 @@ def test_real_merges_have_the_measured_rates_and_lose_nothing(tmp_path: Path) ->
         if kind == "conflict" and _are_members(by_git.text):
             counts["members"] += 1
             counts["members merged"] += found.is_clean
-        own = 0 if found.is_clean else GitResult(found.text, is_clean=False).marked_lines(7)
-        counts["marked by git"] += by_git.marked_lines(7)
+        own, git = (marked_in(text, MarkerStyle()) for text in (found.text, by_git.text))
+        counts["marked by git"] += git
         counts["marked"] += 0 if by_git.is_clean else own
-        if own > by_git.marked_lines(7) and not by_git.is_clean:
+        if own > git and not by_git.is_clean:
             wrong.append((case.name, "marks more than git"))
         if found.is_clean and b"\r" not in case.base:
             sides = case.base.decode(), case.ours.decode(), case.theirs.decode()
