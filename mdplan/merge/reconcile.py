@@ -1,9 +1,9 @@
 """A document as it was, with what changed in a version that an editor or a model has written anew."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import accumulate, islice, pairwise
+from functools import cache
+from itertools import accumulate, islice
 from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
@@ -27,7 +27,7 @@ from mdplan.markdown.parser import ParserFailure
 from mdplan.markdown.table_edits import cell_source, changed_cells, new_row
 from mdplan.markdown.tables import MARKER, with_prefix
 from mdplan.merge.data import with_values_of
-from mdplan.merge.siblings import same_siblings
+from mdplan.merge.siblings import Pairs, alike, same_siblings
 from mdplan.text.diff import LineComparison, kept_lines
 from mdplan.text.edit import EditList
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -576,48 +576,20 @@ def _units(
 
 
 def _pairs(old: Sequence[MeaningNode], new: Sequence[MeaningNode]) -> dict[int, int]:
-    return same_siblings([node.form for node in old], [node.form for node in new], partial(_alike, old, new))
+    """Return which blocks are the same, or versions of one."""
+    words = cache(lambda node: node.words)
 
+    def likeness(at: int, new_at: int) -> float:
+        check_deadline()
+        texts = words(old[at]), words(new[new_at])
+        is_candidate = old[at].kind == new[new_at].kind and len(texts[0]) * len(texts[1]) < _MOST_CHARACTERS
+        return fuzz.ratio(*texts, score_cutoff=_ALIKE) if is_candidate else 0.0
 
-def _alike(
-    old: Sequence[MeaningNode], new: Sequence[MeaningNode], where: range, new_where: range
-) -> Iterator[tuple[int, int]]:
-    """Pair the blocks of a gap that are versions of one: in order, and as like each other as can be."""
-    words = {
-        id(node): node.words
-        for node in (*old[where.start : where.stop], *new[new_where.start : new_where.stop])
-    }
-    likeness: dict[tuple[int, int], float] = {}
-    best: defaultdict[tuple[int, int], float] = defaultdict(float)
-    for at in reversed(where):
-        for new_at in reversed(new_where):
-            check_deadline()
-            texts = words[id(old[at])], words[id(new[new_at])]
-            is_candidate = (
-                old[at].kind == new[new_at].kind and len(texts[0]) * len(texts[1]) < _MOST_CHARACTERS
-            )
-            score = fuzz.ratio(*texts, score_cutoff=_ALIKE) if is_candidate else 0.0
-            likeness[at, new_at] = score
-            both = score + best[at + 1, new_at + 1] if score else 0
-            best[at, new_at] = max(both, best[at + 1, new_at], best[at, new_at + 1])
-    pairs: list[tuple[int, int]] = []
-    at, new_at = where.start, new_where.start
-    while at < where.stop and new_at < new_where.stop:
-        score = likeness[at, new_at]
-        if score and best[at, new_at] == score + best[at + 1, new_at + 1]:
-            pairs.append((at, new_at))
-            at, new_at = at + 1, new_at + 1
-        elif best[at, new_at] == best[at + 1, new_at]:
-            at += 1
-        else:
-            new_at += 1
-    yield from pairs
-    # What was rewritten without a word left.
-    ends = [(where.start - 1, new_where.start - 1), *pairs, (where.stop, new_where.stop)]
-    for (above, new_above), (below, new_below) in pairwise(ends):
-        kinds = [node.kind for node in old[above + 1 : below]]
-        if kinds == [node.kind for node in new[new_above + 1 : new_below]]:
-            yield from zip(range(above + 1, below), range(new_above + 1, new_below), strict=True)
+    def alike_in(where: range, new_where: range) -> Pairs:
+        # What was rewritten without a word left has the same kind.
+        return alike(where, new_where, likeness, lambda at, new_at: old[at].kind == new[new_at].kind)
+
+    return same_siblings([node.form for node in old], [node.form for node in new], alike_in)
 
 
 def _gap(parent: MeaningNode, places: Mapping[int, int], above: _Three, below: _Three, prefix: str) -> str:

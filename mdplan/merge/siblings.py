@@ -210,6 +210,28 @@ def same_siblings(
     return pairs
 
 
+def alike(
+    where: range,
+    new_where: range,
+    likeness: Callable[[int, int], float],
+    can_be_rewritten: Callable[[int, int], bool],
+) -> Iterator[tuple[int, int]]:
+    """Yield pairs of a gap, in order: the most alike ones, and in between complete rewrites."""
+    scores = {(at, new): likeness(at, new) for at in where for new in new_where}
+
+    def pairs(where: range, new_where: range) -> Iterator[tuple[int, int]]:
+        here = [(scores[at, new], -at, -new) for at in where for new in new_where]
+        score, at, new = max(here, default=(0, 0, 0))
+        if score:
+            yield from pairs(range(where.start, -at), range(new_where.start, -new))
+            yield -at, -new
+            yield from pairs(range(1 - at, where.stop), range(1 - new, new_where.stop))
+        elif len(where) == len(new_where) and all(map(can_be_rewritten, where, new_where)):
+            yield from zip(where, new_where, strict=True)
+
+    return pairs(where, new_where)
+
+
 def _moved(
     old: Sequence[Hashable], new: Sequence[Hashable], found: dict[int, int]
 ) -> Iterator[tuple[int, int]]:

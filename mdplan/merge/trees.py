@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby, pairwise, takewhile
 from typing import Any, Final, NamedTuple
 
@@ -33,7 +33,9 @@ from mdplan.merge.siblings import (
     MOVED,
     WITH_DELETED,
     FirstPlace,
+    Pairs,
     SiblingPlace,
+    alike,
     merged_order,
     named_siblings,
     same_siblings,
@@ -599,9 +601,16 @@ _NAMED: Final = frozenset({MergeNodeKind.SECTION, MergeNodeKind.DEFINITION, Merg
 
 def matches(old: Sequence[MergeNode], new: Sequence[MergeNode]) -> dict[int, int]:
     """Match the siblings `old` to `new`, by index."""
-    return same_siblings(
-        [_name(each) for each in old], [_name(each) for each in new], partial(_alike_in, old, new)
-    )
+
+    def alike_in(where: range, new_where: range) -> Pairs:
+        return alike(
+            where,
+            new_where,
+            lambda at, new_at: _is_same(old[at], new[new_at]),
+            lambda at, new_at: _can_be_rewritten(old[at], new[new_at]),
+        )
+
+    return same_siblings([_name(each) for each in old], [_name(each) for each in new], alike_in)
 
 
 def new_in_both(ours: Sequence[MergeNode], theirs: Sequence[MergeNode]) -> dict[int, int]:
@@ -637,28 +646,6 @@ def _name(node: MergeNode) -> Hashable:
 
 def _label(node: MergeNode) -> Hashable:
     return (node.kind, node.style, "label", node.label)
-
-
-def _alike_in(
-    old: Sequence[MergeNode], new: Sequence[MergeNode], where: range, new_where: range
-) -> Iterator[tuple[int, int]]:
-    """Yield matching nodes in a gap: by label or similarity, or as the only rewritten ones."""
-    first = new_where.start
-    left = list(where)
-    new_left = list(new_where)
-    for index in where:
-        for candidate in range(first, new_where.stop):
-            if _is_same(old[index], new[candidate]):
-                yield index, candidate
-                left.remove(index)
-                new_left.remove(candidate)
-                first = candidate + 1
-                break
-    rewritten = list(zip(left, new_left, strict=False))
-    if len(left) == len(new_left) and all(
-        _can_be_rewritten(old[at], new[new_at]) for at, new_at in rewritten
-    ):
-        yield from rewritten
 
 
 def _can_be_rewritten(old: MergeNode, new: MergeNode) -> bool:
