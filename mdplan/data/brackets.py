@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -241,13 +241,6 @@ class ValueText(Protocol):
         """Return `value`, in the style of `like`; with `indent`, on several lines."""
 
 
-class _Slot(msgspec.Struct):
-    """An entry of the result: existing or new."""
-
-    entry: tree.Entry | None = None
-    new: tree.NewItem | None = None
-
-
 class FlowWriter:
     """Append splices for bracketed lists and maps to `splices`."""
 
@@ -263,7 +256,7 @@ class FlowWriter:
         value = tree.value_after(old, branch)
         if tree.values_equal(old, value, in_order=True) and not branch.inner:
             return
-        inside = branch if branch.is_inside else self._entry_changes(old, branch)
+        inside = tree.entry_changes(old, branch)
         if inside is not None and node.kind is not tree.Kind.SCALAR and entry_stays(node, inside):
             self._edit_entries(node, inside)
             return
@@ -279,15 +272,6 @@ class FlowWriter:
         value = self._writes.value(new.value, like, indent)
         return value if new.name is None else f"{self._writes.key(new.name, None)}{self._writes.sign}{value}"
 
-    def _entry_changes(self, old: Any, branch: tree.ChangeTree) -> tree.ChangeTree | None:  # noqa: ANN401 (any value)
-        """Return the new value of `branch` as changes of the entries of `old`, if both are the same type."""
-        value = branch.value
-        if isinstance(value, dict) and isinstance(old, dict) and value:
-            return tree.map_changes(value, old, branch.changes)
-        if isinstance(value, list) and isinstance(old, list):
-            return tree.list_changes(value, old, branch.changes)
-        return None
-
     def _may_be_long(self, node: tree.Node) -> bool:
         """Return True if a replacement of `node` may span lines: it is empty or already does."""
         if node.kind is not tree.Kind.SCALAR and node.entries:
@@ -300,30 +284,18 @@ class FlowWriter:
             if tree.values_equal(old, tree.value_after(old, branch), in_order=True):
                 return
             raise tree.DataError("a map in a list has no braces", node.start)
-        slots = self._slots(node, branch)
+        by_name = {entry.name: entry for entry in node.entries}
+        slots = [
+            each if isinstance(each, tree.NewItem) else by_name[each]
+            for each in tree.slots([*by_name], branch)
+        ]
         has_trailing = bool(node.entries) and node.entries[-1].comma is not None
-        for index, slot in enumerate(slots):
-            if slot.entry is not None:
-                self._edit_entry(slot.entry, branch.inner.get(slot.entry.name))
-                self._set_comma(slot.entry, branch, is_wanted=has_trailing or index < len(slots) - 1)
-        staying = [each.entry for each in slots if each.entry is not None]
-        self._cut(node, staying, branch)
+        for index, entry in enumerate(slots):
+            if isinstance(entry, tree.Entry):
+                self._edit_entry(entry, branch.inner.get(entry.name))
+                self._set_comma(entry, branch, is_wanted=has_trailing or index < len(slots) - 1)
+        self._cut(node, [each for each in slots if isinstance(each, tree.Entry)], branch)
         self._insert(node, slots, branch, has_trailing=has_trailing)
-
-    def _slots(self, node: tree.Node, branch: tree.ChangeTree) -> list[_Slot]:
-        """Return the entries of the result in order."""
-        slots: list[_Slot] = []
-        added = added_entries(node, branch)
-        for index, entry in enumerate([*node.entries, None]):
-            slots += [
-                _Slot(new=new)
-                for new in (*(added if entry is None else ()), *branch.inserted)
-                if new.place == index or (entry is None and new.place > index)
-            ]
-            at = branch.inner.get(entry.name) if entry is not None else None
-            if entry is not None and not (at and at.is_removed):
-                slots.append(_Slot(entry=entry))
-        return slots
 
     def _edit_entry(self, entry: tree.Entry, branch: tree.ChangeTree | None) -> None:
         if branch is None:
@@ -385,22 +357,25 @@ class FlowWriter:
         return rest.startswith("/*") and rest.find("*/") == len(rest) - 2
 
     def _insert(
-        self, node: tree.Node, slots: Sequence[_Slot], branch: tree.ChangeTree, *, has_trailing: bool
+        self,
+        node: tree.Node,
+        slots: Sequence[tree.Entry | tree.NewItem],
+        branch: tree.ChangeTree,
+        *,
+        has_trailing: bool,
     ) -> None:
         before: tree.Entry | None = None
+        first = next(each for each in slots if isinstance(each, tree.Entry))
         is_long = self._is_long(node)
         for index, slot in enumerate(slots):
-            if slot.entry is not None:
-                before = slot.entry
+            if isinstance(slot, tree.Entry):
+                before = slot
                 continue
-            assert slot.new is not None, "a slot has one of both"
-            following = next((each.entry for each in slots[index:] if each.entry is not None), None)
-            like = following if before is None else before
-            assert like is not None, "some entry stays"
+            like = before or first
             has_comma = has_trailing or index < len(slots) - 1
             indent = self._before_on_line(like) if is_long else None
-            text = self._entry_text(node, slot.new, indent) + ("," if has_comma else "")
-            changes = slot.new.changes or branch.changes
+            text = self._entry_text(node, slot, indent) + ("," if has_comma else "")
+            changes = slot.changes or branch.changes
             if is_long:
                 self._insert_line(before, like, f"{self._before_on_line(like)}{text}", changes)
             elif before is None:
@@ -482,15 +457,6 @@ def entry_stays(node: tree.Node, branch: tree.ChangeTree) -> bool:
     """Return True if any entry of `node` stays."""
     removed = {name for name, each in branch.inner.items() if each.is_removed}
     return any(entry.name not in removed for entry in node.entries)
-
-
-def added_entries(node: tree.Node, branch: tree.ChangeTree) -> list[tree.NewItem]:
-    """Return the keys of `branch` missing in `node`, as entries to append."""
-    return [
-        tree.NewItem(len(node.entries), each.as_value, str(name), None, each.changes)
-        for name, each in branch.inner.items()
-        if node.entry(name) is None and not each.is_removed  # type: ignore[arg-type]
-    ]
 
 
 # --- Writing JSON in the style of the file

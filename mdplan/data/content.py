@@ -24,7 +24,6 @@ from mdplan.values import Struct
 # INI files are rare.
 if TYPE_CHECKING:
     from mdplan.data.ini import IniOutline
-    from mdplan.data.ini_edits import IniPlaces
 
 
 _TOML_KEY: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n\r]*+"|'[^'\n\r]*+')"""
@@ -59,12 +58,11 @@ class DataContent(Struct, dict=True):
         return LineIndex(self.text)
 
     @cached_property
-    def ini(self) -> "IniPlaces":
+    def ini(self) -> "IniOutline":
         """The sections and keys of an INI file."""
-        from mdplan.data.ini_edits import IniPlaces
+        from mdplan.data.ini import IniOutline
 
-        assert self.root is not None, "an INI file is a map"
-        return IniPlaces.of(_ini_outline(self.text), self.root)
+        return IniOutline(Source.from_text(self.text))
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
@@ -115,9 +113,8 @@ def read_data(language: tree.Language, text: str, *, is_strict: bool = False) ->
         case tree.Language.TOML:
             return DataContent(language, text, _toml_values(text))
         case tree.Language.INI:
-            from mdplan.data.ini_edits import ini_tree
-
-            root = ini_tree(_ini_outline(text))
+            ini = DataContent(language, text).ini
+            return DataContent(language, text, tree.values_of(ini.root), ini.root)
     return DataContent(language, text, {} if root is None else tree.values_of(root), root, is_strict)
 
 
@@ -142,12 +139,6 @@ def data_edits(content: DataContent, changes: Sequence[tree.Change]) -> list[tre
             from mdplan.data.ini_edits import ini_edits
 
             return ini_edits(content.ini, branch)
-
-
-def _ini_outline(text: str) -> "IniOutline":
-    from mdplan.data.ini import IniOutline
-
-    return IniOutline(Source.from_text(text))
 
 
 def placed(splices: Sequence[tree.Splice], start: int, lines: LineIndex) -> tuple[tree.Splice, ...]:
@@ -179,11 +170,9 @@ def verify_edits(content: DataContent, edits: EditList, changes: Sequence[tree.C
         case tree.Language.INI:
             from mdplan.data.ini_edits import count_twins, is_read_alike
 
-            if count_twins(result.ini.outline) > count_twins(content.ini.outline):
+            if count_twins(result.ini) > count_twins(content.ini):
                 raise tree.DataError("two keys of a section would differ in case only")
-            is_other = (
-                is_read_alike(content.ini.outline) is True and is_read_alike(result.ini.outline) is False
-            )
+            is_other = is_read_alike(content.ini) is True and is_read_alike(result.ini) is False
         case _:
             is_other = False
     if is_other:

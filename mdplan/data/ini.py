@@ -1,12 +1,14 @@
 """Parse INI files into sections and keys, validate names and values, and detect the file's style."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
+import msgspec
+
+from mdplan.data import tree
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex
@@ -26,25 +28,28 @@ class IniAssignment(Struct, kw_only=True):
     value: Span
 
 
-class IniKey(Struct, kw_only=True):
-    """A key. `index` counts across sections, `section` is the section's index.
+class IniKey(msgspec.Struct, kw_only=True):
+    """A key of the section with the index `section`.
 
     - `lines`: the 1-based lines of its value: the key's own and continuation lines, with blank lines but not
-      comments in between.
-    - `value`: as `configparser` reads it: these lines joined by LF, stripped of indentation and comments;
-      None without separator.
+      comments in between; `parts`: their texts without indentation and comments.
     - `assignment`, `comment`: of the key's own line; `has_comment`: of any of `lines`.
     """
 
-    index: int
     section: int
     name: str
     assignment: IniAssignment
     indent: int
-    lines: tuple[int, ...]
-    value: str | None
+    lines: list[int]
+    parts: list[str]
     comment: Span | None
     has_comment: bool
+
+    @property
+    def value(self) -> str | None:
+        """Its value as `configparser` reads it: its parts joined by LF; None without separator."""
+        has_value = self.assignment.separator is not None or len(self.lines) > 1
+        return "\n".join(self.parts).rstrip() if has_value else None
 
     @property
     def first_line(self) -> int:
@@ -114,6 +119,57 @@ class IniOutline:
         return self._digest(section).startswith(expected.lower())
 
     @cached_property
+    def root(self) -> tree.Node:
+        """The keys before the first section, and the sections, as one map."""
+        tree.check_count(sum(1 + len(section.keys) for section in self.sections))
+        root = tree.Node(tree.Kind.MAP, 0, len(self.source.text))
+        for section in self.sections:
+            entries = list(map(self._entry_of, section.keys))
+            tree.named(entries)
+            if section.name is None:
+                root.entries += entries
+                continue
+            span, end = section.span, self.source.lines.content_end(section.first_line)
+            inner = tree.Node(tree.Kind.MAP, span.start, max(section.body.end, span.start), entries=entries)
+            header = tree.Node(tree.Kind.SCALAR, span.start, end, section.name)
+            root.entries.append(tree.Entry(section.name, header, inner, span.start))
+        tree.named(root.entries)
+        return root
+
+    def _entry_of(self, key: IniKey) -> tree.Entry:
+        place = key.assignment
+        end = self.source.lines.content_end(key.last_line)
+        value = tree.Node(tree.Kind.SCALAR, place.value.start, end, key.value)
+        name = tree.Node(tree.Kind.SCALAR, place.name.start, place.name.end, key.name)
+        return tree.Entry(key.name, name, value, place.name.start)
+
+    @cached_property
+    def by_path(self) -> dict[tuple[Hashable, ...], IniSection | IniKey]:
+        """The sections and keys by their path in the tree; the empty one is before the first section."""
+        # The tree has the order of the file.
+        top, *sections = self.sections
+        count, entries = len(top.keys), self.root.entries
+        places: dict[tuple[Hashable, ...], IniSection | IniKey] = {(): top}
+        places |= {(each.name,): key for each, key in zip(entries[:count], top.keys, strict=True)}
+        for entry, section in zip(entries[count:], sections, strict=True):
+            places[entry.name,] = section
+            inner = zip(entry.node.entries, section.keys, strict=True)
+            places |= {(entry.name, each.name): key for each, key in inner}
+        return places
+
+    @cached_property
+    def _paths(self) -> dict[int, tree.Path]:
+        return {id(place): cast("tree.Path", path) for path, place in self.by_path.items()}
+
+    def path_of(self, place: IniSection | IniKey) -> tree.Path:
+        """Return the path of `place` in the tree."""
+        return self._paths[id(place)]
+
+    def keys_of(self, section: IniSection) -> dict[Hashable, IniKey]:
+        """Return the keys of `section` by their names in the tree."""
+        return {self.path_of(key)[-1]: key for key in section.keys}
+
+    @cached_property
     def first_keys(self) -> tuple[IniKey, ...]:
         """The first key of each of the first sections with keys: a sample of the file's style."""
         return tuple(islice((section.keys[0] for section in self.sections if section.keys), _FIRST))
@@ -163,28 +219,43 @@ def read_sections(source: Source) -> tuple[IniSection, ...]:
 
     Lines that are neither header nor key stay in their section and cannot be continued.
     """
-    lines = source.lines
+    lines, text = source.lines, source.text
     read = [read_line(lines.content(line), lines.start(line)) for line in range(1, lines.count + 1)]
-    drafts = list(_drafts(source.text, read))
-    firsts = [*(draft.first_line for draft in drafts), lines.count + 1]
-    sections: list[IniSection] = []
-    key_count = 0
-    for index, draft in enumerate(drafts):
-        numbered = enumerate(draft.keys, start=key_count)
-        sections.append(
-            IniSection(
-                index=index,
-                name=draft.name,
-                keys=tuple(key.finished(number, index) for number, key in numbered),
-                span=Span(lines.start(draft.first_line), lines.start(firsts[index + 1])),
-                body=_body(lines, read, index, range(draft.first_line, firsts[index + 1]), len(drafts)),
-                first_line=draft.first_line,
-                last_line=firsts[index + 1] - 1,
-                indent=draft.indent,
-            )
+    headers: list[tuple[int, str | None, int]] = [(1, None, 0)]
+    keys: list[list[IniKey]] = [[]]
+    key: IniKey | None = None
+    blanks: list[int] = []
+    for number, line in enumerate(read, start=1):
+        content = text[line.text.start : line.text.end]
+        if not content:
+            blanks += [number] if line.is_blank else []
+        elif key is not None and line.indent > key.indent:
+            key.parts += [*[""] * len(blanks), content]
+            key.lines += [*blanks, number]
+            key.has_comment |= line.comment is not None
+            blanks = []
+        elif (name := header_name(content)) is not None:
+            headers.append((number, name, line.indent))
+            keys.append([])
+            key = None
+        else:
+            key = _new_key(text, content, line, number, len(keys) - 1)
+            keys[-1] += [key] if key is not None else []
+            blanks = []
+    ends = [*(number for number, _, _ in headers[1:]), lines.count + 1]
+    return tuple(
+        IniSection(
+            index=index,
+            name=name,
+            keys=tuple(keys[index]),
+            span=Span(lines.start(first), lines.start(end)),
+            body=_body(lines, read, index, range(first, end), len(headers)),
+            first_line=first,
+            last_line=end - 1,
+            indent=indent,
         )
-        key_count += len(draft.keys)
-    return tuple(sections)
+        for index, ((first, name, indent), end) in enumerate(zip(headers, ends, strict=True))
+    )
 
 
 class IniLine(Struct, kw_only=True):
@@ -209,69 +280,21 @@ class IniLine(Struct, kw_only=True):
         return not len(self.text) and self.comment is not None
 
 
-@dataclass(slots=True)
-class _KeyDraft:
-    """A key whose end is not yet known; `blanks` are blank lines that may belong to it."""
-
-    name: str
-    assignment: IniAssignment
-    line: IniLine
-    lines: list[int]
-    parts: list[str]
-    blanks: list[int] = field(default_factory=list)
-    has_comment: bool = False
-
-    def finished(self, index: int, section: int) -> IniKey:
-        has_value = self.assignment.separator is not None or len(self.lines) > 1
-        return IniKey(
-            index=index,
-            section=section,
-            name=self.name,
-            assignment=self.assignment,
-            indent=self.line.indent,
-            lines=tuple(self.lines),
-            value="\n".join(self.parts).rstrip() if has_value else None,
-            comment=self.line.comment,
-            has_comment=self.has_comment,
-        )
-
-
-@dataclass(slots=True)
-class _SectionDraft:
-    name: str | None
-    first_line: int
-    indent: int
-    keys: list[_KeyDraft]
-
-
-def _drafts(text: str, read: Sequence[IniLine]) -> Iterator[_SectionDraft]:
-    section = _SectionDraft(None, 1, 0, [])
-    key: _KeyDraft | None = None
-    for number, line in enumerate(read, start=1):
-        content = text[line.text.start : line.text.end]
-        if not content:
-            if key is not None and line.is_blank:
-                key.blanks.append(number)
-        elif key is not None and line.indent > key.line.indent:
-            key.parts += [*[""] * len(key.blanks), content]
-            key.lines += [*key.blanks, number]
-            key.blanks = []
-            key.has_comment |= line.comment is not None
-        elif (name := header_name(content)) is not None:
-            yield section
-            section, key = _SectionDraft(name, number, line.indent, []), None
-        else:
-            key = _new_key(text, content, line, number)
-            section.keys += [key] if key is not None else []
-    yield section
-
-
-def _new_key(text: str, content: str, line: IniLine, number: int) -> _KeyDraft | None:
+def _new_key(text: str, content: str, line: IniLine, number: int, section: int) -> IniKey | None:
     assignment = read_assignment(content, line.text.start)
     if assignment is None:
         return None
     name, value = (text[span.start : span.end] for span in (assignment.name, assignment.value))
-    return _KeyDraft(name, assignment, line, [number], [value], has_comment=line.comment is not None)
+    return IniKey(
+        section=section,
+        name=name,
+        assignment=assignment,
+        indent=line.indent,
+        lines=[number],
+        parts=[value],
+        comment=line.comment,
+        has_comment=line.comment is not None,
+    )
 
 
 def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, section_count: int) -> Span:

@@ -1,7 +1,8 @@
 """Edit INI files: sections and keys as a tree, addresses, and splices."""
 
 import configparser
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from mdplan.data import tree
@@ -37,70 +38,6 @@ _TOP: Final = "\x01"
 _Reading = tuple[str | None, str | None]
 
 
-def ini_tree(ini: IniOutline) -> tree.Node:
-    """Return the keys before the first section, and the sections, as one map."""
-    tree.check_count(sum(1 + len(section.keys) for section in ini.sections))
-    root = tree.Node(tree.Kind.MAP, 0, len(ini.source.text))
-    for section in ini.sections:
-        entries = [_entry_of(ini, key) for key in section.keys]
-        tree.named(entries)
-        if section.name is None:
-            root.entries += entries
-            continue
-        span = section.span
-        inner = tree.Node(tree.Kind.MAP, span.start, max(section.body.end, span.start), entries=entries)
-        header = tree.Node(
-            tree.Kind.SCALAR, span.start, ini.source.lines.content_end(section.first_line), section.name
-        )
-        root.entries.append(tree.Entry(section.name, header, inner, span.start))
-    tree.named(root.entries)
-    return root
-
-
-def _entry_of(ini: IniOutline, key: IniKey) -> tree.Entry:
-    place = key.assignment
-    end = ini.source.lines.content_end(key.last_line)
-    value = tree.Node(tree.Kind.SCALAR, place.value.start, end, key.value)
-    name = tree.Node(tree.Kind.SCALAR, place.name.start, place.name.end, key.name)
-    return tree.Entry(key.name, name, value, place.name.start)
-
-
-class IniPlaces(Struct):
-    """The `outline` of an INI file, and its sections and keys by tree path.
-
-    The empty path is the text before the first section. `of_sections` and `of_keys` are the paths by index.
-    """
-
-    outline: IniOutline
-    by_path: Mapping[tuple[Hashable, ...], IniSection | IniKey]
-    of_sections: Sequence[tree.Path]
-    of_keys: Sequence[tree.Path]
-
-    @classmethod
-    def of(cls, ini: IniOutline, root: tree.Node) -> "IniPlaces":
-        """Assign the paths of the tree `root` to the contents of `ini`."""
-        # The tree has the order of the file.
-        count = len(ini.sections[0].keys)
-        sections = root.entries[count:]
-        of_sections = ((), *((each.name,) for each in sections))
-        of_keys = (
-            *((each.name,) for each in root.entries[:count]),
-            *((section.name, each.name) for section in sections for each in section.node.entries),
-        )
-        by_path: dict[tuple[Hashable, ...], IniSection | IniKey] = {}
-        by_path |= zip(of_sections, ini.sections, strict=True)
-        by_path |= zip(of_keys, ini.every_key(), strict=True)
-        return cls(ini, by_path, of_sections, of_keys)
-
-    def path_of(self, place: IniSection | IniKey) -> tree.Path:
-        """Return the path of `place`."""
-        return (self.of_sections if isinstance(place, IniSection) else self.of_keys)[place.index]
-
-    def keys_of(self, section: IniSection) -> dict[Hashable, IniKey]:
-        """Return the keys of `section` by tree name."""
-        return {self.of_keys[key.index][-1]: key for key in section.keys}
-
-
 class IniAddress(Struct):
     """A section or key as a caller names it.
 
@@ -113,13 +50,13 @@ class IniAddress(Struct):
     occurrence: int | None = None
 
 
-def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Found:
+def find_in_ini(ini: IniOutline, address: IniAddress, *, is_new: bool) -> Found:
     """Find the target of `address`; with `is_new`, its key or section may be missing.
 
     Section names are case-sensitive, with or without brackets; keys match exactly, then case-insensitively.
     Raise INVALID_ARGUMENT, KEY_NOT_FOUND, SECTION_NOT_FOUND or AMBIGUOUS_HEADING.
     """
-    ini, given, occurrence = places.outline, address.key, address.occurrence
+    given, occurrence = address.key, address.occurrence
     if address.section is not None:
         name = section_name(ini, address.section or None)
         readings: list[_Reading] = [(name, None if given is None else str(given))]
@@ -153,7 +90,7 @@ def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Foun
         if missing or key is None
         else find_ini_key(ini, name, key, occurrence)
     )
-    return Found(places.path_of(place), missing)
+    return Found(ini.path_of(place), missing)
 
 
 def _readings(ini: IniOutline, names: Sequence[str], *, is_dotted: bool) -> Iterator[_Reading]:
@@ -180,9 +117,9 @@ def _missing(ini: IniOutline, readings: Sequence[_Reading]) -> _Reading:
     return next((each for each in in_sections if ini.sections_named(each[0])), (in_sections or keys)[0])
 
 
-def ini_edits(places: IniPlaces, branch: tree.ChangeTree) -> list[tree.Splice]:
+def ini_edits(ini: IniOutline, branch: tree.ChangeTree) -> list[tree.Splice]:
     """Return splices that make the changes of `branch`. Raise `DataError` if impossible."""
-    writer = _IniWriter(places)
+    writer = _IniWriter(ini)
     writer.edit_root(branch)
     return writer.splices
 
@@ -190,14 +127,13 @@ def ini_edits(places: IniPlaces, branch: tree.ChangeTree) -> list[tree.Splice]:
 class _IniWriter:
     """Collect the splices of one file."""
 
-    def __init__(self, places: IniPlaces) -> None:
-        self._ini = places.outline
-        self._places = places
+    def __init__(self, ini: IniOutline) -> None:
+        self._ini = ini
         self.splices: list[tree.Splice] = []
 
     def edit_root(self, branch: tree.ChangeTree) -> None:
         """Edit the sections and the keys before them."""
-        places = {name: self._places.by_path.get((name,)) for name in branch.inner}
+        places = {name: self._ini.by_path.get((name,)) for name in branch.inner}
         sections = {
             name: each
             for name, each in branch.inner.items()
@@ -207,7 +143,7 @@ class _IniWriter:
         own = {name: each for name, each in branch.inner.items() if name not in sections}
         tops = [each for each in branch.inserted if not isinstance(each.value, dict)]
         first = self._ini.sections[0]
-        if any(each.source is not None and each.source not in self._places.keys_of(first) for each in tops):
+        if any(each.source is not None and each.source not in self._ini.keys_of(first) for each in tops):
             raise tree.DataError("sections are not moved")
         self._edit_section(first, tree.ChangeTree(branch.changes, inner=own, inserted=tops))
         for name, each in sections.items():
@@ -237,14 +173,14 @@ class _IniWriter:
         elif branch.is_inside:
             self._edit_section(section, branch)
         elif isinstance(branch.value, dict):
-            old = {name: key.value for name, key in self._places.keys_of(section).items()}
+            old = {name: key.value for name, key in self._ini.keys_of(section).items()}
             self._edit_section(section, tree.map_changes(branch.value, old, branch.changes))
         else:
             raise tree.DataError("a section cannot become a value", section.span.start)
 
     def _edit_section(self, section: IniSection, branch: tree.ChangeTree) -> None:
         """Edit the keys of `section`."""
-        keys = self._places.keys_of(section)
+        keys = self._ini.keys_of(section)
         for name, each in branch.inner.items():
             key = keys.get(name)
             if key is not None:
@@ -425,7 +361,7 @@ def _assigned(name: str, separator: str, value: str) -> str:
 # --- Finding sections and keys by name
 
 _MOST_CANDIDATES: Final = 10
-_Match = TypeVar("_Match", IniKey, IniSection)
+_Match = TypeVar("_Match", bound=IniKey | IniSection)
 
 
 def section_name(ini: IniOutline, given: str | None) -> str | None:
@@ -435,25 +371,13 @@ def section_name(ini: IniOutline, given: str | None) -> str | None:
     return given[1:-1]
 
 
-_SEE_SECTIONS: Final = say("see the sections in {step stat}")
-
-
 def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection:
     """Return the section `name`; None is the text before the first header.
 
     `occurrence` (1-based) selects a duplicate. Raise SECTION_NOT_FOUND or AMBIGUOUS_HEADING.
     """
-    sections = ini.sections_named(name)
-    if not sections:
-        near = nearest_names(name or "", filter(None, ini.section_names))
-        raise Code.SECTION_NOT_FOUND.refused(
-            f"no section has the name {_quoted(name)}", f"nearest: {_listed(near)}" if near else _SEE_SECTIONS
-        )
-    candidates = [
-        Candidate(heading_path=(name or "",), start_line=section.first_line, end_line=section.last_line)
-        for section in sections[:_MOST_CANDIDATES]
-    ]
-    return _pick(sections, occurrence, Code.SECTION_NOT_FOUND, f"section {_quoted(name)}", candidates)
+    near = partial(nearest_names, name or "", filter(None, ini.section_names))
+    return _pick(ini, ini.sections_named(name), occurrence, Code.SECTION_NOT_FOUND, _quoted(name), near)
 
 
 def find_ini_key(ini: IniOutline, section: str | None, key: str, occurrence: int | None) -> IniKey:
@@ -462,35 +386,28 @@ def find_ini_key(ini: IniOutline, section: str | None, key: str, occurrence: int
     `occurrence` (1-based) selects a duplicate. Raise KEY_NOT_FOUND, SECTION_NOT_FOUND or
     AMBIGUOUS_HEADING.
     """
-    keys = ini.keys_named(section, key)
-    description = f"key {_quoted(key)}" + (f" of section {_quoted(section)}" if section is not None else "")
-    if keys:
-        candidates = [
-            Candidate(
-                heading_path=(section or "", match.name),
-                start_line=match.first_line,
-                end_line=match.last_line,
-            )
-            for match in keys[:_MOST_CANDIDATES]
-        ]
-        return _pick(keys, occurrence, Code.KEY_NOT_FOUND, description, candidates)
     if not ini.sections_named(section):
         find_section(ini, section, None)
-    near = nearest_names(key, ini.key_names(section))
-    raise Code.KEY_NOT_FOUND.refused(
-        f"there is no {description}", f"nearest: {_listed(near)}" if near else _SEE_SECTIONS
-    )
+    description = _quoted(key) + (f" of section {_quoted(section)}" if section is not None else "")
+    near = partial(nearest_names, key, ini.key_names(section))
+    return _pick(ini, ini.keys_named(section, key), occurrence, Code.KEY_NOT_FOUND, description, near)
 
 
 def _pick(
+    ini: IniOutline,
     matches: Sequence[_Match],
     occurrence: int | None,
     absent: Code,
-    description: str,
-    candidates: Sequence[Candidate],
+    name: str,
+    near: Callable[[], Sequence[str]],
 ) -> _Match:
     """Return the match number `occurrence`, or the only match."""
     count = len(matches)
+    description = f"{'key' if absent is Code.KEY_NOT_FOUND else 'section'} {name}"
+    if not matches:
+        names = ", ".join(map(_quoted, near()))
+        hint = f"nearest: {names}" if names else say("see the sections in {step stat}")
+        raise absent.refused(f"there is no {description}", hint)
     if occurrence is None and count == 1:
         return matches[0]
     if occurrence is not None and occurrence <= count:
@@ -502,16 +419,21 @@ def _pick(
         say("give {occurrence} (1-based), from 1 to {}", count)
         if count > 1
         else say("leave {occurrence} out"),
-        candidates=tuple(candidates),
+        candidates=tuple(
+            Candidate(
+                heading_path=(ini.sections[match.section].name or "", match.name)
+                if isinstance(match, IniKey)
+                else (match.name or "",),
+                start_line=match.first_line,
+                end_line=match.last_line,
+            )
+            for match in matches[:_MOST_CANDIDATES]
+        ),
     )
 
 
 def _quoted(name: str | None) -> str:
     return f"`{name}`"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(_quoted, names))
 
 
 # --- Reading text for the body of a section

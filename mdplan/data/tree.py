@@ -401,63 +401,62 @@ def list_changes(value: Sequence[object], old: Sequence[object], changes: list[i
     return ChangeTree(changes, inner=gone, inserted=added)
 
 
+def entry_changes(old: object, branch: ChangeTree) -> ChangeTree | None:
+    """Return `branch`, also a new value, as changes of the entries of `old`; None if they cannot stay."""
+    value = branch.value
+    if branch.is_inside:
+        return branch
+    if isinstance(value, dict) and isinstance(old, dict) and value:
+        return map_changes(value, old, branch.changes)
+    if isinstance(value, list) and isinstance(old, list):
+        return list_changes(value, old, branch.changes)
+    return None
+
+
+def slots(names: Sequence[Element], branch: ChangeTree) -> Iterator[Element | NewItem]:
+    """Yield those of `names` that stay, and the new entries, in the order of the result."""
+    known = set(names)
+    added = [
+        NewItem(LAST, each.as_value, name, None, each.changes)
+        for name, each in branch.inner.items()
+        if isinstance(name, str) and name not in known and not each.is_removed
+    ]
+    for index, name in enumerate(names):
+        yield from (new for new in branch.inserted if new.place == index)
+        at = branch.inner.get(name)
+        if at is None or not at.is_removed:
+            yield name
+    yield from added
+    yield from (new for new in branch.inserted if new.place >= len(names))
+
+
 def value_after(value: Any, branch: ChangeTree) -> Any:  # noqa: ANN401 (any value)
     """Return `value` after the changes of `branch`. A map that loses all keys stays, empty."""
     if branch.value is not KEPT:
         return as_read(branch.value)
     if isinstance(value, list):
-        return _list_after(value, branch)
-    return _map_after(value if isinstance(value, dict) else {}, branch)
-
-
-def _list_after(value: list[Any], branch: ChangeTree) -> list[Any]:
-    result: list[Any] = []
-    for index in range(len(value) + 1):
-        is_end = index == len(value)
-        result += (
-            value[new.source] if isinstance(new.source, int) else as_read(new.value)
-            for new in branch.inserted
-            if new.place == index or (is_end and new.place > index)
-        )
-        at = branch.inner.get(index)
-        if not is_end and not (at and at.is_removed):
-            result.append(value_after(value[index], at) if at else value[index])
-    return result
-
-
-def _map_after(value: dict[Any, Any], branch: ChangeTree) -> dict[Any, Any]:
+        return [_entry_after(value, each, branch) for each in slots(range(len(value)), branch)]
+    values = value if isinstance(value, dict) else {}
+    twice = {name.text for name in values if isinstance(name, Unnamed)}
     result: dict[Any, Any] = {}
-    names = list(value)
-    for index in range(len(names) + 1):
-        is_end = index == len(names)
-        if is_end:
-            added = {key: each for key, each in branch.inner.items() if key not in value}
-            twice = {name.text for name in names if isinstance(name, Unnamed)}
-            if twice & added.keys():
-                raise DataError("a key of that name occurs twice")
-            result |= {key: value_after(None, each) for key, each in added.items() if not each.is_removed}
-        for new in branch.inserted:
-            if new.place == index or (is_end and new.place > index):
-                _insert(result, value, new)
-        if is_end:
-            break
-        name = names[index]
-        at = branch.inner.get(name)
-        if at and at.is_removed:
-            continue
-        new_name = at.name if at and at.name is not None else name
-        is_changed = at and (at.value is not KEPT or at.inner or at.inserted)
-        result[new_name] = value_after(value[name], at) if at and is_changed else value[name]
+    for each in slots(list(values), branch):
+        if isinstance(each, NewItem):
+            name: Any = each.name if each.source is None else each.source
+            if each.source is None and (name in result or name in values or name in twice):
+                raise DataError("a key of that name is there already")
+        else:
+            at = branch.inner.get(each)
+            name = each if at is None or at.name is None else at.name
+        result[name] = _entry_after(values, each, branch)
     return result
 
 
-def _insert(result: dict[Any, Any], value: dict[Any, Any], new: NewItem) -> None:
-    if new.source is not None:
-        result[new.source] = value[new.source]
-    elif new.name in result or new.name in value:
-        raise DataError("a key of that name is there already")
-    else:
-        result[new.name] = as_read(new.value)
+def _entry_after(values: Any, entry: Element | NewItem, branch: ChangeTree) -> Any:  # noqa: ANN401 (any value)
+    if isinstance(entry, NewItem):
+        return as_read(entry.value) if entry.source is None else values[entry.source]
+    at = branch.inner.get(entry)
+    is_changed = at is not None and (at.value is not KEPT or at.inner or at.inserted)
+    return value_after(values[entry], at) if at is not None and is_changed else values[entry]
 
 
 def as_read(value: object) -> object:

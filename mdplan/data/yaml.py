@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 
 from mdplan.data import tree
-from mdplan.data.brackets import FlowWriter, added_entries, entry_stays
+from mdplan.data.brackets import FlowWriter, entry_stays
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, to_lf
@@ -440,7 +440,9 @@ class _BlockWriter:
                 self._delete(node, index, at.changes, moves=entry.name in moved)
             elif at is not None:
                 self._edit_entry(node, entry, at)
-        for each in (*added_entries(node, branch), *branch.inserted):
+        for each in tree.slots([entry.name for entry in node.entries], branch):
+            if not isinstance(each, tree.NewItem):
+                continue
             place = min(each.place, len(node.entries))
             if place == len(node.entries):
                 offset = end
@@ -489,14 +491,9 @@ class _BlockWriter:
         if branch.is_inside and not (branch.inner or branch.inserted):
             return
         old = tree.values_of(entry.node)
-        inside: tree.ChangeTree | None = branch if branch.is_inside else None
-        if inside is None:
-            if tree.values_equal(old, branch.as_value):
-                return
-            if isinstance(old, dict) and isinstance(branch.value, dict) and old.keys() & branch.value.keys():
-                inside = tree.map_changes(branch.value, old, branch.changes)
-            elif isinstance(old, list) and isinstance(branch.value, list):
-                inside = tree.list_changes(branch.value, old, branch.changes)
+        if not branch.is_inside and tree.values_equal(old, branch.as_value):
+            return
+        inside = tree.entry_changes(old, branch)
         if inside is not None and entry_stays(entry.node, inside):
             if entry.node.is_flow:
                 self._flow.edit_value(entry.node, inside)

@@ -17,7 +17,7 @@ from mdplan.words import say
 def check_section(outline: Outline, content: DataContent, found: Found, sha256: str) -> None:
     """Refuse if the section of `found` has another hash; a new section has no hash."""
     if len(found.missing) > 1:
-        ini_edits.find_section(content.ini.outline, found.missing[0], None)
+        ini_edits.find_section(content.ini, found.missing[0], None)
         return
     section, ini = _section_of(content, found.path), outline.derived(of_source, IniOutline)
     if not ini.has_sha256(section, sha256):
@@ -42,7 +42,7 @@ def later_sha256(base: Outline, current: Outline, address: ini_edits.IniAddress,
 def _section_of(content: DataContent, path: Path) -> IniSection:
     """Return the section at `path`, or the section of the key there."""
     place = content.ini.by_path[path]
-    return content.ini.outline.sections[place.section] if isinstance(place, IniKey) else place
+    return content.ini.sections[place.section] if isinstance(place, IniKey) else place
 
 
 def line_problems(content: DataContent, found: Found, value: object) -> Iterator[Diagnostic]:
@@ -57,7 +57,7 @@ def line_problems(content: DataContent, found: Found, value: object) -> Iterator
     place = content.ini.by_path[found.path]
     if isinstance(place, IniKey) and isinstance(value, str):
         yield from _fault_problem("key", key_fault(place.name) if place.name[0] == "[" else None)
-        yield from _if_unclear(content.ini.outline, place, value)
+        yield from _if_unclear(content.ini, place, value)
 
 
 def _fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
@@ -99,7 +99,7 @@ def replaced_section(
     Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING, SECTION_CHANGED, EMPTY_CONTENT; INVALID_ARGUMENT for a
     payload with other sections; OUTLINE_CHANGED if its last key would absorb the next header.
     """
-    ini, payload = content.ini.outline, ini_edits.read_ini_payload(text)
+    ini, payload = content.ini, ini_edits.read_ini_payload(text)
     name = ini_edits.section_name(ini, address.section or None)
     found = or_problem(ini_edits.find_in_ini, content.ini, address, is_new=False)
     problems = list(_payload_problems(name, payload))

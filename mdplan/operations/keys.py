@@ -375,7 +375,7 @@ def _takes_comment(outline: Outline, target: Target, removed: Span) -> bool:
 def _value_spans(content: DataContent) -> Iterator[Span]:
     """Yield the spans of innermost keys with values, and of innermost items, in text order."""
     if content.language is tree.Language.INI:
-        for key in content.ini.outline.every_key():
+        for key in content.ini.every_key():
             end = key.assignment.value.end if key.has_comment else content.lines.content_end(key.last_line)
             yield Span(key.assignment.name.start, end)
         return
@@ -703,7 +703,7 @@ class SetValue(PlacedOperation, CreatingOperation):
 
     def _goes_astray(self, target: Target, found: Found) -> bool:
         """Return True if a new key would be the only one before the sections of an INI file, unasked."""
-        first, *sections = target.content.ini.outline.sections
+        first, *sections = target.content.ini.sections
         is_before = not found.path and len(found.missing) == 1
         return is_before and self.section is None and bool(sections) and not first.keys
 

@@ -80,7 +80,7 @@ def test_block_text_becomes_a_value_on_one_line(sign: str) -> None:
         ("yaml", "a: 1\n---\na: 3\n", put(1, "a"), "a: 1\n---\na: 2\n"),
         ("yaml", "a: 1\n...\n", put("b"), "a: 1\nb: 2\n...\n"),
         ("yaml", "a: 1\na: 3\nb: 4\n", put("b"), "a: 1\na: 3\nb: 2\n"),
-        ("yaml", "a: 1\na: 3\n", put("a"), "refused: a key of that name occurs twice"),
+        ("yaml", "a: 1\na: 3\n", put("a"), "refused: a key of that name is there already"),
         ("yaml", "a:\t1\n", put("a"), "a:\t2\n"),
         ("yaml", "a: [1,\t3]\t# c\n", put("a", 1), "a: [1,\t2]\t# c\n"),
         (
@@ -323,7 +323,7 @@ def test_sections_have_their_lines_and_bodies() -> None:
 def test_keys_have_their_lines_values_and_comments() -> None:
     outline = ini(SETTINGS)
     found = [
-        (key.name, key.value, key.lines, outline.text_of(key.comment) if key.comment else None)
+        (key.name, key.value, tuple(key.lines), outline.text_of(key.comment) if key.comment else None)
         for key in outline.every_key()
     ]
 
