@@ -1,15 +1,19 @@
-"""Find sections by heading path, section ID or anchor."""
+"""Find sections by heading path, section ID or anchor; and tables, lists and code blocks by index."""
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Refused, or_problem
+from mdplan.markdown.blocks import Block
 from mdplan.markdown.headings import canonical_heading, canonical_names, heading_title, section_id_digits
-from mdplan.markdown.outline import Outline
+from mdplan.markdown.lists import MarkdownList
+from mdplan.markdown.outline import Outline, fence_language, has_language
 from mdplan.markdown.parser import without_attributes
 from mdplan.markdown.sections import Section
-from mdplan.text.visible import first_few, nearest_names
+from mdplan.markdown.tables import TableSource, tables_with_header
+from mdplan.text.source import visible
+from mdplan.text.visible import first_few, nearest_names, shortened
 from mdplan.values import Struct
 from mdplan.words import Argument, Heading, Nearest, Text, join, say
 
@@ -267,3 +271,105 @@ def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
 
 def _path_text(path: Sequence[str]) -> str:
     return Text(Heading(path, "heading path "))
+
+
+# --- Tables, lists and fenced code blocks, by their 0-based index in a section or the file
+
+_Element = TypeVar("_Element", Block, TableSource, MarkdownList)
+_MOST_COLUMNS: Final = 8
+_LONGEST_NAME: Final = 40
+
+
+def find_table(
+    outline: Outline,
+    section: Section | None,
+    index: int | None = None,
+    header: str | None = None,
+    column: str | None = None,
+) -> TableSource:
+    """Return the table of that index or `header`, or the only one, or the only one with the `column`.
+
+    Raise TABLE_NOT_FOUND.
+    """
+    tables = outline.tables if section is None else outline.tables_in(section.span)
+    found: Sequence[TableSource] = tables
+    if index is not None:
+        found = tables[index : index + 1]
+    elif header:
+        found = tables_with_header(tables, header)
+    elif len(tables) > 1 and column:
+        found = tables_with_header(tables, column) or tables
+    like = f" of index {index}" if index is not None else " with that header" if header else ""
+    make = say("{append_to_section} with the lines of a table makes one")
+    return _only(Code.TABLE_NOT_FOUND, f"table{{}}{like}", (outline.tables, tables, found), section, make)
+
+
+def find_list(outline: Outline, section: Section | None, index: int | None = None) -> MarkdownList:
+    """Return the list of that index, or the only one outside of other lists. Raise LIST_NOT_FOUND."""
+    every = outline.lists.outermost
+    lists = every if section is None else outline.lists.outermost_in(section.span)
+    found, like = (lists, "") if index is None else (lists[index : index + 1], f" of index {index}")
+    make = say("{append_to_section} with an item such as `- text` starts one")
+    return _only(Code.LIST_NOT_FOUND, f"list{{}}{like}", (every, lists, found), section, make)
+
+
+def find_fence(outline: Outline, section: Section | None, index: int | None, language: str | None) -> Block:
+    """Return the fenced code block of that index, of that `language`, or of both.
+
+    Raise CODE_BLOCK_NOT_FOUND.
+    """
+    every = outline.tree.fences
+    found = fences = every if section is None else outline.tree.fences_in(section.span)
+    like = ""
+    if language is not None:
+        like = " of that language"
+        found = tuple(each for each in fences if fence_language(each) == language) or tuple(
+            each for each in fences if has_language(fence_language(each), language)
+        )
+    if len(found) > 1 and index is None:
+        fences = found
+    if index is not None:
+        found = found[index : index + 1]
+        like = f"{like} and index" if like else f" of index {index}"
+    return _only(Code.CODE_BLOCK_NOT_FOUND, f"fenced code block{{}}{like}", (every, fences, found), section)
+
+
+def _only(
+    code: Code,
+    noun: str,
+    known: tuple[Sequence[_Element], Sequence[_Element], Sequence[_Element]],
+    section: Section | None,
+    make: str = "",
+) -> _Element:
+    """Return the only element that is asked for, of those `known`: in the file, in the place, and alike."""
+    every, here, found = known
+    if len(found) == 1:
+        return found[0]
+    place = "the file" if section is None else "the section"
+    if found:
+        message = f"{place} has {len(found)} {noun.format('s')}, and it is not said which"
+    else:
+        message = f"{place} has no {noun.format('')}"
+    hint = f"it has no {noun.partition('{')[0]}s"
+    if here:
+        hint = f"give the index of one: {_described(here)}"
+    elif every:
+        hint = f"the file has {_described(every)}"
+    raise code.refused(message, hint if every else make or hint)
+
+
+def _described(elements: Sequence[Block | TableSource | MarkdownList]) -> str:
+    """Return elements in words: ``0 (lines 5-9: `Tool`, `Version`)``."""
+    listed: list[str] = []
+    for index, each in enumerate(elements):
+        block = each if isinstance(each, Block) else each.block
+        before, last, behind = "", block.last_line, ""
+        if isinstance(each, MarkdownList):
+            last, behind = each.last_line, f", marker `{each.sign}`, items: {len(each.items)}"
+        elif isinstance(each, TableSource):
+            names = [f"`{shortened(visible(name), _LONGEST_NAME)}`" for name in each.columns]
+            behind = f": {first_few(names, _MOST_COLUMNS)}"
+        elif language := fence_language(each):
+            before = f"{shortened(visible(language), _LONGEST_NAME)}, "
+        listed.append(f"{index} ({before}lines {block.first_line}-{last}{behind})")
+    return first_few(listed)

@@ -1,9 +1,10 @@
 """Base classes of all operations: targets, guards and resolutions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeVar
 
 from pydantic import (
@@ -750,8 +751,8 @@ _SCOPE_FIELDS: Final = frozenset({"sectionId", "headingPath", "heading", "anchor
 _WHOLE: Final = frozenset({"document", "whole_document", "wholeDocument", "file"})
 
 
-class _ContradictionError(Exception):
-    """Two forms of one option disagree; the text names them."""
+def _contradiction(what: str) -> Refused:
+    return Refused(Diagnostic.invalid(what, "give each option once, in its flat form"))
 
 
 def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -762,16 +763,11 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any]:
     between two forms is INVALID_ARGUMENT, and so is `occurrence` without a heading.
     """
     folded = dict(fields)
-    try:
-        _fold_counts(folded)
-        _fold_selection(folded)
-        _fold_literal_and_flags(folded)
-        _fold_exclusions(folded)
-        _fold_scope(folded)
-    except _ContradictionError as contradiction:
-        raise Code.INVALID_ARGUMENT.refused(
-            str(contradiction), "give each option once, in its flat form"
-        ) from None
+    for name, value, form in chain(_flat_counts(folded), _flat_options(folded)):
+        if folded.get(name) is not None and folded[name] != value:
+            raise _contradiction(f"{form} and {name} contradict each other")
+        folded[name] = value
+    _fold_exclusions(folded)
     if folded.get("occurrence") is not None and not {"heading", "headingPath"} & folded.keys():
         raise Code.INVALID_ARGUMENT.refused(
             say("{occurrence} picks one of several equal headings, not a match"),
@@ -780,27 +776,18 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any]:
     return folded
 
 
-def _set(fields: dict[str, Any], name: str, value: object, form: str) -> None:
-    if fields.get(name) is not None and fields[name] != value:
-        raise _ContradictionError(f"{form} and {name} contradict each other")
-    fields[name] = value
-
-
-def _fold_counts(fields: dict[str, Any]) -> None:
+def _flat_counts(fields: dict[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """Take the richer forms of counts out of `fields`; yield flat options with their values and the form."""
     if "expectedMatches" in fields:
-        _set(fields, "expectedMatchCount", fields.pop("expectedMatches"), "expectedMatches")
+        yield "expectedMatchCount", fields.pop("expectedMatches"), "expectedMatches"
     count = fields.get("expectedMatchCount")
     if isinstance(count, dict) and count.keys() <= {"min", "max"} and count:
         del fields["expectedMatchCount"]
-        for bound, name in (("min", "minMatches"), ("max", "maxMatches")):
-            if bound in count:
-                _set(fields, name, count[bound], "expectedMatchCount")
-
-
-def _fold_selection(fields: dict[str, Any]) -> None:
+        for bound, value in count.items():
+            yield f"{bound}Matches", value, "expectedMatchCount"
     match fields.get("matchSelection"):
         case bool():
-            return
+            pass
         case int(index):
             fields["matchSelection"] = str(index)
         case {"index": int(index), **rest} if not rest:
@@ -808,22 +795,28 @@ def _fold_selection(fields: dict[str, Any]) -> None:
         case {"range": {"start": int(start), "end": int(end), **more}, **rest} if not rest and not more:
             fields["matchSelection"] = f"{start}-{end}"
         case _:
-            return
+            pass
 
 
-def _fold_literal_and_flags(fields: dict[str, Any]) -> None:
-    literal = fields.pop("literal", None)
+def _flat_options(fields: dict[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """Take the other forms out of `fields`; yield flat options with their values and the form."""
+    literal, flags = fields.pop("literal", None), fields.pop("flags", None)
     if literal is not None:
         if not isinstance(literal, bool):
-            raise _ContradictionError("literal is neither true nor false")
-        _set(fields, "matchType", "literal" if literal else "regex", "literal")
-    flags = fields.pop("flags", None)
-    if flags is None:
-        return
-    for flag in flags if isinstance(flags, str | list) else ("?",):
+            raise _contradiction("literal is neither true nor false")
+        yield "matchType", "literal" if literal else "regex", "literal"
+    for flag in () if flags is None else flags if isinstance(flags, str | list) else ("?",):
         if not isinstance(flag, str) or flag not in _FLAGS:
-            raise _ContradictionError("flags contains something other than i, m and s")
-        _set(fields, *_FLAGS[flag], "flags")
+            raise _contradiction("flags contains something other than i, m and s")
+        yield *_FLAGS[flag], "flags"
+    scope = fields.get("scope")
+    if scope is None or (isinstance(scope, str) and scope in _WHOLE):
+        fields.pop("scope", None)
+    elif isinstance(scope, dict) and {to_camel(name) for name in scope} <= _SCOPE_FIELDS:
+        del fields["scope"]
+        yield from ((to_camel(name), value, "scope") for name, value in scope.items())
+    else:
+        raise _contradiction("scope is neither a section, lines, nor the document")
 
 
 def _fold_exclusions(fields: dict[str, Any]) -> None:
@@ -833,13 +826,13 @@ def _fold_exclusions(fields: dict[str, Any]) -> None:
     if not isinstance(exclusions, dict) or any(
         choice not in ("include", "exclude") for choice in exclusions.values()
     ):
-        raise _ContradictionError("nodeExclusions is not an object of include and exclude")
+        raise _contradiction("nodeExclusions is not an object of include and exclude")
     lists = {choice: _list_in(fields, choice) for choice in ("include", "exclude")}
     for name, choice in exclusions.items():
         kind = to_camel(name)
         other = "exclude" if choice == "include" else "include"
         if kind in lists[other]:
-            raise _ContradictionError(f"nodeExclusions and {other} contradict each other")
+            raise _contradiction(f"nodeExclusions and {other} contradict each other")
         if kind not in lists[choice]:
             lists[choice].append(kind)
     fields |= lists
@@ -848,17 +841,5 @@ def _fold_exclusions(fields: dict[str, Any]) -> None:
 def _list_in(fields: Mapping[str, Any], name: str) -> list[Any]:
     value = fields.get(name, [])
     if not isinstance(value, list):
-        raise _ContradictionError(f"{name} is not a list")
+        raise _contradiction(f"{name} is not a list")
     return list(value)
-
-
-def _fold_scope(fields: dict[str, Any]) -> None:
-    scope = fields.get("scope")
-    if scope is None or (isinstance(scope, str) and scope in _WHOLE):
-        fields.pop("scope", None)
-    elif isinstance(scope, dict) and {to_camel(name) for name in scope} <= _SCOPE_FIELDS:
-        del fields["scope"]
-        for name, value in scope.items():
-            _set(fields, to_camel(name), value, "scope")
-    else:
-        raise _ContradictionError("scope is neither a section, lines, nor the document")

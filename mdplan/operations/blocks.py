@@ -1,18 +1,17 @@
 """Operations on blocks that a text names, and on the code of fenced blocks."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Refused, both
 from mdplan.markdown import block_edits
-from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.addresses import find_by_path, find_fence
 from mdplan.markdown.block_edits import BlockChange, BlockEditor, PlacedBlock
 from mdplan.markdown.blocks import Block
 from mdplan.markdown.formatting import FencedCode, read_fence, replace_code
-from mdplan.markdown.outline import Outline, fence_language, has_language
+from mdplan.markdown.outline import Outline, fence_language
 from mdplan.markdown.payload import Payload, read_payload, read_text_payload
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import (
@@ -324,35 +323,11 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
         return sum(each is not None and each.code == fence.code for each in fences) == 1
 
     def _fence(self, outline: Outline, section: Section | None) -> FencedCode:
-        scope = outline.tree.fences if section is None else outline.tree.fences_in(section.span)
-        wanted = self.code_block
-        if wanted.language is not None:
-            languages = [fence_language(block) for block in scope]
-            found = [index for index, each in enumerate(languages) if each == wanted.language]
-            if not found:
-                found = [index for index, each in enumerate(languages) if has_language(each, wanted.language)]
-            if wanted.index is not None:
-                found = found[wanted.index : wanted.index + 1]
-        else:
-            found = [wanted.index] if wanted.index is not None and wanted.index < len(scope) else []
-        if len(found) != 1:
-            raise Refused(self._not_found(scope, found))
-        fence = read_fence(outline, scope[found[0]])
+        block = find_fence(outline, section, self.code_block.index, self.code_block.language)
+        fence = read_fence(outline, block)
         if fence is None:
-            raise Refused(_left_open(outline, scope[found[0]]))
+            raise Refused(_left_open(outline, block))
         return fence
-
-    def _not_found(self, scope: Sequence[Block], found: Sequence[int]) -> Diagnostic:
-        place = "the section" if self._given_targets() else "the file"
-        if len(found) > 1:
-            message = f"{len(found)} code blocks of {place} have that language"
-            hint = f"give its index among them as well, from 0: {_listed(scope, found)}"
-        else:
-            of_language = "that language" if self.code_block.index is None else "that language and index"
-            by = f"index {self.code_block.index}" if self.code_block.language is None else of_language
-            message = f"{place} has no fenced code block of {by}"
-            hint = f"it has {_listed(scope, range(len(scope)))}" if scope else "it has no fenced code blocks"
-        return Code.CODE_BLOCK_NOT_FOUND.problem(message, hint)
 
     def _check_fences(self, outline: Outline, fence: FencedCode) -> None:
         """Refuse a whole code block as the new code, unless the block shows Markdown."""
@@ -379,16 +354,6 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
         )
         span = Span(start, lines.start(block.last_line))
         raise Refused(with_nearest_lines(outline, problem, expected, span))
-
-
-def _listed(scope: Sequence[Block], indexes: Sequence[int]) -> str:
-    """Return blocks of `scope` in words: ``0 (sh, lines 5-9), 1 (lines 12-14)``."""
-    descriptions = []
-    for index in indexes:
-        language = visible(fence_language(scope[index]) or "")[:_LONGEST_LANGUAGE]
-        lines = f"lines {scope[index].first_line}-{scope[index].last_line}"
-        descriptions.append(f"{index} ({language}, {lines})" if language else f"{index} ({lines})")
-    return first_few(descriptions)
 
 
 def _left_open(outline: Outline, block: Block) -> Diagnostic:

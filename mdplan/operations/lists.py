@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Refused, both
 from mdplan.markdown import list_edits
+from mdplan.markdown.addresses import find_list
 from mdplan.markdown.block_edits import remove_item
 from mdplan.markdown.blocks import is_done
 from mdplan.markdown.headings import heading_title
@@ -76,20 +77,12 @@ class ListOperation(SectionTargeted):
         if self.listing is None:
             area = Span(0, len(outline.source.text)) if section is None else section.span
             return ListScope(area, section, None)
-        lists = _lists_of(outline, section)
-        if self.listing.index >= len(lists):
-            raise Refused(_not_found(lists, section, self.listing.index))
-        listing = lists[self.listing.index]
+        listing = find_list(outline, section, self.listing.index)
         return ListScope(listing.block.span, section, listing)
 
     def only_list(self, outline: Outline, scope: ListScope) -> MarkdownList:
         """Return the list that the edit names, or the only one there is. Errors: LIST_NOT_FOUND."""
-        if scope.listing is not None:
-            return scope.listing
-        lists = _lists_of(outline, scope.section)
-        if len(lists) != 1:
-            raise Refused(_not_found(lists, scope.section, None))
-        return lists[0]
+        return scope.listing or find_list(outline, scope.section)
 
 
 class ItemOperation(ListOperation):
@@ -423,32 +416,6 @@ def _within(found: Sequence[PlacedItem], area: Span) -> Sequence[PlacedItem]:
         for offset in (area.start, area.end)
     )
     return found[first:end]
-
-
-def _lists_of(outline: Outline, section: Section | None) -> Sequence[MarkdownList]:
-    lists = outline.lists
-    return lists.outermost if section is None else lists.outermost_in(section.span)
-
-
-def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: int | None) -> Diagnostic:
-    place = "the file" if section is None else "the section"
-    listed = first_few(
-        [
-            f"{index} (lines {each.block.first_line}-{each.last_line}, marker `{each.sign}`, "
-            f"items: {len(each.items)})"
-            for index, each in enumerate(lists)
-        ]
-    )
-    if wanted is None and lists:
-        message = f"{place} has {len(lists)} lists, and the edit does not say which"
-    else:
-        message = f"{place} has no list" + (f" of index {wanted}" if wanted is not None else "")
-    return Code.LIST_NOT_FOUND.problem(
-        message,
-        say("{list} has the index of one of: {}", listed)
-        if lists
-        else say("{append_to_section} with an item such as `- text` starts one"),
-    )
 
 
 def _no_item(outline: Outline, scope: ListScope, where: str, wanted: list_edits.ItemText) -> Diagnostic:

@@ -208,16 +208,22 @@ class UpdateToc(Operation):
         return region_edits.head_of(found.content) + region_edits.contents_list(outline, listed, form)
 
 
-def find_region(outline: Outline, name: str) -> region_edits.RegionText:
-    """Return the one region of that name, and its text. Errors: REGION_NOT_FOUND."""
+def region_named(outline: Outline, name: str) -> Region:
+    """Return the one region of that name. Errors: REGION_NOT_FOUND."""
     regions = find_regions(outline)
     named = regions.by_name.get(name, ())
     if len(named) != 1:
         raise Refused(_not_found(name, regions, named))
-    found = region_edits.read_region(outline, named[0])
+    return named[0]
+
+
+def find_region(outline: Outline, name: str) -> region_edits.RegionText:
+    """Return the one region of that name, and its text. Errors: REGION_NOT_FOUND."""
+    region = region_named(outline, name)
+    found = region_edits.read_region(outline, region)
     if found is None:
         raise Code.REGION_NOT_FOUND.refused(
-            f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same quote or list item",
+            f"the markers of `{name}` at {lines_of_region(region)} are not in the same quote or list item",
             "put both on separate lines in one of them",
         )
     return found

@@ -7,6 +7,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Refused, both, or_problem, refuse_if
+from mdplan.markdown.addresses import find_table
 from mdplan.markdown.headings import heading_title, reader_names
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -19,7 +20,7 @@ from mdplan.markdown.table_edits import (
     has_line_end,
     reordered_columns,
 )
-from mdplan.markdown.tables import TableRow, TableSource, tables_with_header, unescaped
+from mdplan.markdown.tables import TableRow, TableSource, unescaped
 from mdplan.operations.base import (
     Claim,
     Count,
@@ -81,23 +82,11 @@ class TableTargeted(SectionTargeted):
         Errors: as for the target; TABLE_NOT_FOUND; INVALID_ARGUMENT for a table that could not be read.
         """
         section = self.named_section(outline)
-        table = self._table(outline, section, column)
+        index, header = (self.table.index, self.table.header) if self.table else (None, None)
+        table = find_table(outline, section, index, header, column)
         if not table.is_proven:
             raise Refused(_unproven(table))
         return section, table
-
-    def _table(self, outline: Outline, section: Section | None, column: str) -> TableSource:
-        tables = outline.tables if section is None else outline.tables_in(section.span)
-        wanted = self.table.index if self.table is not None else None
-        if wanted is None and len(tables) > 1:
-            # The column may select one of several tables.
-            header = self.table.header if self.table is not None and self.table.header else column
-            tables = tables_with_header(tables, header) or tables
-        if wanted is None and len(tables) == 1:
-            return tables[0]
-        if wanted is not None and wanted < len(tables):
-            return tables[wanted]
-        raise Refused(_not_found(outline, tables, section, wanted))
 
 
 class TableOperation(TableTargeted):
@@ -510,7 +499,6 @@ def _expected(
 _NUMBER: Final = lazy_pattern(r"[0-9]{1,4}")
 _MOST_COLUMNS: Final = 8
 _LONGEST_NAME: Final = 40
-_MAKE_ONE: Final = say("{append_to_section} with the lines of a table makes one")
 
 
 def find_column(table: TableSource, where: str, name: str) -> int:
@@ -536,29 +524,6 @@ def find_column(table: TableSource, where: str, name: str) -> int:
         hint,
         place=table.lines.position(table.header.span.start),
     )
-
-
-def _not_found(
-    outline: Outline, tables: Sequence[TableSource], section: Section | None, wanted: int | None
-) -> Diagnostic:
-    place = "the file" if section is None else "the section"
-    if wanted is None and tables:
-        message = f"{place} has {len(tables)} tables, and the edit does not say which"
-    else:
-        message = f"{place} has no table" + (f" of index {wanted}" if wanted is not None else "")
-    hint = say("{table} has the index of one of: {}", _listed(tables)) if tables else _MAKE_ONE
-    if not tables and section is not None and outline.tables:
-        hint = f"tables of the file: {_listed(outline.tables)}"
-    return Code.TABLE_NOT_FOUND.problem(message, hint)
-
-
-def _listed(tables: Sequence[TableSource]) -> str:
-    """Tables in words: ``0 (lines 5-9: `Tool`, `Version`)``."""
-    descriptions = [
-        f"{index} (lines {table.block.first_line}-{table.block.last_line}: {_quoted(table.columns)})"
-        for index, table in enumerate(tables)
-    ]
-    return first_few(descriptions)
 
 
 def _quoted(names: Sequence[str]) -> str:

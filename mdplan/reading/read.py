@@ -7,14 +7,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic, or_problem
-from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.addresses import (
+    find_by_anchor,
+    find_by_id,
+    find_by_path,
+    find_fence,
+    find_list,
+    find_table,
+)
+from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.links import find_anchors, target_key
 from mdplan.markdown.matches import pattern_problem
-from mdplan.markdown.outline import Outline, fence_language, has_language
+from mdplan.markdown.outline import Outline, fence_language
 from mdplan.markdown.sections import Section
-from mdplan.markdown.tables import NodeKind, tables_with_header
+from mdplan.markdown.tables import NodeKind
 from mdplan.reports.read import OutlineRow, ReadResult, SearchedFile, SearchGroup, SearchReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, lf_pattern
@@ -25,7 +31,7 @@ from mdplan.values import Struct
 from mdplan.words import either, say
 
 if TYPE_CHECKING:
-    from mdplan.requests.read import CodeBlockName, Indexed, ReadTarget
+    from mdplan.requests.read import CodeBlockName, ReadTarget
 
 _CURSOR: Final = lazy_pattern(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 _BASE_DIGITS: Final = 16
@@ -209,22 +215,29 @@ def find_place(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnos
 
 def _block(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     """Return a code block, table or list, in the named section with its subsections, if any."""
-    scope = Span(0, len(outline.source.text))
+    section = None
     if target.names_section:
-        section = (
+        named = (
             or_problem(find_by_anchor, outline, target.anchor)
             if target.anchor
             else _named_section(outline, target)
         )
-        if isinstance(section, Diagnostic):
-            return section
-        scope = section.span
+        if isinstance(named, Diagnostic):
+            return named
+        section = named
     if target.code_block is not None:
-        return _code_block(outline, target.code_block, scope)
+        return _code_block(outline, target.code_block, section)
     if target.table is not None:
-        return _table(outline, target.table, scope)
+        found = or_problem(find_table, outline, section, target.table.index, target.table.header)
+        if isinstance(found, Diagnostic):
+            return found
+        return ReadLocation(first=found.block.first_line, last=found.block.last_line)
     assert target.list is not None
-    return _list(outline, target.list, scope)
+    listing = or_problem(find_list, outline, section, target.list.index or 0)
+    if isinstance(listing, Diagnostic):
+        return listing
+    # The block of a list includes trailing blank lines.
+    return ReadLocation(first=listing.block.first_line, last=listing.last_line)
 
 
 def _named_section(outline: Outline, target: "ReadTarget") -> Section | Diagnostic:
@@ -277,15 +290,12 @@ def _lines(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
 
 def _region(outline: Outline, target: "ReadTarget") -> ReadLocation | Diagnostic:
     """Return the lines between the two markers."""
-    regions = find_regions(outline)
-    matches = regions.by_name.get(target.region or "", ())
-    if len(matches) != 1:
-        names = ", ".join(f"`{name}`" for name in list(regions.by_name)[:_MOST_LISTED])
-        return Code.REGION_NOT_FOUND.problem(
-            f"{'several' if matches else 'no'} regions have that name",
-            f"regions of the file: {names}" if names else "the file has no regions",
-        )
-    start, end = matches[0].start.line, matches[0].end.line
+    from mdplan.operations.regions import region_named
+
+    region = or_problem(region_named, outline, target.region or "")
+    if isinstance(region, Diagnostic):
+        return region
+    start, end = region.start.line, region.end.line
     return ReadLocation(first=start + 1, last=max(end - 1, start))
 
 
@@ -382,67 +392,17 @@ def _out_of_bounds(line: int, count: int) -> Diagnostic:
     return Code.RANGE_OUT_OF_BOUNDS.problem(f"line {line} is not in the file", f"the file has {count} lines")
 
 
-def _code_block(outline: Outline, name: "CodeBlockName", scope: Span) -> ReadLocation | Diagnostic:
-    """Return the lines between the fences of a code block that starts in `scope`; indexes are 0-based."""
-    fenced = outline.tree.fences_in(scope)
-    matches = [code for code in fenced if name.language in {None, fence_language(code)}]
-    if not matches and name.language is not None:
-        matches = [code for code in fenced if has_language(fence_language(code), name.language)]
-    if name.index is not None:
-        matches = matches[name.index : name.index + 1]
-    if len(matches) != 1:
-        listed = ", ".join(
-            f"{fenced.index(code)} (line {code.first_line})" for code in (matches or fenced)[:_MOST_LISTED]
-        )
-        return Code.CODE_BLOCK_NOT_FOUND.problem(
-            f"there are {'several' if matches else 'no'} fenced code blocks like that",
-            f"give the index of one: {listed}" if fenced else "there are none here",
-        )
-    block = matches[0]
-    closing = outline.source.lines.content(block.last_line).lstrip(" \t>").rstrip(" \t")
-    is_closed = (
-        block.last_line > block.first_line
-        and closing.startswith(block.markup)
-        and not closing.strip(block.markup[:1])
-    )
-    return ReadLocation(
-        first=block.first_line + 1, last=block.last_line - is_closed, language=fence_language(block)
-    )
+def _code_block(
+    outline: Outline, name: "CodeBlockName", section: Section | None
+) -> ReadLocation | Diagnostic:
+    """Return the lines between the fences of a code block."""
+    from mdplan.markdown.formatting import read_fence
 
-
-def _table(outline: Outline, name: "Indexed", scope: Span) -> ReadLocation | Diagnostic:
-    """Return a table that starts in `scope`, by 0-based index or unique header cell."""
-    tables = outline.tables_in(scope)
-    if name.header is not None:
-        matches = [table.block for table in tables_with_header(tables, name.header)]
-    else:
-        index = name.index or 0
-        matches = [table.block for table in tables[index : index + 1]]
-    if len(matches) == 1:
-        return ReadLocation(first=matches[0].first_line, last=matches[0].last_line)
-    blocks = [table.block for table in tables]
-    return _not_found(Code.TABLE_NOT_FOUND, "table", blocks, has_several=bool(matches))
-
-
-def _list(outline: Outline, name: "Indexed", scope: Span) -> ReadLocation | Diagnostic:
-    """Return an outermost list that starts in `scope`, by 0-based index."""
-    lists = outline.lists.outermost_in(scope)
-    index = name.index or 0
-    if index < len(lists):
-        # The block of a list includes trailing blank lines.
-        return ReadLocation(first=lists[index].block.first_line, last=lists[index].last_line)
-    blocks = [listing.block for listing in lists]
-    return _not_found(Code.LIST_NOT_FOUND, "list", blocks, has_several=False)
-
-
-def _not_found(code: Code, noun: str, blocks: Sequence[Block], *, has_several: bool) -> Diagnostic:
-    listed = ", ".join(
-        f"{index} (line {block.first_line})" for index, block in enumerate(blocks[:_MOST_LISTED])
-    )
-    return code.problem(
-        f"there is {'more than one' if has_several else 'no'} {noun} like that",
-        f"give the index of one: {listed}" if blocks else f"there is no {noun} here",
-    )
+    block = or_problem(find_fence, outline, section, name.index, name.language)
+    if isinstance(block, Diagnostic):
+        return block
+    last = block.last_line - (read_fence(outline, block) is not None)
+    return ReadLocation(first=block.first_line + 1, last=last, language=fence_language(block))
 
 
 # --- Read and search reports as text, with everything needed for the next step
