@@ -276,24 +276,23 @@ def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
 
 def folder_of(given: str) -> str:
     """Return the folder in `given`, a folder or NAME=FOLDER."""
-    written = re.fullmatch(_NAMED, given)
-    return written[2] if written else given
+    return _split_name(given)[1]
 
 
 def root_name_of(given: str) -> str:
     """Return the root name in `given`, a folder or NAME=FOLDER."""
-    written = re.fullmatch(_NAMED, given)
-    return written[1] if written else real_path(given).rpartition("/")[2]
+    return _split_name(given)[0]
 
 
-def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:
-    named: dict[str, str | os.PathLike[str]] = {}
+def _split_name(given: str | os.PathLike[str]) -> tuple[str, str]:
+    written = re.fullmatch(_NAMED, given) if isinstance(given, str) else None
+    return (written[1], written[2]) if written else (real_path(given).rpartition("/")[2], os.fspath(given))
+
+
+def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str]:
+    named: dict[str, str] = {}
     for given in folders:
-        name, folder = (
-            (root_name_of(given), folder_of(given))
-            if isinstance(given, str)
-            else (real_path(given).rpartition("/")[2], given)
-        )
+        name, folder = _split_name(given)
         if name in named:
             message = f"two roots are named `{visible(name)}`"
             hint = "give one of them another name with `NAME=FOLDER`"
