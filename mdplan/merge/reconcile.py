@@ -52,7 +52,7 @@ class Unproven(Exception):  # noqa: N818 (a result, which the operation refuses)
 
 
 class Reconciled(Struct):
-    """The `text` with the changes, and what of the edited text was taken for `style`, in words.
+    """The `text` with the changes, and the kinds of blocks with another `style`.
 
     `losses` are what editors drop and the text has no longer, where nothing says that it was meant.
     """
@@ -193,6 +193,8 @@ class _Writer:
         self._keeps_style = keeps_style
         # Blocks of the edited text that are taken as they are there.
         self._plain: set[int] = set()
+        # The kinds of blocks that the edited text writes otherwise.
+        self._style: Counter[str] = Counter()
         # The forms that definitions should have.
         self._definitions: dict[Hashable, int] = {}
         self._stretches = _stretches(first, middle, last, keeps_style=keeps_style)
@@ -343,6 +345,7 @@ class _Writer:
         old = serialized or original
         is_same = edited.form in {old.form, original.form}
         if is_same and not (self._keeps_style and old.source != edited.source):
+            self._style[original.kind] += old.source != edited.source
             return _Written(original.source, original.form)
         try:
             if not is_same and id(edited) not in self._plain:
@@ -427,15 +430,12 @@ class _Writer:
     # What is told of the result
 
     def style(self) -> Iterator[str]:
-        """Yield in words how the edited text writes otherwise what it does not change."""
-        found: Counter[str] = Counter()
+        """Yield the kinds of blocks that the edited text writes otherwise and does not change."""
         old, new = self._middle, self._last
-        same = (pair for pair in _same(old.says, new.says) if old.parts[pair[0]] != new.parts[pair[1]])
-        for at, new_at in islice(same, _MOST_LOOKED_AT):
-            _count_styles(old.nodes(at), new.nodes(new_at), found)
-        for _, middle, last in self._stretches:
-            _count_styles(middle.nodes, last.nodes, found)
-        yield from (style for style, _ in found.most_common())
+        same = (at for at, new_at in _same(old.says, new.says) if old.parts[at] != new.parts[new_at])
+        for at in islice(same, _MOST_LOOKED_AT):
+            self._style.update(node.kind for node in old.nodes(at))
+        yield from (kind for kind, count in self._style.most_common() if count)
 
     def losses(self) -> Iterator[str]:
         """Yield what editors and models drop without being asked, and the edited text has less of."""
@@ -678,16 +678,8 @@ def _row_like(parent: MeaningNode, edited: MeaningNode) -> str:
     return new_row(table, [*cells, *[""] * (len(table.columns) - len(cells))])
 
 
-# --- What was taken for style, and what was dropped
+# --- What was dropped
 
-_STYLES: Final = {
-    "list item": "list markers",
-    "heading": "heading marks",
-    "code": "code fences",
-    "table": "table padding",
-    "definition": "definitions",
-    "thematic break": "rules",
-}
 _LOSABLE: Final = {
     "html": "HTML",
     "InlineHtml": "HTML",
@@ -696,37 +688,6 @@ _LOSABLE: Final = {
     ">Image": "images",
     "table": "tables",
 }
-
-
-def _count_styles(old: Sequence[MeaningNode], new: Sequence[MeaningNode], found: Counter[str]) -> None:
-    """Count how blocks are written otherwise that mean the same."""
-    for at, new_at in _pairs(old, new).items():
-        node, other = old[at], new[new_at]
-        if node is other or node.source == other.source:
-            continue
-        if node.kind in _STYLES and (node.markup != other.markup or not (node.children or node.tokens)):
-            found[_STYLES[node.kind]] += 1
-        elif node.kind == "table":
-            found[_STYLES["table"]] += 1
-            continue
-        _count_styles(node.children, other.children, found)
-        if node.form == other.form:
-            found.update(_styles_of_tokens(node, other))
-
-
-def _styles_of_tokens(old: MeaningNode, new: MeaningNode) -> Iterator[str]:
-    for token, other in zip(old.tokens, new.tokens, strict=True):
-        text, other_text = old.part.text[token.start : token.end], new.part.text[other.start : other.end]
-        if text == other_text or token.key == BREAK:
-            continue
-        if token.key == BLANK:
-            yield from ["wrapping"] * ("\n" in text + other_text)
-        elif token.key[1:] in _SYMMETRIC:
-            yield "emphasis marks"
-        elif token.key[0] in "<>" and len(token.key) > 1:
-            yield "links"
-        else:
-            yield "quotation marks" if token.key in "'\"" else "escapes"
 
 
 def _code_in(nodes: Sequence[MeaningNode]) -> Iterator[MeaningNode]:
