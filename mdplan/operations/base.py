@@ -1,5 +1,6 @@
 """Base classes of all operations: targets, guards and resolutions."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
@@ -254,8 +255,8 @@ Drop = Annotated[tuple[str, ...], BeforeValidator(_listed, json_schema_input_typ
 class Operation(WireModel, ABC):
     """One edit as the caller wrote it. A subclass has a literal `op`, and one `resolve`.
 
-    Class docstring: what it does, then a blank line, then the details. `example` is a valid edit; the
-    reference page shows it and the tests run it on the sample document.
+    Class docstring: what it does, then a blank line, then the details. `example` is a valid edit
+    without its `op`; the reference page shows it and the tests run it on the sample document.
     """
 
     example: ClassVar[dict[str, object]]
@@ -278,6 +279,13 @@ class Operation(WireModel, ABC):
     quotes_text: ClassVar[bool] = False
 
     op: str
+
+    def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401 (as the base class)
+        """Complete the example by the name of the operation."""
+        super().__init_subclass__(**options)
+        if "example" in vars(cls):
+            name = re.sub(r"\B([A-Z])", r"_\1", cls.__name__).lower()
+            cls.example = {"op": name, **cls.example}
 
     # The edit as its caller wrote it, if that differs from its canonical spelling.
     _written: Mapping[str, Any] | None = PrivateAttr(default=None)

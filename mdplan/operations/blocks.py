@@ -97,7 +97,6 @@ class InsertBlock(BlockOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "insert_block",
         "block": "The nightly firmware",
         "position": "after",
         "markdown": "It is built every night.",
@@ -127,7 +126,6 @@ class ReplaceBlock(ReplacingOperation, GuardedBlockOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "replace_block",
         "block": "The nightly firmware",
         "markdown": "Use the stable firmware.",
     }
@@ -156,7 +154,7 @@ class DeleteBlock(GuardedBlockOperation):
     refused if it would merge two other blocks, such as two lists.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "delete_block", "block": "The nightly firmware"}
+    example: ClassVar[dict[str, object]] = {"block": "The nightly firmware"}
     satisfied_by: ClassVar = frozenset({Code.MATCH_COUNT_MISMATCH})
 
     op: Literal["delete_block"]
@@ -179,7 +177,6 @@ class MoveBlock(BlockOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "move_block",
         "block": "The nightly firmware",
         "toHeadingPath": ["Brew"],
         "position": "start",
@@ -280,7 +277,6 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "replace_code_block",
         "headingPath": ["Install"],
         "codeBlock": {"language": "sh"},
         "markdown": "pip install --upgrade mdplan",

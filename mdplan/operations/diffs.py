@@ -32,8 +32,7 @@ class ApplyDiff(ReplacingOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "apply_diff",
-        "diff": "@@ -3,1 +3,1 @@\n-Plans are made before edits.\n+Edits are planned before they are made.\n",
+        "diff": "@@ -3,1 +3,1 @@\n-Plans are made before edits.\n+Edits are planned before they are made.\n"
     }
     needs_markdown: ClassVar = False
     edits_source: ClassVar[bool] = True

@@ -65,7 +65,7 @@ class CreateFile(NewFileOperation):
     allowed.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "create_file", "markdown": "# Changelog\n\nNothing yet.\n"}
+    example: ClassVar[dict[str, object]] = {"markdown": "# Changelog\n\nNothing yet.\n"}
     op: Literal["create_file"]
 
 
@@ -81,7 +81,6 @@ class CreatePage(NewFileOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "create_page",
         "markdown": "# Descaling\n\nUse vinegar.\n",
         "navigation": "mkdocs.yml",
         "after": "Home",
@@ -133,7 +132,7 @@ class AppendToFile(Operation):
     finds its end.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "append_to_file", "markdown": "- 2026-05-02: descaled"}
+    example: ClassVar[dict[str, object]] = {"markdown": "- 2026-05-02: descaled"}
     needs_markdown: ClassVar = False
     once_condition: ClassVar = ONCE_BY_TEXT
     may_begin_file: ClassVar = True
@@ -191,7 +190,7 @@ class RenameFile(Operation):
     (Netlify), or front matter: `aliases` of Hugo, `redirect_from` of Jekyll.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "rename_file", "newFile": "docs/kettle.md"}
+    example: ClassVar[dict[str, object]] = {"newFile": "docs/kettle.md"}
     needs_markdown: ClassVar = False
     file_effect: ClassVar[FileEffect] = "rename"
 
@@ -223,7 +222,7 @@ class DeleteFile(Operation):
     that it is the file you saw. No other edit of the same file is allowed.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "delete_file"}
+    example: ClassVar[dict[str, object]] = {}
     needs_markdown: ClassVar = False
     file_effect: ClassVar[FileEffect] = "delete"
 

@@ -50,11 +50,7 @@ class RenameHeading(SectionTargeted):
     its subsections get new IDs: see `newSectionId` in the result.
     """
 
-    example: ClassVar[dict[str, object]] = {
-        "op": "rename_heading",
-        "headingPath": ["Install"],
-        "newTitle": "Installation",
-    }
+    example: ClassVar[dict[str, object]] = {"headingPath": ["Install"], "newTitle": "Installation"}
     accepts_nested: ClassVar = True
 
     op: Literal["rename_heading"]
@@ -118,7 +114,7 @@ class SetHeadingLevel(SectionTargeted):
     moves. Text stays in place. The section may get another parent, and so another ID.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "set_heading_level", "headingPath": ["Install"], "level": 3}
+    example: ClassVar[dict[str, object]] = {"headingPath": ["Install"], "level": 3}
 
     op: Literal["set_heading_level"]
     level: Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)] = Field(description="New level, 1 to 6.")
@@ -178,7 +174,6 @@ class MoveSection(LevelFitting):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "move_section",
         "headingPath": ["Install"],
         "toHeadingPath": ["Use"],
         "position": "after",
@@ -318,7 +313,7 @@ class OrderSections(SectionTargeted):
     level, else the sections of that level.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "order_sections", "order": ["Brew", "Install"]}
+    example: ClassVar[dict[str, object]] = {"order": ["Brew", "Install"]}
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
     moves_text: ClassVar = True
@@ -487,7 +482,7 @@ class DeleteSection(SectionTargeted):
     remains between the joined blocks.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "delete_section", "headingPath": ["Install"]}
+    example: ClassVar[dict[str, object]] = {"headingPath": ["Install"]}
     satisfied_by: ClassVar = frozenset({Code.SECTION_NOT_FOUND, Code.ANCHOR_NOT_FOUND})
 
     op: Literal["delete_section"]

@@ -500,7 +500,6 @@ class SetValue(PlacedOperation, CreatingOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "set_value",
         "key": "nav[0].Home",
         "value": "start.md",
         "expectedValue": "index.md",
@@ -716,7 +715,7 @@ class DeleteValue(DataOperation):
     fences and the blank lines below, even if it cannot be read.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "delete_value", "key": "nav[0].Home"}
+    example: ClassVar[dict[str, object]] = {"key": "nav[0].Home"}
     satisfied_by: ClassVar = frozenset(
         {Code.KEY_NOT_FOUND, Code.SECTION_NOT_FOUND, Code.FRONT_MATTER_NOT_FOUND}
     )
@@ -764,7 +763,7 @@ class RenameKey(DataOperation):
     Its value, place and quotes stay. The map must not have a key of that name.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "rename_key", "key": "nav.Guide", "newName": "Manual"}
+    example: ClassVar[dict[str, object]] = {"key": "nav.Guide", "newName": "Manual"}
 
     op: Literal["rename_key"]
     new_name: str = Field(min_length=1, description="New name of the key alone, without what is around it.")
@@ -822,7 +821,6 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "add_to_list",
         "key": "nav",
         "value": {"Descaling": "descaling.md"},
         "after": "Guide",
@@ -877,7 +875,7 @@ class RemoveFromList(DataListOperation):
     by a key in it, use delete_value.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "remove_from_list", "key": "plugins", "value": "search"}
+    example: ClassVar[dict[str, object]] = {"key": "plugins", "value": "search"}
     satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND, Code.FRONT_MATTER_NOT_FOUND})
 
     op: Literal["remove_from_list"]
@@ -903,7 +901,7 @@ class MoveItem(PlacedOperation):
     """
 
     may_stay_last: ClassVar = False
-    example: ClassVar[dict[str, object]] = {"op": "move_item", "key": "nav.Guide", "before": "Home"}
+    example: ClassVar[dict[str, object]] = {"key": "nav.Guide", "before": "Home"}
     moves_text: ClassVar = True
 
     op: Literal["move_item"]

@@ -72,12 +72,7 @@ class InsertLines(LineOperation):
     first, or with ``position: "before"``, before the last.
     """
 
-    example: ClassVar[dict[str, object]] = {
-        "op": "insert_lines",
-        "line": 3,
-        "position": "after",
-        "markdown": "A second line.",
-    }
+    example: ClassVar[dict[str, object]] = {"line": 3, "position": "after", "markdown": "A second line."}
     once_condition: ClassVar = base.ONCE_BY_TEXT
 
     op: Literal["insert_lines"]
@@ -168,7 +163,6 @@ class ReplaceLines(base.ReplacingOperation, WholeLinesOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "replace_lines",
         "lines": {"start": 3, "end": 3},
         "expectedText": "Plans are made before edits.",
         "markdown": "Edits are planned before they are made.",
@@ -205,7 +199,7 @@ class DeleteLines(WholeLinesOperation):
     newline of the file stays as it was.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "delete_lines", "lines": {"start": 3, "end": 4}}
+    example: ClassVar[dict[str, object]] = {"lines": {"start": 3, "end": 4}}
     once_condition: ClassVar = base.ONCE_BY_TEXT
 
     op: Literal["delete_lines"]
@@ -230,7 +224,6 @@ class ReplaceRange(base.ReplacingOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "replace_range",
         "range": {"start": {"line": 3, "col": 1}, "end": {"line": 3, "col": 6}},
         "expectedText": "Plans",
         "replacement": "Edits",

@@ -157,11 +157,7 @@ class AddListItem(ItemOperation):
     Without `list`, the section or file must have exactly one list outside of other lists.
     """
 
-    example: ClassVar[dict[str, object]] = {
-        "op": "add_list_item",
-        "heading": "Troubleshooting",
-        "item": "[ ] The lid is closed.",
-    }
+    example: ClassVar[dict[str, object]] = {"heading": "Troubleshooting", "item": "[ ] The lid is closed."}
 
     op: Literal["add_list_item"]
     item: str = Field(description="Text of the item, without its marker; may have several lines.")
@@ -287,7 +283,7 @@ class RemoveListItem(ItemOperation):
     verbatim, including marker and nested lines, proves what is removed.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "remove_list_item", "heading": "Brew", "item": "Wait."}
+    example: ClassVar[dict[str, object]] = {"heading": "Brew", "item": "Wait."}
     satisfied_by: ClassVar = frozenset({Code.MATCH_COUNT_MISMATCH})
 
     op: Literal["remove_list_item"]
@@ -329,7 +325,7 @@ class SetTask(ItemOperation):
     task is meant.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "set_task", "item": "It has water.", "done": True}
+    example: ClassVar[dict[str, object]] = {"item": "It has water.", "done": True}
 
     op: Literal["set_task"]
     item: str = Field(description="Text of the task.")
@@ -382,7 +378,7 @@ class SortList(ListOperation):
     Without `list`, the section or file must have exactly one list outside of other lists.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "sort_list", "heading": "Brew", "descending": True}
+    example: ClassVar[dict[str, object]] = {"heading": "Brew", "descending": True}
     moves_text: ClassVar = True
 
     op: Literal["sort_list"]

@@ -107,11 +107,7 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
     With `preview` nothing is replaced: the report lists the matches, any number of them.
     """
 
-    example: ClassVar[dict[str, object]] = {
-        "op": "replace_match",
-        "pattern": "nightly",
-        "replacement": "stable",
-    }
+    example: ClassVar[dict[str, object]] = {"pattern": "nightly", "replacement": "stable"}
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
     accepts_nested: ClassVar = True

@@ -38,7 +38,6 @@ class ReplaceRegion(ReplacingOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "replace_region",
         "region": "commands",
         "markdown": "- `mdplan stat`\n- `mdplan apply`",
     }
@@ -93,7 +92,7 @@ class DeleteRegion(Operation):
     after the end marker stays.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "delete_region", "region": "commands"}
+    example: ClassVar[dict[str, object]] = {"region": "commands"}
     satisfied_by: ClassVar = frozenset({Code.REGION_NOT_FOUND})
 
     op: Literal["delete_region"]
@@ -141,7 +140,7 @@ class UpdateToc(Operation):
     The old text of the region is replaced without a guard. Correct entries stay as written.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "update_toc", "maxLevel": 3}
+    example: ClassVar[dict[str, object]] = {"maxLevel": 3}
 
     op: Literal["update_toc"]
     region: str = Field(default="toc", description="NAME of the marker comments.")

@@ -30,8 +30,7 @@ class SaveFile(Operation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "save_file",
-        "markdown": "# Plans\n\nPlans are made before edits. Apply them *at once*.\n\nA plan has an ID.",
+        "markdown": "# Plans\n\nPlans are made before edits. Apply them *at once*.\n\nA plan has an ID."
     }
     needs_markdown: ClassVar = False
     edits_source: ClassVar = True

@@ -154,7 +154,6 @@ class AppendToSection(PayloadOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "append_to_section",
         "headingPath": ["Install"],
         "markdown": "Restart your shell afterwards.",
     }
@@ -186,7 +185,6 @@ class PrependToSection(PayloadOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "prepend_to_section",
         "headingPath": ["Install"],
         "markdown": "You need Python 3.11 or newer.",
     }
@@ -218,7 +216,6 @@ class InsertSection(PayloadOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "insert_section",
         "headingPath": ["Install"],
         "position": "after",
         "markdown": "## Upgrade\n\nRun the installer again.",
@@ -275,7 +272,6 @@ class ReplaceSection(ReplacingOperation, PayloadOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "replace_section",
         "headingPath": ["Install"],
         "markdown": "Download the archive and run it.",
     }
@@ -331,7 +327,6 @@ class UpsertSection(ReplacingOperation, PayloadOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "upsert_section",
         "headingPath": ["Guide", "Support"],
         "markdown": "Write to us.",
         "createIfMissing": True,
@@ -442,7 +437,7 @@ class FormatSection(SectionTargeted):
     change, apart from whitespace.
     """
 
-    example: ClassVar[dict[str, object]] = {"op": "format_section", "headingPath": ["Install"]}
+    example: ClassVar[dict[str, object]] = {"headingPath": ["Install"]}
 
     op: Literal["format_section"]
 

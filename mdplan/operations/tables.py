@@ -158,7 +158,6 @@ class UpsertTableRow(TableOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "upsert_table_row",
         "heading": "Brew",
         "keyColumn": "Tea",
         "key": "Black",
@@ -264,12 +263,7 @@ class DeleteTableRow(TableOperation):
     stay, even without rows.
     """
 
-    example: ClassVar[dict[str, object]] = {
-        "op": "delete_table_row",
-        "heading": "Brew",
-        "keyColumn": "Tea",
-        "key": "Rooibos",
-    }
+    example: ClassVar[dict[str, object]] = {"heading": "Brew", "keyColumn": "Tea", "key": "Rooibos"}
     satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND})
 
     op: Literal["delete_table_row"]
@@ -336,7 +330,6 @@ class AddTableColumn(ColumnOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "add_table_column",
         "heading": "Brew",
         "column": "Degrees",
         "cells": ["75", "100", "100"],
@@ -380,7 +373,6 @@ class SetTableColumn(ColumnOperation):
     """
 
     example: ClassVar[dict[str, object]] = {
-        "op": "set_table_column",
         "heading": "Brew",
         "column": "Minutes",
         "newName": "Time",
@@ -435,11 +427,7 @@ class DeleteTableColumn(ColumnOperation):
     table.
     """
 
-    example: ClassVar[dict[str, object]] = {
-        "op": "delete_table_column",
-        "heading": "Brew",
-        "column": "Minutes",
-    }
+    example: ClassVar[dict[str, object]] = {"heading": "Brew", "column": "Minutes"}
     satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND})
 
     op: Literal["delete_table_column"]
