@@ -492,7 +492,7 @@ def _matching_files(
     texts = [text for each in needed if each is not None for text in each] if None not in needed else []
     matching = (name for name in names if not texts or documents.may_have_any(name, texts, entry.encoding))
     if where:
-        from mdplan.reading.front_matter_conditions import matching_values
+        from mdplan.reading.data_keys import matching_values
         from mdplan.requests.search import SearchRequest
 
         conditions = SearchRequest(where=where)

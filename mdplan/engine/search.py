@@ -142,7 +142,7 @@ def _search_source(
 def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFile | Diagnostic | None:
     """Search a file whose front matter meets the request; without a pattern return the file itself."""
     # Most searches have no conditions on front matter.
-    from mdplan.reading.front_matter_conditions import matching_values, other_values, uncounted_keys
+    from mdplan.reading.data_keys import matching_values, other_values, uncounted_keys
 
     values = matching_values(outline, search.request)
     if values is None:
