@@ -255,17 +255,7 @@ def _merged(name: str, base: str, ours: str, theirs: str, *, is_strict: bool = F
 JSON = '{\n  "name": "a",\n  "version": 1,\n  "files": [\n    "x"\n  ]\n}\n'
 
 
-@pytest.mark.parametrize(
-    ("language", "base", "ours", "theirs", "path"),
-    [
-        ("yaml", "a: 1\n", "a: 2\n", "a: 3\n", ("a",)),
-        ("yaml", "a: 1\nb: 1\n", "b: 1\n", "a: 2\nb: 1\n", ("a",)),
-        ("json", JSON, JSON.replace("1", "2"), JSON.replace("1", "3"), ("version",)),
-        # The same key, which a line merge would duplicate.
-        ("yaml", "a: 1\nb: 1\n", "n: 1\na: 1\nb: 1\n", "a: 1\nb: 1\nn: 2\n", ("n",)),
-        ("toml", "[a]\nx = 1\n", "[a]\nx = 2\n", "[a]\nx = 3\n", ("a.x",)),
-    ],
-)
+@CASE_TABLES.parametrize("language", "base", "ours", "theirs", "path", tuples=True)
 def test_key_that_both_changed_is_a_conflict_with_its_path(
     language: str, base: str, ours: str, theirs: str, path: tuple[str, ...]
 ) -> None:

@@ -1,5 +1,7 @@
 """Near misses: the difference is named with its place, without text of the file."""
 
+from typing import Any
+
 import pytest
 import regex
 from hypothesis import given
@@ -44,16 +46,6 @@ def test_line_near_miss_covers_whole_lines(
     assert near(text, SearchTerm(text=wanted, whole_lines=True)) == [*expected]
 
 
-def test_at_most_three_near_misses_are_listed_closest_first() -> None:
-    text = "Run  It Now\nrun it now.\nRUN  it  now\nRun it\tnow\nrun It now\n"
-
-    assert near(text, "Run it now") == [
-        (2, 1, 2, "case at column 1"),
-        (4, 1, 4, "blanks (U+0009, not U+0020) at column 7"),
-        (5, 1, 5, "case at column 1 and 1 more"),
-    ]
-
-
 def test_intended_place_comes_first_then_the_closest() -> None:
     text = "same\n" * 5 + "Same  \n" + "same\n" * 5
     meant = Span(25, 31)
@@ -74,40 +66,12 @@ def test_intended_place_is_compared_among_many_others() -> None:
     ]
 
 
-def test_short_text_is_near_only_as_a_whole_word() -> None:
-    assert near("an Option, options and a co-Opt\n", "opt") == [(1, 29, 1, "case at column 29")]
-
-
-def test_text_of_a_script_without_case_needs_no_word_ends() -> None:
-    assert near("これは 日本語\u3000です。", "語です") == [
-        (1, 7, 1, "an ideographic space (U+3000, not nothing) at column 8")
-    ]
-
-
-def test_case_insensitive_search_ignores_case_differences() -> None:
-    text = "Big  Apple\nbig apple\n"
-
-    assert near(text, SearchTerm(text="BIG APPLE", any_case=True, or_exact=False)) == [
-        (1, 1, 1, "blanks (2, not 1) at column 5")
-    ]
-
-
-def test_exact_text_is_a_near_miss_only_on_request() -> None:
-    assert near("one two three\n", SearchTerm(text="two", or_exact=False)) == []
-    assert near("one two three\n", SearchTerm(text="two")) == [(1, 5, 1, "the place only")]
-
-
-def test_only_the_searched_span_counts() -> None:
-    text = "First  part\nfirst part\nFIRST part\n"
-
-    assert near(text, "First part", Span(12, 23)) == [(2, 1, 2, "case at column 1")]
-
-
-def test_edges_of_the_searched_span_count_as_word_ends() -> None:
-    assert near("word   and\n", "word    and", Span(0, 5)) == []
-    assert near("word   and\n", "WORD  ", Span(0, 5)) == [
-        (1, 1, 1, "case at column 1, blanks (1, not 2) at column 6")
-    ]
+@CASE_TABLES.parametrize("text", "wanted", "within", "expected")
+def test_near_misses_of_a_term(
+    text: str, wanted: dict[str, Any], within: list[int] | None, expected: list[list[Any]]
+) -> None:
+    found = near(text, SearchTerm(**wanted), Span(*within) if within else None)
+    assert list(map(list, found)) == expected
 
 
 def test_near_misses_with_a_remark_come_last() -> None:

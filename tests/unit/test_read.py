@@ -49,28 +49,12 @@ def test_read_target_resolves_to_its_lines(target: dict[str, Any], first: int, l
     assert result.total_lines == 41
 
 
-@pytest.mark.parametrize(
-    ("target", "code"),
-    [
-        ({"heading": "Instal"}, Code.SECTION_NOT_FOUND),
-        ({"heading": "Use"}, Code.AMBIGUOUS_HEADING),
-        ({"section_id": "0123456789abcdef"}, Code.SECTION_NOT_FOUND),
-        ({"anchor": "gone"}, Code.ANCHOR_NOT_FOUND),
-        ({"lines": {"start": 42, "end": 43}}, Code.RANGE_OUT_OF_BOUNDS),
-        ({"start_line": 42}, Code.RANGE_OUT_OF_BOUNDS),
-        ({"code_block": {"index": 2}}, Code.CODE_BLOCK_NOT_FOUND),
-        ({"code_block": {"language": "py"}}, Code.CODE_BLOCK_NOT_FOUND),
-        ({"region": "news"}, Code.REGION_NOT_FOUND),
-        ({"match": "nowhere"}, Code.TEXT_MISMATCH),
-        ({"match": "(", "match_type": "regex"}, Code.INVALID_REGEX),
-        ({"start_line": 1, "until": "("}, Code.INVALID_REGEX),
-    ],
-)
+@CASE_TABLES.parametrize("target", "code")
 def test_missing_read_target_is_refused_with_a_hint(target: dict[str, Any], code: Code) -> None:
     problem = read(**target)
 
     assert isinstance(problem, Diagnostic)
-    assert problem.code is code
+    assert problem.code == code
     assert problem.hint or problem.candidates
 
 
@@ -296,24 +280,14 @@ def test_only_files_with_matches_are_parsed(engine: Engine, monkeypatch: pytest.
     assert len(parsed) == 1
 
 
-@pytest.mark.parametrize(
-    ("asked", "code"),
-    [
-        ({"pattern": "(", "matchType": "regex"}, Code.INVALID_REGEX),
-        ({"pattern": "^(a|aa)+$", "matchType": "regex", "file": "long.txt"}, Code.REGEX_TIMEOUT),
-        ({"pattern": "x", "cursor": "-1"}, Code.INVALID_ARGUMENT),
-        ({"pattern": "x", "file": "../up"}, Code.PATH_OUTSIDE_ROOT),
-        ({"pattern": "x", "file": "gone.md"}, Code.FILE_NOT_FOUND),
-        ({"pattern": "teapot", "file": "data.bin"}, Code.NOT_A_TEXT_FILE),
-    ],
-)
+@CASE_TABLES.parametrize("asked", "code")
 def test_invalid_search_is_refused(engine: Engine, tmp_path: Path, asked: dict[str, Any], code: Code) -> None:
     (tmp_path / "long.txt").write_text("a" * 60 + "b")
     report = search(engine, **asked)
 
     assert not report.ok
     assert report.error is not None
-    assert report.error.code is code
+    assert report.error.code == code
 
 
 def test_git_ignored_files_can_be_skipped(tmp_path: Path) -> None:

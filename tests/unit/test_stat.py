@@ -161,23 +161,7 @@ TREE = "pre\n# A\n## B\n#### C\n> # Q\n## D\n# E\n## B\n"
 ALL = ["", "a", "a/b", "a/b/c", "a/b/c/q", "a/d", "e", "e/b"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({}, ALL),
-        ({"under": []}, ALL),
-        ({"under": ""}, ALL),
-        ({"under": "A"}, ["a", "a/b", "a/b/c", "a/b/c/q", "a/d"]),
-        ({"under": ["A", "B"]}, ["a/b", "a/b/c", "a/b/c/q"]),
-        ({"under": '["A", "B"]'}, ["a/b", "a/b/c", "a/b/c/q"]),
-        ({"under": "## D"}, ["a/d"]),
-        ({"under": "Q"}, ["a/b/c/q"]),
-        ({"depth": 1}, ["", "a", "e"]),
-        ({"depth": 2}, ["", "a", "a/b", "a/d", "e", "e/b"]),
-        ({"under": "A", "depth": 1}, ["a", "a/b", "a/d"]),
-        ({"under": ["A", "B"], "depth": 1}, ["a/b", "a/b/c"]),
-    ],
-)
+@CASE_TABLES.parametrize("asked", "expected")
 def test_sections_under_a_section_and_down_to_a_depth(asked: dict[str, Any], expected: list[str]) -> None:
     report = stat(TREE, **asked)
 
@@ -197,15 +181,7 @@ def test_heading_that_looks_like_an_id_is_found() -> None:
     assert paths(stat("# [1.2.0]\n# y\n", under="[1.2.0]")) == ["120"]
 
 
-@pytest.mark.parametrize(
-    ("under", "code"),
-    [
-        ("Nope", Code.SECTION_NOT_FOUND),
-        (["A", "Nope"], Code.SECTION_NOT_FOUND),
-        ("sha256-0123456789abcdef", Code.SECTION_NOT_FOUND),
-        ("B", Code.AMBIGUOUS_HEADING),
-    ],
-)
+@CASE_TABLES.parametrize("under", "code")
 def test_missing_section_under_is_refused(under: object, code: Code) -> None:
     report = stat(TREE, under=under)
 
