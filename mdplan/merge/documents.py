@@ -24,6 +24,7 @@ from mdplan.merge.lines import (
     Piece,
     ResultLine,
     Texts,
+    Version,
     changed_version,
     conflict,
     final_end,
@@ -424,6 +425,12 @@ def _lines_from(
     return sources
 
 
+def _origins(line: ResultLine, ours: Version, theirs: Version) -> list[tuple[Version, int]]:
+    """Return the sides that have `line`, and where."""
+    places = (ours, line.ours), (theirs, line.theirs)
+    return [(side, at) for side, at in places if at is not None]
+
+
 def _misplaced(
     ours: MatchedSide,
     theirs: MatchedSide,
@@ -437,9 +444,7 @@ def _misplaced(
     for section in result.outline.sections[1:]:
         line = lines[section.heading_line - 1]
         found = [
-            (side, side.headings[at])
-            for side, at in ((ours, line.ours), (theirs, line.theirs))
-            if at is not None and at in side.headings
+            (side, side.headings[at]) for side, at in _origins(line, ours, theirs) if at in side.headings
         ]
         if not found:
             yield Flaw(section.heading_line - 1, "it became a heading")
@@ -459,16 +464,12 @@ def _misplaced(
     for number, line in enumerate(lines):
         if not line.text.strip() or number in defined:
             continue
-        allowed = {
-            side.identity(side.units.section_at(at))
-            for side, at in ((ours, line.ours), (theirs, line.theirs))
-            if at is not None
-        }
+        origins = _origins(line, ours, theirs)
+        allowed = {side.identity(side.units.section_at(at)) for side, at in origins}
         index = result.section_at(number).index
-        if (line.ours is None) != (line.theirs is None):
-            side, at = (theirs, line.theirs or 0) if line.ours is None else (ours, line.ours)
-            author = side.units.section_at(at)
-            if _is_released(author, result.outline.sections[index]):
+        if len(origins) == 1:
+            ((side, at),) = origins
+            if _is_released(side.units.section_at(at), result.outline.sections[index]):
                 yield Flaw(number, "it would be in a version that the other side released")
         if identities[index] not in allowed and identities[index] != ("new",):
             yield Flaw(number, "it would be under another heading")
@@ -515,7 +516,7 @@ def _reshaped(
     for number, line in enumerate(lines):
         if not line.text.strip():
             continue
-        before = [shape[at] for shape, at in ((own, line.ours), (other, line.theirs)) if at is not None]
+        before = [shape[at] for shape, at in _origins(line, own, other)]
         if not any(each[:-1] == shapes[number][:-1] for each in before):
             yield Flaw(number, "it would be another kind of block")
         elif all(each[-1:] == ("first",) for each in before) and shapes[number][-1] != "first":
@@ -590,10 +591,8 @@ def _contradicted(
     for number, line in enumerate(lines):
         if not _NOTHING.match(line.text) or _is_only_item(result, number):
             continue
-        before = (
-            (side.units, at) for side, at in ((ours, line.ours), (theirs, line.theirs)) if at is not None
-        )
-        if all(_is_only_item(units, at) for units, at in before):
+        origins = _origins(line, ours, theirs)
+        if all(_is_only_item(side.units, at) for side, at in origins):
             yield Flaw(number, "it says that there is nothing, next to items of the other side")
 
 

@@ -104,6 +104,11 @@ class Three(NamedTuple):
     ours: MergeNode | None
     theirs: MergeNode | None
 
+    @property
+    def any(self) -> MergeNode:
+        """The node in a side, or in the base."""
+        return next(node for node in (self.ours, self.theirs, self.base) if node is not None)
+
 
 class DocumentTree:
     """A text: its `lines` with LF, `outline`, and the `root` of its tree."""
@@ -312,12 +317,13 @@ class TreeMerge:
     ) -> Iterator[Piece]:
         """Yield what the sides add at one place."""
         ours, theirs = ([nodes[name] for name in names] for names in (place.ours, place.theirs))
-        sections = [
-            [each for each in side if _kind(each) is MergeNodeKind.SECTION] for side in (ours, theirs)
-        ]
-        blocks = [
-            [each for each in side if _kind(each) is not MergeNodeKind.SECTION] for side in (ours, theirs)
-        ]
+        sections, blocks = (
+            [
+                [each for each in side if (each.any.kind is MergeNodeKind.SECTION) is is_section]
+                for side in (ours, theirs)
+            ]
+            for is_section in (True, False)
+        )
         if blocks[0] and blocks[1]:
             yield from self._both_added(blocks[0], blocks[1], before, after)
         else:
@@ -334,7 +340,7 @@ class TreeMerge:
 
         Members are sorted if each side kept its neighbours sorted; otherwise theirs come first.
         """
-        kinds = {_kind(each) for each in (*ours, *theirs)}
+        kinds = {each.any.kind for each in (*ours, *theirs)}
         if len(kinds) == 1 and kinds <= MEMBERS:
             added = [*theirs, *ours]
             if all(_are_sorted([before, *side, after]) for side in (ours, theirs)):
@@ -418,23 +424,12 @@ def _are_sorted(members: Sequence[Three | None]) -> bool:
 
 
 def _sort_key(three: Three) -> str:
-    node = three.ours or three.theirs or three.base
-    return re.sub(r"\W+", " ", node.text).strip().casefold() if node else ""
-
-
-def _level(three: Three) -> int:
-    node = three.ours or three.theirs
-    return node.level if node else 0
+    return re.sub(r"\W+", " ", three.any.text).strip().casefold()
 
 
 def _deepest_and_highest(sections: Sequence[Three]) -> tuple[int, int]:
-    levels = [_level(each) for each in sections]
+    levels = [each.any.level for each in sections]
     return max(levels, default=0), min(levels, default=0)
-
-
-def _kind(three: Three) -> MergeNodeKind:
-    node = three.ours or three.theirs or three.base
-    return node.kind if node else MergeNodeKind.LEAF
 
 
 def _lines(nodes: Sequence[MergeNode]) -> range:
