@@ -316,7 +316,12 @@ def _names(
     if folder and root.scope.is_limited:
         # A folder without visible files looks like a missing one.
         if not _opens(root, folder):
-            return _no_files(root, folder)
+            shown = root.show(folder)
+            return Code.FILE_NOT_FOUND.problem(
+                f"there is no file below `{shown}` that may be read",
+                either("name another folder", LET_THROUGH, joint="; "),
+                file=shown,
+            )
     else:
         opened = root.open_folder(folder)
         if isinstance(opened, Diagnostic):
@@ -326,15 +331,6 @@ def _names(
     if glob is not None:
         paths = filter(compiled([glob]).match_file, paths)
     return (files.FileName(root.name, path) for path in paths)
-
-
-def _no_files(root: Root, folder: str) -> Diagnostic:
-    shown = root.show(folder)
-    return Code.FILE_NOT_FOUND.problem(
-        f"there is no file below `{shown}` that may be read",
-        either("name another folder", LET_THROUGH, joint="; "),
-        file=shown,
-    )
 
 
 def _is_glob(below: str) -> bool:

@@ -5,11 +5,10 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Candidate, Code, Diagnostic, Refused, both
+from mdplan.diagnostics import Candidate, Code, Refused, both
 from mdplan.markdown import block_edits
 from mdplan.markdown.addresses import find_by_path, find_fence
 from mdplan.markdown.block_edits import BlockChange, BlockEditor, PlacedBlock
-from mdplan.markdown.blocks import Block
 from mdplan.markdown.formatting import FencedCode, read_fence, replace_code
 from mdplan.markdown.outline import Outline, fence_language
 from mdplan.markdown.payload import Payload, read_payload, read_text_payload
@@ -259,7 +258,6 @@ class MoveBlock(BlockOperation):
 _FENCE: Final = lazy_pattern(r"[ ]{0,3}(?:`{3,}|~{3,})")
 _MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "qmd", "rmd"})
 _MOST_LISTED: Final = 10
-_LONGEST_LANGUAGE: Final = 30
 
 
 class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
@@ -322,7 +320,12 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
         block = find_fence(outline, section, self.code_block.index, self.code_block.language)
         fence = read_fence(outline, block)
         if fence is None:
-            raise Refused(_left_open(outline, block))
+            raise Code.OUTLINE_CHANGED.refused(
+                f"the code block at line {block.first_line} has no closing fence, "
+                "so it is not known where its code should end",
+                "close it first, in a separate edit",
+                place=outline.source.lines.position(block.span.start),
+            )
         return fence
 
     def _check_fences(self, outline: Outline, fence: FencedCode) -> None:
@@ -350,15 +353,6 @@ class ReplaceCodeBlock(ReplacingOperation, SectionTargeted):
         )
         span = Span(start, lines.start(block.last_line))
         raise Refused(with_nearest_lines(outline, problem, expected, span))
-
-
-def _left_open(outline: Outline, block: Block) -> Diagnostic:
-    return Code.OUTLINE_CHANGED.problem(
-        f"the code block at line {block.first_line} has no closing fence, "
-        "so it is not known where its code should end",
-        "close it first, in a separate edit",
-        place=outline.source.lines.position(block.span.start),
-    )
 
 
 # --- Shared parts of operations on blocks: finding the block that a text names.

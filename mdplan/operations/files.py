@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.diagnostics import Code, Diagnostic, Refused
+from mdplan.diagnostics import Code
 from mdplan.markdown.block_tree import is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block
 from mdplan.markdown.outline import Outline
@@ -143,10 +143,14 @@ class AppendToFile(Operation):
     def resolve(self, outline: Outline) -> Resolution:
         """Return one insertion at the end of the text. Errors: EMPTY_CONTENT, OUTLINE_CHANGED."""
         if not self.markdown:
-            raise Refused(_EMPTY)
+            raise Code.EMPTY_CONTENT.refused(say("{markdown} is empty"), "give the lines to add")
         last, source = outline.tree.last_root, outline.source
         if last is not None and is_left_open(last, source.text) and not self._closes(outline, last):
-            raise Refused(_swallowing(last))
+            raise Code.OUTLINE_CHANGED.refused(
+                f"the {last.kind} that starts at line {last.first_line} is not closed, "
+                "so the new lines would be inside it",
+                "begin the lines with what closes it",
+            )
         end = len(source.text)
         text = as_lines(outline, end, self.markdown)
         if end and not source.lines.ending(source.lines.count):
@@ -164,17 +168,6 @@ class AppendToFile(Operation):
         text = outline.source.text[last.span.start :].rstrip("\r\n") + f"\n{self.markdown}"
         end = parse_blocks(text, LineIndex(text)).last_root
         return end is None or not is_left_open(end, text)
-
-
-def _swallowing(block: Block) -> Diagnostic:
-    return Code.OUTLINE_CHANGED.problem(
-        f"the {block.kind} that starts at line {block.first_line} is not closed, "
-        "so the new lines would be inside it",
-        "begin the lines with what closes it",
-    )
-
-
-_EMPTY = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the lines to add")
 
 
 class RenameFile(Operation):

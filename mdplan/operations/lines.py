@@ -98,7 +98,12 @@ class InsertLines(LineOperation):
             outline, base.LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
         )
         if (is_first or is_last) and lines.start != first:
-            raise Refused(_not_at_edge("first" if is_first else "last", self.line, lines.start))
+            which, more = ("first", "before") if is_first else ("last", "after")
+            raise Code.TEXT_MISMATCH.refused(
+                f"line {self.line} was the {which} one, and is line {lines.start} now, with more {more} it",
+                "read that part of the file again",
+                place=Position(line=lines.start, col=1),
+            )
         # Only one line is the first, and one the last.
         proof = base.Proof.ALL if is_first or is_last else proof
         line = lines.end if self.position == "before" else lines.start
@@ -107,7 +112,7 @@ class InsertLines(LineOperation):
     def resolve(self, outline: Outline) -> base.Resolution:
         """Return one insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
         if not self.markdown:
-            raise Refused(_NOTHING_TO_INSERT)
+            raise Code.EMPTY_CONTENT.refused(say("{markdown} is empty"), "give the lines to insert")
         if not outline.source.text and (self.line, self.position) == (1, "before") and not self.expected_text:
             return self._insertion(outline, 0, as_lines(outline, 0, self.markdown))
         span = self.guarded(outline, base.LinesField(start=self.line, end=self.line))
@@ -123,18 +128,6 @@ class InsertLines(LineOperation):
         edits = (TextEdit.insert(offset, text),)
         is_evidence = self.is_evidence(outline)
         return base.Resolution.at(outline, Span(offset, offset), edits, owner=owner, is_evidence=is_evidence)
-
-
-def _not_at_edge(which: str, stated: int, line: int) -> Diagnostic:
-    more = "before" if which == "first" else "after"
-    return Code.TEXT_MISMATCH.problem(
-        f"line {stated} was the {which} one, and is line {line} now, with more {more} it",
-        "read that part of the file again",
-        place=Position(line=line, col=1),
-    )
-
-
-_NOTHING_TO_INSERT = Code.EMPTY_CONTENT.problem(say("{markdown} is empty"), "give the lines to insert")
 
 
 class WholeLinesOperation(LineOperation):

@@ -341,7 +341,12 @@ class SetTask(ItemOperation):
         found = self.find_item(outline, scope, "item", self.item, tasks=True)
         box = outline.lists.box(found.placed) if found.placed.item.mark is not None else None
         if box is None:
-            raise Refused(_no_box(outline, found))
+            item = found.placed.item
+            raise Code.INVALID_ARGUMENT.refused(
+                f"the list item at line {item.first_line} is not a task: it has no checkbox",
+                say("add `[ ]` after its marker first, with {replace_match} or {replace_range}"),
+                place=outline.source.lines.position(item.block.span.start),
+            )
         is_right = is_done(outline.text_of(box)) if self.done else outline.text_of(box) == " "
         mark = found.placed.listing.done_mark if self.done else " "
         return Resolution.at(
@@ -352,15 +357,6 @@ class SetTask(ItemOperation):
             section=scope.section,
             is_evidence=found.is_exact,
         )
-
-
-def _no_box(outline: Outline, found: FoundItem) -> Diagnostic:
-    item = found.placed.item
-    return Diagnostic.invalid(
-        f"the list item at line {item.first_line} is not a task: it has no checkbox",
-        say("add `[ ]` after its marker first, with {replace_match} or {replace_range}"),
-        place=outline.source.lines.position(item.block.span.start),
-    )
 
 
 class SortList(ListOperation):

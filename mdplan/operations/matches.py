@@ -90,8 +90,12 @@ class MatchSelection(Struct):
     @property
     def warnings(self) -> Problems:
         """UNDECIDED_NODE where matches were skipped for want of a proof."""
-        undecided = self.matches.excluded.get(UNDECIDED, 0)
-        return (_undecided(undecided),) if undecided else ()
+        count = self.matches.excluded.get(UNDECIDED, 0)
+        if not count:
+            return ()
+        which = "skipped 1 match because its" if count == 1 else f"skipped {count} matches because their"
+        message = f"{which} place in the Markdown could not be proven"
+        return (Code.UNDECIDED_NODE.warning(message, say("use {replace_range} there")),)
 
 
 class ReplaceMatch(ReplacingOperation, SectionTargeted):
@@ -226,7 +230,10 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
     def _check_groups(self) -> None:
         group = self.compiled().unknown_group(self.replacement)
         if group is not None:
-            raise Refused(_unknown_group(group))
+            raise Code.INVALID_ARGUMENT.refused(
+                say("{replacement} refers to the group `{}`, which the pattern does not have", group),
+                say('use groups of the pattern, or {matchType="literal"}'),
+            )
 
     def located(self, outline: Outline) -> Self:
         """Return the edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
@@ -251,7 +258,12 @@ class ReplaceMatch(ReplacingOperation, SectionTargeted):
             new_text = expand(match.found)
             written += len(new_text)
             if written > most:
-                raise Refused(_too_much(most))
+                raise Code.BATCH_TOO_LARGE.refused(
+                    f"the replacements would be longer than {most} characters together",
+                    either(
+                        "use a shorter replacement or select fewer matches", say("raise {--max-file-bytes}")
+                    ),
+                )
             span = match.span
             if match.breaks:
                 span, new_text = _with_breaks(outline, match, new_text, edits)
@@ -474,20 +486,6 @@ def _with_breaks(
     return match.span, new_text
 
 
-def _too_much(most: int) -> Diagnostic:
-    return Code.BATCH_TOO_LARGE.problem(
-        f"the replacements would be longer than {most} characters together",
-        either("use a shorter replacement or select fewer matches", say("raise {--max-file-bytes}")),
-    )
-
-
-def _unknown_group(group: str) -> Diagnostic:
-    return Diagnostic.invalid(
-        say("{replacement} refers to the group `{}`, which the pattern does not have", group),
-        say('use groups of the pattern, or {matchType="literal"}'),
-    )
-
-
 def _literal(outline: Outline, found: Span) -> NearMiss:
     """Return the place `found` in the view at which a regular expression without a match occurs as text."""
     span, lines = outline.view.span_in_text(found), outline.source.lines
@@ -497,13 +495,6 @@ def _literal(outline: Outline, found: Span) -> NearMiss:
         col=start.col,
         end_line=lines.line_at(span.end - 1),
         differs="kind (the pattern occurs there as literal text)",
-    )
-
-
-def _undecided(count: int) -> Diagnostic:
-    which = "skipped 1 match because its" if count == 1 else f"skipped {count} matches because their"
-    return Code.UNDECIDED_NODE.warning(
-        f"{which} place in the Markdown could not be proven", say("use {replace_range} there")
     )
 
 

@@ -240,26 +240,21 @@ class InsertSection(PayloadOperation):
         """Return the target section. Errors: as for the base class; INVALID_ARGUMENT next to the preamble."""
         section = super().find_section(outline)
         if section.is_root and self.position in {"before", "after"}:
-            raise Refused(_BESIDE_ROOT)
+            raise Code.INVALID_ARGUMENT.refused(
+                "the preamble has no sibling before or after it",
+                say("use {position} firstChild or lastChild with {headingPath=[]}, or name a section"),
+            )
         return section
 
     def read_payload(self) -> Payload:
         """Return the payload. Errors: as for the base class; INVALID_ARGUMENT without a first heading."""
         payload = super().read_payload()
         if not payload.starts_with_heading:
-            raise Refused(_NO_HEADING)
+            raise Code.INVALID_ARGUMENT.refused(
+                say("{markdown} does not start with a heading, and a section has one"),
+                say("start it with a heading, or use {append_to_section} for text"),
+            )
         return payload
-
-
-_NO_HEADING = Diagnostic.invalid(
-    say("{markdown} does not start with a heading, and a section has one"),
-    say("start it with a heading, or use {append_to_section} for text"),
-)
-
-_BESIDE_ROOT = Diagnostic.invalid(
-    "the preamble has no sibling before or after it",
-    say("use {position} firstChild or lastChild with {headingPath=[]}, or name a section"),
-)
 
 
 class ReplaceSection(ReplacingOperation, PayloadOperation):
@@ -386,7 +381,10 @@ class UpsertSection(ReplacingOperation, PayloadOperation):
         path = self.heading_path if self.heading_path is not None else (self.heading or "",)
         parent = find_by_path(outline, self.parent_path if self.parent_path is not None else path[:-1])
         if parent.nested:
-            raise Refused(_NESTED_PARENT)
+            raise Code.INVALID_ARGUMENT.refused(
+                say("{parentPath} names a heading in a quote or list, which has no sections"),
+                "name a section of the document",
+            )
         place = place_next_to(outline, parent, "lastChild")
         if payload.starts_with_heading:
             return self.insertion(payload, place, parent)
@@ -419,11 +417,6 @@ def _under_heading(element: str, payload: Payload, level: int) -> Payload:
 _NO_TITLE = Diagnostic.invalid(
     say("the last element of {headingPath} gives the new section no title"),
     "name the section, or start markdown with its heading",
-)
-
-_NESTED_PARENT = Diagnostic.invalid(
-    say("{parentPath} names a heading in a quote or list, which has no sections"),
-    "name a section of the document",
 )
 
 
@@ -492,11 +485,6 @@ def place_next_to(outline: Outline, section: Section, position: SectionPosition)
 
 _Path = tuple[str, ...]
 
-_EMPTY_PATH = Code.INVALID_HEADING_PATH.problem(
-    say("an empty {headingPath} names no section to replace"),
-    say("name the section; to replace the text before the first heading, {}", Send("sectionId", PREAMBLE_ID)),
-)
-
 
 def replace_section(
     operation: LevelFitting,
@@ -512,7 +500,13 @@ def replace_section(
     of the section; DUPLICATE_HEADING if it repeats only some subsections.
     """
     if operation.heading_path == ():
-        raise Refused(_EMPTY_PATH)
+        raise Code.INVALID_HEADING_PATH.refused(
+            say("an empty {headingPath} names no section to replace"),
+            say(
+                "name the section; to replace the text before the first heading, {}",
+                Send("sectionId", PREAMBLE_ID),
+            ),
+        )
     has_heading = _has_heading_of(section, payload)
     own_level = payload.headings[0].level if has_heading else section.level
     _, keeps = both(

@@ -85,7 +85,11 @@ class TableTargeted(SectionTargeted):
         index, header = (self.table.index, self.table.header) if self.table else (None, None)
         table = find_table(outline, section, index, header, column)
         if not table.is_proven:
-            raise Refused(_unproven(table))
+            raise Code.INVALID_ARGUMENT.refused(
+                f"the cells of the table at line {table.block.first_line} could not be found in the source",
+                say("use {replace_lines} there"),
+                place=table.lines.position(table.block.span.start),
+            )
         return section, table
 
 
@@ -516,11 +520,3 @@ def find_column(table: TableSource, where: str, name: str) -> int:
 
 def _quoted(names: Sequence[str]) -> str:
     return first_few([f"`{shortened(visible(name), _LONGEST_NAME)}`" for name in names], _MOST_COLUMNS)
-
-
-def _unproven(table: TableSource) -> Diagnostic:
-    return Diagnostic.invalid(
-        f"the cells of the table at line {table.block.first_line} could not be found in the source",
-        say("use {replace_lines} there"),
-        place=table.lines.position(table.block.span.start),
-    )

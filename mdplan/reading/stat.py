@@ -32,6 +32,11 @@ _CURSOR: Final = r"(?P<place>[0-9]{1,9})-(?P<base>[0-9a-f]{8})"
 _BASE_DIGITS: Final = 8
 _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
+_NESTING_LIMIT: Final = Code.NESTING_LIMIT.warning(
+    "blocks are nested deeper than the parser goes: what follows them may be missing here",
+    "unnest the lists or quotes, or edit by lines",
+)
+
 
 def stat_report(
     file: str, outline: Outline, request: StatRequest, find_broken: "FindBroken | None" = None
@@ -98,7 +103,7 @@ def stat_report(
         trailing_definitions=_trailing_definitions(outline),
         next_cursor=page.next_cursor,
         warnings=(
-            *((_nesting_limit(),) if outline.tree.nesting_limit else ()),
+            *((_NESTING_LIMIT,) if outline.tree.nesting_limit else ()),
             *((replace(keys, severity=Severity.WARNING),) if isinstance(keys, Diagnostic) else ()),
         ),
         **fields,
@@ -271,13 +276,6 @@ def _inventory_names(outline: Outline, request: StatRequest, *, is_full: bool) -
     if names is None:
         names = USUAL_INVENTORIES if is_full and outline.format is DocumentFormat.MARKDOWN else ()
     return (*names, "links") if request.links and "links" not in names else names
-
-
-def _nesting_limit() -> Diagnostic:
-    return Code.NESTING_LIMIT.warning(
-        "blocks are nested deeper than the parser goes: what follows them may be missing here",
-        "unnest the lists or quotes, or edit by lines",
-    )
 
 
 # --- Folders and globs: one row per file
