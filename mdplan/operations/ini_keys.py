@@ -1,6 +1,6 @@
 """INI support for key operations: section hashes, limits of lines, and whole sections."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mdplan.data import ini_edits
 from mdplan.data.address import Found
@@ -8,7 +8,6 @@ from mdplan.data.content import DataContent
 from mdplan.data.ini import IniKey, IniOutline, IniSection, key_fault, section_fault, value_fault
 from mdplan.data.tree import Path
 from mdplan.diagnostics import Code, Diagnostic, Refused, or_problem, refuse_if
-from mdplan.markdown.front_matter_edits import data_content
 from mdplan.markdown.outline import Outline, of_source
 from mdplan.operations.base import KEYS, Claim, Resolution, with_way_to_create
 from mdplan.words import say
@@ -25,17 +24,15 @@ def check_section(outline: Outline, content: DataContent, found: Found, sha256: 
         raise Refused(Code.SECTION_CHANGED.of(first=section.first_line, last=section.last_line, now=now))
 
 
-def later_sha256(base: Outline, current: Outline, address: ini_edits.IniAddress, sha256: str) -> str | None:
-    """Return the hash of the section of `address` in `current`, or None if `sha256` is wrong in `base`."""
-    sections = []
-    for outline in (base, current):
-        content = data_content(outline)
-        assert isinstance(content, DataContent), "an INI file can always be read"
-        found = or_problem(ini_edits.find_in_ini, content.ini, address, is_new=True)
-        if isinstance(found, Diagnostic) or len(found.missing) > 1:
-            return None
-        sections.append(_section_of(content, found.path))
-    before, now = (each.derived(of_source, IniOutline) for each in (base, current))
+def later_sha256(
+    outlines: tuple[Outline, Outline], places: Sequence[tuple[DataContent, Found]], sha256: str
+) -> str | None:
+    """Return the hash of the section in the later of two outlines; None if `sha256` is wrong in the first."""
+    if any(len(found.missing) > 1 for _, found in places):
+        return None
+    sections = [_section_of(content, found.path) for content, found in places]
+    # The hash is that of the bytes of the file.
+    before, now = (each.derived(of_source, IniOutline) for each in outlines)
     return now.section_sha256(sections[1]) if before.has_sha256(sections[0], sha256) else None
 
 

@@ -155,13 +155,7 @@ class DataOperation(Operation):
         """
         values = target.content.values
         is_new = is_new and not self.is_guarded
-        if target.is_ini:
-            from mdplan.data.ini_edits import IniAddress, find_in_ini
-
-            address = IniAddress(key, self.section, self.occurrence)
-            found = find_in_ini(target.content.ini, address, is_new=is_new)
-        else:
-            found = find(values, key, is_new=is_new)
+        found = self._found(target, key, is_new=is_new)
         value = tree.value_at(values, found.path)
         if found.missing and not isinstance(value, dict | list | None):
             raise Refused(other_kind(outline, target, found.path, "a map of keys"))
@@ -169,6 +163,14 @@ class DataOperation(Operation):
             raise Refused(key_missing(values, found))
         self._check_guards(outline, target, found)
         return found
+
+    def _found(self, target: Target, key: GivenKey | None, *, is_new: bool) -> Found:
+        if not target.is_ini:
+            return find(target.content.values, key or "", is_new=is_new)
+        from mdplan.data.ini_edits import IniAddress, find_in_ini
+
+        address = IniAddress(key, self.section, self.occurrence)
+        return find_in_ini(target.content.ini, address, is_new=is_new)
 
     def _check_guards(self, outline: Outline, target: Target, found: Found) -> None:
         """Refuse where what was `found` is not what the caller expects."""
@@ -240,31 +242,28 @@ class DataOperation(Operation):
 
     def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
         """Return the guards as they read in `current`: the value of the key and the hash of its section."""
-        content = front_matter_edits.data_content(base)
+        places = [place for each in (base, current) if (place := self._place_in(each)) is not None]
+        if len(places) < 2:
+            return {}
         guards: dict[str, Any] = {}
-        if not isinstance(content, DataContent):
-            return guards
-        before, now = self._value_in(base), self._value_in(current)
+        before, now = (tree.value_at(content.values, found.whole) for content, found in places)
         if self.is_guarded and tree.REMOVED not in (before, now):
-            holds = _is_expected(Target(content), before, self.expected_value)
+            holds = _is_expected(Target(places[0][0]), before, self.expected_value)
             guards["expected_value"] = as_json(now) if holds else self.expected_value
         if self.section_sha256 is not None and base.format is DocumentFormat.INI:
-            from mdplan.data.ini_edits import IniAddress
             from mdplan.operations.ini_keys import later_sha256
 
-            address = IniAddress(self.guarded_key, self.section, self.occurrence)
-            later = later_sha256(base, current, address, self.section_sha256)
+            later = later_sha256((base, current), places, self.section_sha256)
             guards |= {} if later is None else {"section_sha256": later}
         return guards
 
-    def _value_in(self, outline: Outline) -> object:
+    def _place_in(self, outline: Outline) -> tuple[DataContent, Found] | None:
+        """Return what the edit names, or is to create, in the content of `outline`."""
         content = front_matter_edits.data_content(outline)
-        if not isinstance(content, DataContent) or self.guarded_key is None:
-            return tree.REMOVED
-        target = Target(content)
-        unguarded = self.model_copy(update={"expected_value": tree.REMOVED, "section_sha256": None})
-        found = or_problem(unguarded.find, outline, target, self.guarded_key)
-        return tree.REMOVED if isinstance(found, Diagnostic) else tree.value_at(content.values, found.path)
+        if not isinstance(content, DataContent) or (self.guarded_key is None and self.section is None):
+            return None
+        found = or_problem(self._found, Target(content), self.guarded_key, is_new=True)
+        return None if isinstance(found, Diagnostic) else (content, found)
 
 
 class CreatingOperation(DataOperation):
