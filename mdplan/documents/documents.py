@@ -1,6 +1,5 @@
 """Open the documents of batches and plans: snapshots, current files, globs and linked files."""
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
@@ -73,10 +72,9 @@ class Documents(OutlinedFiles):
                 if isinstance(name, Diagnostic)
                 else self._snapshot_file(name, requested, first_edit, freed)
             )
-            if isinstance(name, FileName) and (name in names or str(name) in renamed_to - freed):
-                file = _named_twice(str(name))
-            new_path = file.new_path if isinstance(file, SnapshotFile) else None
-            if new_path is not None:
+            if isinstance(name, FileName) and (name in names or path in renamed_to - freed):
+                file = _named_twice(path)
+            if isinstance(file, SnapshotFile) and (new_path := file.new_path) is not None:
                 is_taken = new_path in renamed_to or new_path in {str(known) for known in names} - freed
                 renamed_to.add(new_path)
                 file = _named_twice(new_path) if is_taken else file
@@ -84,8 +82,7 @@ class Documents(OutlinedFiles):
                 problems.append(file.at(file=requested.file))
             else:
                 files.append(file)
-            if isinstance(name, FileName):
-                names.add(name)
+            names.update([name] if isinstance(name, FileName) else ())
             first_edit += len(requested.edits)
         numbers = EditNumbers(tuple(counts))
         files = [replace(file, numbers=numbers) for file in self._with_other_files(files, names, problems)]
@@ -269,25 +266,26 @@ class Documents(OutlinedFiles):
         for position, file in enumerate(files):
             paths: dict[int, str] = {}
             for index, edit in enumerate(file.requested.edits, start=file.first_edit):
-                wanted = edit.other_file
-                name = None if wanted is None else self.workspace.locate(wanted.path)
-                other = None
-                if wanted is not None and isinstance(name, FileName) and name not in names:
-                    other = self._snapshot_file(name, FileEdits.none_of(str(name)), 0)
-                    if _is_missing(other) and wanted.is_made:
-                        other = self._new_file(name, FileEdits.none_of(str(name)), 0)
-                if _is_missing(other):
-                    other = replace(other, hint=say("{}; {}", _MADE_BEFORE, other.hint))
-                if isinstance(name, FileName):
-                    names.add(name)
-                    paths[index] = str(name)
+                if (wanted := edit.other_file) is None:
+                    continue
+                name = self.workspace.locate(wanted.path)
+                if isinstance(name, Diagnostic):
+                    problems.append(name.at(edit_index=index))
+                    continue
+                paths[index] = str(name)
+                if name in names:
+                    continue
+                names.add(name)
+                other = self._snapshot_file(name, FileEdits.none_of(str(name)), 0)
+                if _is_missing(other) and wanted.is_made:
+                    other = self._new_file(name, FileEdits.none_of(str(name)), 0)
                 if isinstance(other, SnapshotFile):
                     others.append(other)
-                problems += (
-                    problem.at(edit_index=index)
-                    for problem in (name, other)
-                    if isinstance(problem, Diagnostic)
-                )
+                    continue
+                if _is_missing(other):
+                    made = say("make it first by {create_file}, in a separate call")
+                    other = replace(other, hint=say("{}; {}", made, other.hint))
+                problems.append(other.at(edit_index=index))
             if paths:
                 files[position] = replace(file, other_paths=paths)
         return files + others
@@ -378,8 +376,6 @@ def _named_twice(name: str) -> Diagnostic:
         file=name,
     )
 
-
-_MADE_BEFORE: Final = say("make it first by {create_file}, in a separate call")
 
 _SEVERAL_ROOTS: Final = Diagnostic.invalid(
     "the batch has files of several roots, and a commit lives in one", "send one batch for each root"
@@ -765,17 +761,18 @@ class LinkIndex:
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        by_name: defaultdict[str, list[str]] = defaultdict(list)
-        for path in self._files:
-            by_name[path.rpartition("/")[2].casefold()].append(path)
-        return dict(by_name)
+        return _grouped(self._files, lambda path: path.rpartition("/")[2].casefold())
 
     @cached_property
     def _pages(self) -> dict[str, list[str]]:
-        pages: defaultdict[str, list[str]] = defaultdict(list)
-        for path in filter(has_page_name, self._files):
-            pages[page_key(path)].append(path)
-        return dict(pages)
+        return _grouped(filter(has_page_name, self._files), page_key)
+
+
+def _grouped(paths: Iterable[str], key: Callable[[str], str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        groups.setdefault(key(path), []).append(path)
+    return groups
 
 
 def _not_looked_at(name: FileName, problem: Diagnostic) -> Diagnostic:
