@@ -67,8 +67,7 @@ def stat_report(
     detail = "full" if is_full else "brief"
     limit = request.limit or LIMITS[detail]
     page = _page(outline, listed, start, limit, scope.span)
-    firsts = _first_of_path(outline) if is_full else {}
-    entry = partial(_full_entry, outline, firsts) if is_full else partial(_brief_entry, outline)
+    entry = partial(_entry, outline, _first_of_path(outline) if is_full else None)
     fields: dict[str, Any] = {}
     totals: dict[str, int] = {}
     if isinstance(keys, list):
@@ -202,41 +201,34 @@ def _read_cursor(outline: Outline, cursor: str | None) -> int | Diagnostic:
     return int(match["place"])
 
 
-def _brief_entry(outline: Outline, section: Section) -> SectionEntry:
-    return SectionEntry(
-        section_id=section.section_id,
-        level=section.level,
-        title=shortened(section.title),
-        canonical_heading_path=shown_names(section.canonical_path),
-        start_line=section.first_line,
-        end_line=section.last_line,
-        nested=section.nested or None,
-        has_own_heading=_has_own_heading(outline, section),
-    )
-
-
 def _has_own_heading(outline: Outline, section: Section) -> bool:
     """Return True if the heading of `section` is unique in the document."""
     canonical = section.canonical_path
     return bool(canonical) and len(outline.named(canonical[-1])) == 1
 
 
-def _full_entry(outline: Outline, firsts: dict[tuple[str, ...], Section], section: Section) -> SectionEntry:
+def _entry(outline: Outline, firsts: dict[tuple[str, ...], Section] | None, section: Section) -> SectionEntry:
+    """Return the entry of `section`: a full one given the `firsts` of each path, else a brief one."""
     canonical = section.canonical_path
-    first = firsts[canonical]
-    return SectionEntry(
+    entry = SectionEntry(
         section_id=section.section_id,
         level=section.level,
-        heading_path=shown_names(section.path),
         canonical_heading_path=shown_names(canonical),
-        anchor=shortened(section.anchor) if section.anchor else None,
         start_line=section.first_line,
         end_line=section.last_line,
+        nested=section.nested or None,
+        has_own_heading=_has_own_heading(outline, section),
+    )
+    if firsts is None:
+        return replace(entry, title=shortened(section.title))
+    first = firsts[canonical]
+    return replace(
+        entry,
+        heading_path=shown_names(section.path),
+        anchor=shortened(section.anchor) if section.anchor else None,
         section_sha256=outline.section_sha256(section),
         tokens=(len(section.span) + 3) // 4,
         duplicate_of=None if first is section else first.section_id,
-        nested=section.nested or None,
-        has_own_heading=_has_own_heading(outline, section),
     )
 
 
