@@ -354,7 +354,7 @@ def _only(
     if here:
         hint = f"give the index of one: {_described(here)}"
     elif every:
-        hint = f"the file has {_described(every)}"
+        hint = f"those of the file: {_described(every)}"
     raise code.refused(message, hint if every else make or hint)
 
 
