@@ -9,7 +9,6 @@ from mdplan.data.content import DataContent
 from mdplan.data.tree import DataError, KeyChange
 from mdplan.data.yaml import scalar_text
 from mdplan.diagnostics import Code, Problems
-from mdplan.engine.engine import Engine
 from mdplan.markdown import front_matter as front_matter_values
 from mdplan.markdown import front_matter_edits
 from mdplan.markdown.format_detection import find_front_matter
@@ -88,16 +87,11 @@ BOMB = "\n".join(
         "a: !!python/object/apply:os.system [x]",
         "a: !tag 1",
         "a: !!str 1",
-        nested(40),
         nested(5_000),
-        "a: [" + "x," * 6_000 + "]",
-        "a: " + "x" * 70_000,
         "a: [",
         "- a\n- b",
         "just text",
         "a: 1\na: b: c",
-        "? [x]\n: 1",
-        "a: 0000-99-99",
         "a: \x07",
         "a: \ud800",
     ],
@@ -110,16 +104,6 @@ def test_front_matter_that_cannot_be_read_safely_has_no_keys(content: str) -> No
 @pytest.mark.parametrize("content", ["a = ", "a = 1\na = 2", "= 1", "x" * 70_000])
 def test_toml_that_cannot_be_read_has_no_keys(content: str) -> None:
     assert keys(f"+++\n{content}\n+++\n") is None
-
-
-def test_values_are_those_of_the_safe_loader() -> None:
-    text = "---\ntitle: 'A: b'\ntags: [x, y]\ndraft: true\n---\n"
-    found = find_front_matter(text)
-    assert found is not None
-
-    content = content_of(text, found)
-    assert isinstance(content, DataContent)
-    assert content.values == {"title": "A: b", "tags": ["x", "y"], "draft": True}
 
 
 # --- Limits, costs and odd spellings of front matter that is edited by keys.
@@ -233,12 +217,6 @@ def test_unusual_yaml_spelling_gets_a_new_value_or_is_refused(before: str, after
 @CASE_TABLES.parametrize("value", "text")
 def test_scalar_is_quoted_where_yaml_would_change_its_type(value: object, text: str) -> None:
     assert scalar_text(value) == text
-
-
-def engine_hash(engine: Engine) -> str:
-    report = engine.plan({"file": "a.md", "edits": [{"op": "preview_match", "pattern": "tags"}]})
-    assert report.base_sha256 is not None
-    return report.base_sha256
 
 
 @pytest.mark.parametrize(
