@@ -23,7 +23,7 @@ from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.read import read_target
-from mdplan.reading.search import Window, search_document
+from mdplan.reading.search import search_document
 from mdplan.reading.stat import stat_report
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import PlanReport
@@ -406,7 +406,7 @@ class Document:
         asked = read_search_request({"file": self.name, "pattern": pattern, **request})
         if isinstance(asked, tuple):
             return refusal(SearchReport, _for_caller(*asked))
-        matches = search_document(self.name, self._outline, asked.to_pattern(), asked, Window(0, asked.limit))
+        matches = search_document(self.name, self._outline, asked.to_pattern(), asked, range(asked.limit))
         if isinstance(matches, Diagnostic):
             return refusal(SearchReport, _for_caller(matches))
         listed = sum(len(group.hits) for group in matches.groups)

@@ -10,7 +10,7 @@ from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.matches import pattern_problem
 from mdplan.markdown.outline import Outline
-from mdplan.reading.search import Window, search_document
+from mdplan.reading.search import search_document
 from mdplan.reports.base import refusal
 from mdplan.reports.read import SearchedFile, SearchReport
 from mdplan.requests.search import SearchRequest
@@ -175,9 +175,10 @@ class _Search:
         self.searched = self._matches = self._listed = 0
 
     @property
-    def window(self) -> Window:
+    def window(self) -> range:
         """Which matches of the next file are listed."""
-        return Window(max(self._skipped - self._matches, 0), self.request.limit - self._listed)
+        start = max(self._skipped - self._matches, 0)
+        return range(start, start + self.request.limit - self._listed)
 
     def may_match(self, data: bytes) -> bool:
         """Return True if a file of these bytes can have a match; called before anything is decoded."""

@@ -16,22 +16,19 @@ from mdplan.text.lines import Span
 from mdplan.text.pattern import Pattern, PatternProblem
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.text.visible import shown_names
-from mdplan.values import Struct, replace
+from mdplan.values import replace
 
 _MOST_LINES: Final = 10
 _MOST_TEXT: Final = 200
 _EVERY_KIND: Final = frozenset(NodeKind)
 
 
-class Window(Struct):
-    """The range of matches to list: `count`, after the first `skipped`."""
-
-    skipped: int
-    count: int
+# The lines that match each section start pattern, the preferred pattern first.
+_Starts = Mapping[str, Sequence[int]]
 
 
 def search_document(
-    file: str, outline: Outline, pattern: Pattern, request: SearchRequest, window: Window
+    file: str, outline: Outline, pattern: Pattern, request: SearchRequest, window: range
 ) -> SearchedFile | Diagnostic:
     """Search `outline`, and list the matches in `window`.
 
@@ -42,48 +39,36 @@ def search_document(
     matches = find_matches(outline, pattern, scope, excluded, soft_breaks=request.joins_lines)
     if isinstance(matches, PatternProblem):
         return pattern_problem(matches).at(file=file)
-    ends = _SectionEnds.of(outline, request.section_patterns)
-    if isinstance(ends, Diagnostic):
-        return ends.at(file=file)
-    listed = matches.eligible[window.skipped : window.skipped + window.count]
+    starts: dict[str, Sequence[int]] = {}
+    for each in request.section_patterns:
+        lines = lines_like(outline, each)
+        if isinstance(lines, Diagnostic):
+            return lines.at(file=file)
+        starts[each] = lines
+    listed = matches.eligible[window.start : window.stop]
     return SearchedFile(
         file=file,
         base_sha256=outline.source.sha256,
         matches=len(matches.eligible),
-        groups=tuple(_groups(outline, listed, request, ends)),
+        groups=tuple(_groups(outline, listed, request, starts)),
         undecided=matches.excluded.get(UNDECIDED),
     )
 
 
-class _SectionEnds(Struct):
-    """The lines that match each section start pattern, the preferred pattern first."""
-
-    starts: Mapping[str, Sequence[int]]
-
-    @classmethod
-    def of(cls, outline: Outline, patterns: Sequence[str]) -> "_SectionEnds | Diagnostic":
-        starts: dict[str, Sequence[int]] = {}
-        for pattern in patterns:
-            lines = lines_like(outline, pattern)
-            if isinstance(lines, Diagnostic):
-                return lines
-            starts[pattern] = lines
-        return cls(starts)
-
-    def behind(self, line: int) -> tuple[int, str] | tuple[None, None]:
-        """Return the last line of the section around `line`, and the pattern that matches after it."""
-        for pattern, lines in self.starts.items():
-            index = bisect_right(lines, line)
-            if index < len(lines):
-                return lines[index] - 1, pattern
-        return None, None
+def _end_behind(starts: _Starts, line: int) -> tuple[int, str] | tuple[None, None]:
+    """Return the last line of the section around `line`, and the pattern that matches after it."""
+    for pattern, lines in starts.items():
+        index = bisect_right(lines, line)
+        if index < len(lines):
+            return lines[index] - 1, pattern
+    return None, None
 
 
 def _groups(
-    outline: Outline, matches: Sequence[Eligible], request: SearchRequest, ends: _SectionEnds
+    outline: Outline, matches: Sequence[Eligible], request: SearchRequest, starts: _Starts
 ) -> list[SearchGroup]:
     groups: list[SearchGroup] = []
-    found = _hits(outline, [match.span for match in matches], request, ends)
+    found = _hits(outline, [match.span for match in matches], request, starts)
     for index, hits in groupby(matches, lambda match: outline.section_at(match.span.start).index):
         section = outline.sections[index]
         groups.append(
@@ -100,13 +85,13 @@ def _groups(
 
 
 def _hits(
-    outline: Outline, spans: Sequence[Span], request: SearchRequest, ends: _SectionEnds
+    outline: Outline, spans: Sequence[Span], request: SearchRequest, starts: _Starts
 ) -> Iterator[SearchHit]:
     """Yield the matches, each with the lines around it that no other match shows."""
     lines, context, shown = outline.source.lines, request.context, 0
-    starts = [lines.position(span.start).line for span in spans]
-    for span, next_start in zip(spans, [*starts[1:], lines.count + 1], strict=True):
-        hit = _hit(outline, span, request, ends)
+    firsts = [lines.position(span.start).line for span in spans]
+    for span, next_start in zip(spans, [*firsts[1:], lines.count + 1], strict=True):
+        hit = _hit(outline, span, request, starts)
         last = lines.line_at(max(span.end - 1, span.start))
         if context:
             before = _lines(outline, max(hit.line - context, shown + 1), hit.line - 1)
@@ -116,11 +101,11 @@ def _hits(
         yield hit
 
 
-def _hit(outline: Outline, span: Span, request: SearchRequest, ends: _SectionEnds) -> SearchHit:
+def _hit(outline: Outline, span: Span, request: SearchRequest, starts: _Starts) -> SearchHit:
     lines = outline.source.lines
     place = lines.position(span.start)
     line = min(place.line, max(lines.count, 1))
-    end_hint, section_pattern = ends.behind(line)
+    end_hint, section_pattern = _end_behind(starts, line)
     return SearchHit(
         line=place.line,
         col=place.col,
