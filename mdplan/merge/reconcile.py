@@ -27,8 +27,9 @@ from mdplan.markdown.parser import ParserFailure
 from mdplan.markdown.table_edits import cell_source, changed_cells, new_row
 from mdplan.markdown.tables import MARKER, with_prefix
 from mdplan.merge.data import with_values_of
+from mdplan.merge.lines import kept_lines
 from mdplan.merge.siblings import Pairs, alike, same_siblings
-from mdplan.text.diff import LineComparison, kept_lines
+from mdplan.text.diff import LineComparison
 from mdplan.text.edit import EditList
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.values import Struct
@@ -144,8 +145,8 @@ def _stretches(
 ) -> list[tuple[Stretch, Stretch, Stretch]]:
     """Return what may differ: parts of the three documents, between which all have the same parts."""
     middle_says, last_says = (each.parts if keeps_style else each.says for each in (middle, last))
-    to_last = dict(_same(middle_says, last_says))
-    triples = [(old, at, to_last[at]) for old, at in _same(first.says, middle.says) if at in to_last]
+    to_last = dict(kept_lines(middle_says, last_says))
+    triples = [(old, at, to_last[at]) for old, at in kept_lines(first.says, middle.says) if at in to_last]
     gone = {*first.says}.difference(first.says[old] for old, _, _ in triples)
     if not gone.isdisjoint({*last.says}.difference(last.says[at] for _, _, at in triples)):
         # What moved is found by looking at all of it.
@@ -168,12 +169,6 @@ def _stretches(
         )
         for start, stop in found
     ]
-
-
-def _same(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
-    """Yield the indexes of what both lists have, in order."""
-    for start, stop, shift in kept_lines(LineComparison().differing(old, new), len(old), start=0):
-        yield from ((at, at + shift) for at in range(start, stop))
 
 
 class _Writer:
@@ -432,7 +427,7 @@ class _Writer:
     def style(self) -> Iterator[str]:
         """Yield the kinds of blocks that the edited text writes otherwise and does not change."""
         old, new = self._middle, self._last
-        same = (at for at, new_at in _same(old.says, new.says) if old.parts[at] != new.parts[new_at])
+        same = (at for at, new_at in kept_lines(old.says, new.says) if old.parts[at] != new.parts[new_at])
         for at in islice(same, _MOST_LOOKED_AT):
             self._style.update(node.kind for node in old.nodes(at))
         yield from (kind for kind, count in self._style.most_common() if count)
@@ -471,7 +466,7 @@ def _spliced(original: MeaningNode, serialized: MeaningNode, edited: MeaningNode
     if not (original.tokens and edited.tokens):
         raise _NotInside
     old, middle, new = ([token.key for token in node.tokens] for node in (original, serialized, edited))
-    kept = dict(_same(middle, old))
+    kept = dict(kept_lines(middle, old))
     chosen: list[tuple[MeaningNode, Token]] = []
     at = 0
     for start, stop, new_start, new_stop in LineComparison().differing(middle, new):
