@@ -764,7 +764,7 @@ def _indented(line: str, growth: int) -> str:
 # --- Blank lines between the pieces of a merge
 
 # A line in each of the three texts, or None.
-_Places = tuple[int | None, int | None, int | None]
+_Places = Sequence[int | None]
 
 
 def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[Piece]) -> list[Piece]:
@@ -774,20 +774,18 @@ def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[
     ones, but none between members of a tight list. The start and end keep the blank lines of the sides.
     """
     result: list[Piece] = []
-    stops: _Places = (0, 0, 0)
+    stops: _Places = [0, 0, 0]
     at = [0, 0, 0]
     for piece in pieces:
         ranges = [where or range(place, place) for where, place in zip(piece.ranges, at, strict=True)]
         placed = replace(piece, base=ranges[0], ours=ranges[1], theirs=ranges[2])
         if _has_lines(placed):
-            base, ours, theirs = ((where.start if where else None) for where in ranges)
-            result += _gap_piece(_gap(texts, documents, stops, (base, ours, theirs)), at)
-            base, ours, theirs = ((where.stop if where else None) for where in ranges)
-            stops = (base, ours, theirs)
+            starts = [where.start if where else None for where in ranges]
+            result += _gap_piece(_gap(texts, documents, stops, starts), at)
+            stops = [where.stop if where else None for where in ranges]
         at = [where.stop for where in ranges]
         result.append(placed)
-    ends = (len(texts.base), len(texts.ours), len(texts.theirs))
-    return [*result, *_gap_piece(_gap(texts, documents, stops, ends), at)]
+    return [*result, *_gap_piece(_gap(texts, documents, stops, [*map(len, texts)]), at)]
 
 
 def joined(texts: Texts, pieces: Sequence[Piece]) -> list[Piece]:
@@ -844,7 +842,7 @@ def _gap(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts
     if ours is not None or theirs is not None:
         return ours or theirs or ()
     # Deletions on both sides can create new neighbours, and new ends.
-    is_start, is_end = stops == (0, 0, 0), starts == tuple(map(len, texts))
+    is_start, is_end = stops == [0, 0, 0], starts == [*map(len, texts)]
     if is_start or is_end:
         return changed_version(*(_blank_end(lines, is_end=is_end) for lines in texts))
     return ["\n"] * _blanks_beside(texts, documents, stops, starts)
