@@ -142,10 +142,6 @@ class Proposal(Struct, kw_only=True):
 EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 
 
-def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
-    """Ignore an event."""
-
-
 class RunOptions(Struct, kw_only=True):
     """How to plan: in up to `jobs` processes, or on the cluster at `executor`.
 
@@ -157,7 +153,7 @@ class RunOptions(Struct, kw_only=True):
     executor: str | None = None
     all_or_nothing: bool = False
     only: frozenset[str] | None = None
-    on_event: EventListener = ignore_events
+    on_event: EventListener = lambda _event, _facts: None
 
 
 @contextmanager

@@ -59,7 +59,11 @@ def open_executor(address: str | None, jobs: int, parts: int) -> Iterator[Execut
         yield InlineExecutor()
     else:
         executor = ProcessPoolExecutor(
-            min(jobs, parts), mp_context=_context(), initializer=_ignore_interrupts
+            min(jobs, parts),
+            mp_context=_context(),
+            # A terminal sends interrupts to all processes, but the parent ends them.
+            initializer=signal.signal,
+            initargs=(signal.SIGINT, signal.SIG_IGN),
         )
         try:
             yield executor
@@ -96,11 +100,6 @@ def _context() -> multiprocessing.context.BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([_PRELOADED])
     return context
-
-
-def _ignore_interrupts() -> None:
-    """Ignore interrupts: a terminal sends them to all processes, but the parent ends them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

@@ -52,15 +52,15 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list, json_schema_input_t
 Comment = Annotated[Any, Field(default=None, description="For people.")]
 
 
-def _wire_name(name: str) -> str:
-    return to_camel(name.rstrip("_"))
-
-
 class ManifestPart(WireModel):
     """A part of a manifest."""
 
     model_config = ConfigDict(
-        alias_generator=_wire_name, populate_by_name=True, extra="forbid", frozen=True, allow_inf_nan=False
+        alias_generator=lambda name: to_camel(name.rstrip("_")),
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
     )
 
 

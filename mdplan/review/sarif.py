@@ -60,7 +60,7 @@ def sarif_log(problems: Iterable[Diagnostic], source: str, fixes: Iterable[Fix] 
                     "driver": {
                         "name": "mdplan",
                         "version": __version__,
-                        "rules": [{"id": code, "name": _pascal(code)} for code in codes],
+                        "rules": [{"id": code, "name": code.title().replace("_", "")} for code in codes],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
@@ -125,10 +125,6 @@ def _deleted(fix: Fix) -> dict[str, int]:
 
 def _artifact(file: str) -> dict[str, str]:
     return {"uri": quote(visible(file)), "uriBaseId": _ROOT}
-
-
-def _pascal(code: str) -> str:
-    return "".join(part.capitalize() for part in code.split("_"))
 
 
 def fixes_of(diff: str) -> Iterator[Fix]:

@@ -56,8 +56,9 @@ def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
     Raise `StorageRefused`: LOCK_TIMEOUT, or a failure to open a folder.
     """
     with ExitStack() as held:
-        for above in _known_roots_above(root):
-            held.enter_context(_held(root, above, timeout, shared=True))
+        for above in with_parents(root.path)[-2:0:-1]:
+            if is_known_root(above):
+                held.enter_context(_held(root, above, timeout, shared=True))
         is_folder = held.enter_context(_held(root, root.path, timeout, shared=False))
         _check_same_folder(root)
         warnings = () if is_folder or not root.filesystem.locks_folders else (NO_FOLDER_LOCK,)
@@ -78,11 +79,6 @@ def is_locked(root: Root) -> bool:
             return False
     except StorageRefused as refused:
         return any(problem.code is Code.LOCK_TIMEOUT for problem in refused.problems)
-
-
-def _known_roots_above(root: Root) -> list[str]:
-    """Return the paths of this user's roots above `root`, outermost first."""
-    return [above for above in with_parents(root.path)[-2:0:-1] if is_known_root(above)]
 
 
 @contextmanager

@@ -124,11 +124,6 @@ def places_of(folders: Folders, record: Record) -> tuple[list[StagedPlace], list
     )
 
 
-def touched_folders(record: Record) -> set[str]:
-    """Return the paths of folders in which `record` changes names."""
-    return {folder_of(path) for path in touched_paths(record)}
-
-
 def touched_paths(record: Record) -> Iterable[str]:
     """Yield the paths of all files and folders that `record` changes."""
     yield from (entry.path for entry in record.entries)

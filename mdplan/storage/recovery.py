@@ -17,7 +17,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage import neighbours
 from mdplan.storage.files import MAX_IMAGE_BYTES, UNFINISHED, is_digest, read_regular_file
 from mdplan.storage.filesystem import StorageRefused, of_error, storage_errors
-from mdplan.storage.folders import Folders
+from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.lock import RootLock, is_locked
 from mdplan.storage.neighbours import FoundContents, StagedPlace
 from mdplan.storage.root import Root
@@ -56,7 +56,7 @@ class RootState(NamedTuple):
 
 def folders_of(*records: Record) -> set[str]:
     """Return the paths of folders in which `records` change names."""
-    return {folder for record in records for folder in neighbours.touched_folders(record)}
+    return {folder_of(path) for record in records for path in neighbours.touched_paths(record)}
 
 
 def pending(root: Root) -> Problems:

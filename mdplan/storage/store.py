@@ -520,7 +520,8 @@ def _prepare(connection: sqlite3.Connection, directory: str) -> None:
             f"update mdplan, or name another state directory with {STATE_DIRECTORY_VARIABLE}",
         )
     # A state directory may have been copied to another file system.
-    mode = _journal_mode(directory)
+    # WAL mode needs shared memory.
+    mode = "truncate" if _file_system_of(directory) in _SHARED_BY_MACHINES else "wal"
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != mode:
         connection.execute(f"PRAGMA journal_mode = {mode}")
     if version < _VERSION:
@@ -541,11 +542,6 @@ def make_tables(connection: sqlite3.Connection) -> None:
     for statement in statements:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {_VERSION}")
-
-
-def _journal_mode(directory: str) -> str:
-    """Return WAL mode, which needs shared memory, if the directory is on a local disk."""
-    return "truncate" if _file_system_of(directory) in _SHARED_BY_MACHINES else "wal"
 
 
 _SHARED_BY_MACHINES: Final = frozenset(

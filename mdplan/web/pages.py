@@ -133,11 +133,6 @@ class PlanPage(Struct, kw_only=True):
     only_file: plan_review.ReviewedFile | None = None
     lines_page: Page[int] = _ONE_PAGE
 
-    @property
-    def verdicts(self) -> str:
-        """A key for the choices shown here, submitted with the form."""
-        return self.notes.key
-
 
 class RenderedSide(Struct, kw_only=True):
     """A section before or after; `html` is safe, with the words of this side marked.

@@ -395,7 +395,7 @@ class PlanResponses(Struct):
             line_comments=tuple(notes.comments.values()),
         )
         chosen = opened.chosen(approved_choices(choices))
-        members = {f"class {one.key}": one for one in opened.classes} if any(map(_is_class, choices)) else {}
+        classes = opened.classes if any(name.startswith("class ") for name in choices) else ()
         decided = self.reviewing.decide(
             plan_id,
             self.user(),
@@ -409,8 +409,8 @@ class PlanResponses(Struct):
                 places=tuple(_decided_places(chosen, notes.texts)),
                 classes=tuple(
                     decisions.DecidedClass(key=one.key, members=one.members, accepted=choices[name])
-                    for name, one in members.items()
-                    if name in choices
+                    for one in classes
+                    if (name := f"class {one.key}") in choices
                 ),
             ),
         )
@@ -697,10 +697,6 @@ def _decided_places(chosen: ChosenEdits, texts: OwnTexts) -> Iterator[decisions.
         for place, text in own.items():
             if kept[place]:
                 yield decisions.DecidedPlace(file=place.file, number=place.number, text=text)
-
-
-def _is_class(part: str) -> bool:
-    return part.startswith("class ")
 
 
 def _outcome(decision: decisions.Decision, n_edits: int) -> str:

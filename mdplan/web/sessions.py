@@ -58,12 +58,6 @@ class Mark(Struct):
 OwnTexts = Mapping[int, Mapping[Place, str]]
 
 
-def verdicts_key(choices: Mapping[str, bool], texts: OwnTexts = {}) -> str:  # noqa: B006 (nobody changes it)
-    """Return a key for `choices` and `texts`, to compare a form with its page."""
-    chosen = sorted(choices.items()), sorted((index, sorted(own.items())) for index, own in texts.items())
-    return hashlib.sha256(repr(chosen).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
 @dataclasses.dataclass(slots=True)
 class PlanNotes:
     """A browser's notes on a plan: `choices` by part, comments on edits in `said`, `viewed` files.
@@ -81,8 +75,10 @@ class PlanNotes:
 
     @property
     def key(self) -> str:
-        """A key for the choices and texts."""
-        return verdicts_key(self.choices or {}, self.texts)
+        """A key for the choices and texts, to compare a form with its page."""
+        texts = sorted((index, sorted(own.items())) for index, own in self.texts.items())
+        chosen = sorted((self.choices or {}).items()), texts
+        return hashlib.sha256(repr(chosen).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class FlashMessage(Struct):

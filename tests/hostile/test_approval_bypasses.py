@@ -19,7 +19,7 @@ from mdplan.mcp import approval as elicitation
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore
-from mdplan.web.sessions import ReviewSession, verdicts_key
+from mdplan.web.sessions import PlanNotes, ReviewSession
 from tests.bot.golden import applied as bot_applied
 from tests.bot.repository import Repository
 from tests.support.servers import build_server
@@ -537,7 +537,7 @@ def test_view_session_receives_no_form_token(
 
     monkeypatch.setattr(ReviewSession, "may_decide", True)
     for token in ("", "None", _any_token(page.get(plan).text)):
-        fields = {"form_token": token, "verb": "approve", "verdicts": verdicts_key({}), "version": UNDECIDED}
+        fields = {"form_token": token, "verb": "approve", "verdicts": PlanNotes().key, "version": UNDECIDED}
         for action in ("decide", "apply", "replan", "merge", "comment"):
             assert page.post(f"{plan}/{action}", fields).status == 403, (token, action)
     assert DecisionStore(str(root)).of(plan_id) is None

@@ -28,7 +28,7 @@ from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import DecisionStore, PlanLinks
 from mdplan.values import asdict, replace
-from mdplan.web.sessions import verdicts_key
+from mdplan.web.sessions import PlanNotes
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine
 from tests.support.case_tables import CaseTables
@@ -119,7 +119,7 @@ def _approve_over_http(url: str) -> list[int]:
     statuses = []
     pages = ""
     approval = {
-        "verb": "apply", "comment": "", "version": UNDECIDED, "verdicts": verdicts_key({}), "unviewed": "0"
+        "verb": "apply", "comment": "", "version": UNDECIDED, "verdicts": PlanNotes().key, "unviewed": "0"
     }  # fmt: skip
     forms: list[tuple[str, dict[str, str] | None]] = [
         (url, None),
