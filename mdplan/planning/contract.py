@@ -19,8 +19,6 @@ from mdplan.markdown.outline import Outline
 from mdplan.operations.base import ReplacingOperation
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.planning.losses import (
-    DEEPEST_LINK,
-    LINK,
     MOST_LOST,
     NUMBER,
     Loss,
@@ -31,7 +29,6 @@ from mdplan.planning.losses import (
     owner_of,
     owners_of,
     split_sentences,
-    take,
     told,
 )
 from mdplan.requests.batch import Batch
@@ -85,7 +82,8 @@ def broken_promises(files: Sequence[BuiltFile], batch: Batch) -> Problems:
     # Of equal pieces those that no edit replaces are kept.
     owners = [owners_of(built) for built in files]
     for area, piece in sorted(old, key=lambda entry: owner_of(owners[entry[0]], entry[1].span) is not None):
-        if take(kept, (piece.kind, piece.key)):
+        if kept[piece.kind, piece.key] > 0:
+            kept[piece.kind, piece.key] -= 1
             continue
         owner = owner_of(owners[area], piece.span)
         edit = next((item.operation for item in files[area].resolved if item.index == owner), None)
@@ -176,7 +174,9 @@ def _others(
 ) -> Iterator[_Piece]:
     """Yield the pieces of `blocks`, apart from as many of each as are `shared`."""
     for block, identity in blocks:
-        if not take(shared, identity):
+        if shared[identity] > 0:
+            shared[identity] -= 1
+        else:
             yield from _pieces(outline, block, identity[1])
 
 
@@ -265,8 +265,9 @@ def _pieces(outline: Outline, block: Block, context: str) -> Iterator[_Piece]:
             yield _Piece(LossKind.LINK, (context, " ".join(text.split())), text.strip(), block.span)
         case _ if block.kind in INLINE_KINDS:
             nodes = outline.inline.nodes_in(block.span)
-            context += _hiding(outline, block, nodes)
-            masked = _masked(text if block.kind is BlockKind.TABLE else block.content)
+            hidden = _hiding(outline, block, nodes)
+            context += hidden
+            masked = _masked(outline, block, nodes)
             is_note = "\0" in context
             kind = _KINDS.get(block.kind) or (LossKind.ITEM if item_of(outline, block) else LossKind.SENTENCE)
             for part in _parts(block, masked):
@@ -283,27 +284,45 @@ def _pieces(outline: Outline, block: Block, context: str) -> Iterator[_Piece]:
 _KINDS: Final = {BlockKind.HEADING: LossKind.HEADING, BlockKind.TABLE: LossKind.ROW}
 
 
-def _parts(block: Block, masked: str) -> Iterable[str]:
+def _parts(block: Block, masked: str) -> Iterator[str]:
     if block.kind is BlockKind.TABLE:
-        return (line for number, line in enumerate(masked.splitlines()) if number != 1)
-    return (masked,) if block.kind is BlockKind.HEADING else split_sentences(masked)
+        lines = masked.splitlines()
+        yield from (line for number, line in enumerate(lines) if number != 1)
+    elif block.kind is BlockKind.HEADING:
+        yield masked.strip().strip("#").strip("=-\n ")
+    else:
+        yield from split_sentences(_MARKERS.sub("", masked))
 
 
 # What the lines of containers begin with.
+_MARKERS: Final = lazy_pattern(r"(?m)^[ \t>]*(?:(?:[-+*]|\d{1,9}[.)]|\[\^[^\]\s]+\]:)(?=[ \t])[ \t]*)*")
 # Stands for a blank where no sentence may end.
 _HELD: Final = "\ufdd0"
-# Code and struck-out text.
-_HELD_TEXT: Final = lazy_pattern(r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)|(~{1,2})(?=\S).*?\2")
-_UNSEEN: Final = lazy_pattern(r"(?s)<!--.*?-->|</?[A-Za-z][^<>]*>|\[\^[^\[\]\s]+\]")
+_STRUCK: Final = lazy_pattern(r"(?s)(~{1,2})(?=\S).*?\1")
 _STEERING: Final = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
-def _masked(text: str) -> str:
-    """Return Markdown `text` as people see it: without destinations, images, tags and comments."""
-    text = _HELD_TEXT.sub(lambda held: _HELD.join(held[0].split()), text)
-    for _ in range(DEEPEST_LINK):
-        text = LINK.sub(lambda link: "!" if link[0].startswith("!") else f"[{link[1]}]", text)
-    return _UNSEEN.sub("", text)
+def _masked(outline: Outline, block: Block, nodes: Iterable[InlineNode]) -> str:
+    """Return the text of `block` as people see it: without destinations, images and comments."""
+    source = outline.source.text
+    cuts: list[tuple[int, int, str]] = []
+    for node in nodes:
+        start, end = node.span.start, node.span.end
+        shown = node.text if node.kind in {InlineKind.LINK, InlineKind.WIKI_LINK} else None
+        if node.kind is InlineKind.CODE:
+            cuts.append((start, end, _HELD.join(source[start:end].split())))
+        elif shown is not None:
+            cuts += ((start, shown.start, "["), (shown.end, end, "]"))
+        elif node.kind in {InlineKind.IMAGE, InlineKind.HTML, InlineKind.FOOTNOTE_REFERENCE}:
+            cuts.append((start, end, "![]" if node.kind is InlineKind.IMAGE else ""))
+    text: list[str] = []
+    at = block.span.start
+    for start, end, instead in sorted(cuts):
+        if start >= at:
+            text += (source[at:start], instead)
+            at = end
+    text.append(source[at : block.span.end])
+    return _STRUCK.sub(lambda struck: _HELD.join(struck[0].split()), "".join(text))
 
 
 def _hiding(outline: Outline, block: Block, nodes: Iterable[InlineNode]) -> str:

@@ -7,14 +7,14 @@ an edit deletes or moves by name is no loss.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as mutable
 from enum import StrEnum
 from html import unescape
-from typing import Any, Final
+from typing import Final
 
 from mdplan.diagnostics import Code, Lost
 from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
@@ -28,7 +28,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.text.visible import counted
-from mdplan.values import Struct, replace
+from mdplan.values import Struct, field, replace
 
 
 class LossKind(StrEnum):
@@ -61,34 +61,42 @@ class Loss(Struct):
 
 
 class Losses(Struct):
-    """What one edit drops or changes, in the order of the old text.
+    """What one edit drops or changes, in the order of the old text, and how much of each kind there was.
 
     `has_placeholder` says that the new text has words such as "rest unchanged" in place of text.
     """
 
     parts: tuple[Loss, ...] = ()
+    totals: Mapping[LossKind, int] = field(default_factory=dict)
     has_placeholder: bool = False
 
     def line(self, place: str = "", *, names_changes: bool = True) -> str:
         """Say what is dropped, and which links and numbers are others now; empty for nothing.
 
-        For example ``drops 5 paragraphs, 3 links in "Usage"``.
+        For example ``drops 5 of 6 paragraphs, 3 links in "Usage"``.
         """
         dropped = Counter(loss.kind for loss in self.parts if not loss.became)
         changed = Counter(loss.kind for loss in self.parts if loss.became and loss.kind in _NAMED_IF_CHANGED)
         said = ["has a placeholder in place of text"] if self.has_placeholder else []
-        for verb, counts in (("drops", dropped), ("changes", changed if names_changes else {})):
-            listed = [
-                counted(counts[kind], kind.value, *_PLURALS.get(kind, ()))
-                for kind in LossKind
-                if counts.get(kind)
-            ]
-            said += [f"{verb} {', '.join(listed)}"] if listed else []
+        said += [f"drops {self._listed(dropped)}"] if dropped else []
+        said += [f"changes {self._listed(changed)}"] if changed and names_changes else []
         return f"{'; '.join(said)}{f' in {place}' if place else ''}" if said else ""
+
+    def _listed(self, counts: "Counter[LossKind]") -> str:
+        return ", ".join(
+            _of_total(kind, counts[kind], self.totals.get(kind, 0)) for kind in LossKind if counts[kind]
+        )
 
 
 _NAMED_IF_CHANGED: Final = frozenset({LossKind.CODE, LossKind.LINK, LossKind.IMAGE, LossKind.NUMBER})
+_WITH_TOTAL: Final = frozenset({LossKind.PARAGRAPH, LossKind.ITEM, LossKind.ROW})
 _PLURALS: Final = {LossKind.CODE: ("lines of code",)}
+
+
+def _of_total(kind: LossKind, count: int, total: int) -> str:
+    if kind in _WITH_TOTAL and total > count:
+        return f"{count} of {counted(total, kind.value)}"
+    return counted(count, kind.value, *_PLURALS.get(kind, ()))
 
 
 # --- Of a plan
@@ -97,18 +105,27 @@ _PLURALS: Final = {LossKind.CODE: ("lines of code",)}
 def with_losses(files: Sequence[BuiltFile]) -> list[BuiltFile]:
     """Return `files` with a warning on each edit that drops or changes something."""
     found = losses_of(files)
-    return [
-        replace(built, resolved=[_with_warning(item, found.get(item.index)) for item in built.resolved])
-        for built in files
+    return [_with_warnings(built, found) for built in files] if found else list(files)
+
+
+def _with_warnings(built: BuiltFile, found: Mapping[int, Losses]) -> BuiltFile:
+    resolved = [
+        _with_warning(item, found[item.index], built.base) if item.index in found else item
+        for item in built.resolved
     ]
+    return replace(built, resolved=resolved) if resolved != built.resolved else built
 
 
-def _with_warning(item: ResolvedEdit, losses: Losses | None) -> ResolvedEdit:
+def _with_warning(item: ResolvedEdit, losses: Losses, base: Outline) -> ResolvedEdit:
     section = item.resolution.section
+    at = losses.parts[0].span.start if losses.parts else None
+    if section is not None and at is not None and not section.span.start <= at < section.span.end:
+        # A diff names the section of its first line, which may only be context.
+        section = base.section_at(at)
     title = visible(section.title) if section is not None and not section.is_root else ""
-    place = f'"{_cut(title, _MOST_OF_A_TITLE)}"' if title else ""
-    line = losses.line(place, names_changes=not item.operation.quotes_text) if losses is not None else ""
-    if losses is None or not line:
+    place = f'"{title if len(title) <= _MOST_OF_A_TITLE else f"{title[: _MOST_OF_A_TITLE - 1]}…"}"'
+    line = losses.line(place if title else "", names_changes=not item.operation.quotes_text)
+    if not line:
         return item
     warning = replace(Code.CONTENT_DROPPED.warning(line), lost=tuple(map(told, losses.parts[:MOST_LOST])))
     resolution = replace(item.resolution, warnings=(*item.resolution.warnings, warning))
@@ -117,12 +134,11 @@ def _with_warning(item: ResolvedEdit, losses: Losses | None) -> ResolvedEdit:
 
 def told(loss: Loss) -> Lost:
     """Return `loss` as a warning or refusal has it."""
-    text, became = (_cut(text, _MOST_OF_A_LOSS) for text in (loss.text, loss.became))
+    text, became = (
+        text if len(text) <= _MOST_OF_A_LOSS else f"{text[: _MOST_OF_A_LOSS - 1]}…"
+        for text in (loss.text, loss.became)
+    )
     return Lost(kind=loss.kind.value, text=text, became=became or None)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 _MOST_OF_A_TITLE: Final = 60
@@ -154,9 +170,11 @@ def losses_of(files: Sequence[BuiltFile]) -> dict[int, Losses]:
             found[owner].append(loss)
     droppers = {index for index, parts in found.items() if any(not loss.became for loss in parts)}
     holders = {index for area in suspects for index in _placeholders(files[area], lines[area], droppers)}
+    totals = _totals(before, owners)
     return {
         index: Losses(
             tuple(sorted(found.get(index, ()), key=lambda loss: (bool(loss.became), loss.span))),
+            totals.get(index, {}),
             has_placeholder=index in holders,
         )
         for index in sorted({*found, *holders})
@@ -246,21 +264,27 @@ class _Part:
 
 
 class _Mark(Struct):
-    """A link, image or footnote of a file: where it leads, and the text that a reader sees."""
+    """A link, image or footnote: where it leads, the text that a reader sees, and the group it stands in."""
 
     kind: LossKind
     key: str
     text: str
     span: Span
-    area: int
+    group: _Group
 
 
 @dataclass(slots=True)
 class _Content:
-    """What one side of some files consists of."""
+    """What one side of some files consists of.
+
+    `kept` are blocks that the other side has too, which are only counted; `links` are others that may have
+    links.
+    """
 
     parts: list[_Part] = mutable(default_factory=list)
     marks: list[_Mark] = mutable(default_factory=list)
+    kept: list[tuple[LossKind, int, _Group, Span]] = mutable(default_factory=list)
+    links: list[tuple[Outline, Block, list[_Part]]] = mutable(default_factory=list)
 
 
 def _sides(
@@ -284,7 +308,11 @@ def _sides(
             for outline, blocks, content in ((base, old, before), (result, new, after)):
                 left = shared.copy()
                 for block in blocks:
-                    if not take(left, _identity(outline, block)):
+                    identity = _identity(outline, block)
+                    if left[identity] > 0:
+                        left[identity] -= 1
+                        content.kept += _counted(outline, block, area)
+                    else:
                         _read_block(outline, block, area, content)
         for change in changes:
             _read_lines(base, range(change.old_start, change.old_end), area, before)
@@ -316,6 +344,16 @@ def _read_lines(outline: Outline, numbers: range, area: int, content: _Content) 
             content.parts += _parts_of_lines(lines.content(number), LossKind.LINE, span, (area, start))
 
 
+def _counted(outline: Outline, block: Block, area: int) -> Iterator[tuple[LossKind, int, _Group, Span]]:
+    """Yield what a block counts as among those of which some are lost, and how often."""
+    if block.kind is BlockKind.TABLE:
+        yield LossKind.ROW, block.last_line - block.first_line, (area, block.span.start), block.span
+    elif block.kind is BlockKind.PARAGRAPH:
+        item = item_of(outline, block)
+        kind, around = (LossKind.PARAGRAPH, block) if item is None else (LossKind.ITEM, item)
+        yield kind, 1, (area, around.span.start), block.span
+
+
 def item_of(outline: Outline, block: Block) -> Block | None:
     """Return the list item right around `block`."""
     around = outline.tree.container_at(block.span.start) if block.depth else None
@@ -325,18 +363,41 @@ def item_of(outline: Outline, block: Block) -> Block | None:
 def _read_block(outline: Outline, block: Block, area: int, content: _Content) -> None:
     parts = list(_parts_of(outline, block, area))
     content.parts += parts
-    if not parts or block.kind not in INLINE_KINDS or not _MAY_LINK.search(outline.text_of(block.span)):
-        return
-    for node in outline.inline.nodes_in(block.span):
-        kind = _MARKS.get(node.kind)
-        label = node.label if node.href or node.destination is None else None
-        key = node.href or ("" if label is None else outline.text_of(label).casefold())
-        # A link without a destination leads nowhere.
-        if kind is not None and key:
-            text = "" if node.text is None else plain_text(outline.text_of(node.text)).casefold()
-            content.marks.append(_Mark(kind, key, text or key, node.span, area))
+    if parts and block.kind in INLINE_KINDS and _MAY_LINK.search(outline.text_of(block.span)):
+        content.links.append((outline, block, parts))
 
 
+def _lack_links(before: _Content, after: _Content) -> bool:
+    """Return False if the new text surely has all links, images and footnotes; to find them takes time."""
+    old, new = (
+        Counter(
+            token
+            for outline, block, _ in side.links
+            for token in _LINK_TOKEN.findall(_NO_LINK.sub("", outline.text_of(block.span)))
+        )
+        for side in (before, after)
+    )
+    return bool(old - new)
+
+
+def _read_links(content: _Content) -> None:
+    for outline, block, parts in content.links:
+        for node in outline.inline.nodes_in(block.span):
+            kind = _MARKS.get(node.kind)
+            label = node.label if node.href or node.destination is None else None
+            key = node.href or ("" if label is None else outline.text_of(label).casefold())
+            # A link without a destination leads nowhere.
+            if kind is not None and key:
+                text = "" if node.text is None else plain_text(outline.text_of(node.text)).casefold()
+                row = bisect_right(parts, node.span.start, key=lambda part: part.group[1]) - 1
+                content.marks.append(_Mark(kind, key, text or key, node.span, parts[max(row, 0)].group))
+
+
+# Code, comments and escaped characters; and what each link, image and footnote has one of.
+_NO_LINK: Final = lazy_pattern(r"(`+)(?!`)[^`]*?(?<!`)\1(?!`)|<!--.*?-->|\\.", re.DOTALL)
+_LINK_TOKEN: Final = lazy_pattern(
+    r"\]\([^\s()]*|\[[^\[\]]*\](?!\()|(?:https?://|www\.)[^\s<>)\]]*|[^\s<>()\[\]@]+@[^\s<>()\[\]@]+"
+)
 _MAY_LINK: Final = lazy_pattern(r"[\[@]|://|www\.")
 _MARKS: Final = {
     InlineKind.LINK: LossKind.LINK,
@@ -408,7 +469,7 @@ _SENTENCE_END: Final = lazy_pattern(
     r"(?<=[.!?\u2026:;])[\"')\]*_\u201d\u2019]*\s+(?=[^\sa-z\u00df-\u00f6\u00f8-\u00ff])"
     r"|(?<=[\u3002\uff01\uff1f])|<br */?>|\\\n|  \n"
 )
-LINK: Final = lazy_pattern(
+_LINK: Final = lazy_pattern(
     r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+[\"'(][^\n]*?[\"')])?\)|\[[^\[\]]*\])"
 )
 _WIKI: Final = lazy_pattern(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
@@ -431,12 +492,12 @@ def plain_text(text: str) -> str:
     """Return Markdown `text` as it is read: without emphasis, destinations, tags and signs of typography."""
     text = _FOOTNOTE.sub("", unescape(text))
     text = _WIKI.sub(r"\1", text)
-    for _ in range(DEEPEST_LINK):
-        text = LINK.sub(r"\1", text)
+    for _ in range(_DEEPEST_LINK):
+        text = _LINK.sub(r"\1", text)
     return " ".join(_TAG.sub(" ", text).translate(_SIGNS).split())
 
 
-DEEPEST_LINK: Final = 2
+_DEEPEST_LINK: Final = 2
 
 
 def split_sentences(content: str) -> Iterator[str]:
@@ -474,7 +535,10 @@ def _compare(files: Sequence[BuiltFile], before: _Content, after: _Content) -> I
         _pair_similar([part for part in left if part.became is None], free)
         _pair_headings(left, free)
     yield from _lost_parts(before.parts)
-    yield from _lost_marks(before, after)
+    if _lack_links(before, after):
+        _read_links(before)
+        _read_links(after)
+        yield from _lost_marks(before, after)
     yield from _lost_numbers(before, after)
 
 
@@ -495,6 +559,7 @@ def _keep_equal(old: Iterable[_Part], new: Iterable[_Part], key_of: Callable[[_P
 def _keep_edited(files: Sequence[BuiltFile], old: Iterable[_Part], new: Sequence[_Part]) -> None:
     """Find sentences and lines of which edits replaced only a part: they are where the rest of them is."""
     starts: defaultdict[int, list[_Part]] = defaultdict(list)
+    used = set[int]()
     for part in sorted(new, key=lambda part: (part.span, part.group)):
         starts[part.group[0]].append(part)
     for part in old:
@@ -507,6 +572,15 @@ def _keep_edited(files: Sequence[BuiltFile], old: Iterable[_Part], new: Sequence
             if host.span.start <= kept[0] < host.span.end and host.kind is part.kind:
                 part.became = host
                 host.words.subtract(part.words)
+        elif part.became is None and here and _weight(part.words) < _SHORT:
+            # Of a few words one more or less is half of them: what is in their place is what they became.
+            now = built.edits.map_offset(part.span.start, after=False)
+            start = -1 if now is None else bisect_left(here, now, key=lambda part: part.span.start)
+            host = here[start] if 0 <= start < len(here) else part
+            is_free = id(host) not in used and host.kind is part.kind and _weight(host.words) < _SHORT
+            if now == host.span.start and is_free:
+                part.became = host
+                used.add(id(host))
 
 
 _LEAST_TEXT: Final = 2
@@ -622,6 +696,11 @@ _LEAST_WEIGHT: Final = 12
 # --- What is lost
 
 
+def _whole(kind: LossKind) -> LossKind:
+    """Return what a group of parts of this kind counts as."""
+    return LossKind.PARAGRAPH if kind is LossKind.SENTENCE else kind
+
+
 def _lost_parts(parts: Sequence[_Part]) -> Iterator[Loss]:
     groups: defaultdict[_Group, list[_Part]] = defaultdict(list)
     for part in parts:
@@ -630,8 +709,7 @@ def _lost_parts(parts: Sequence[_Part]) -> Iterator[Loss]:
         dropped = [part for part in group if part.became is None]
         kind = group[0].kind
         if dropped == group and kind in {LossKind.SENTENCE, LossKind.ITEM}:
-            kind = LossKind.PARAGRAPH if kind is LossKind.SENTENCE else kind
-            yield Loss(kind, " ".join(part.text for part in group), area, group[0].span)
+            yield Loss(_whole(kind), " ".join(part.text for part in group), area, group[0].span)
         else:
             for part in dropped:
                 kind = LossKind.SENTENCE if part.kind is LossKind.ITEM else part.kind
@@ -645,23 +723,37 @@ def _lost_parts(parts: Sequence[_Part]) -> Iterator[Loss]:
 def _lost_marks(before: _Content, after: _Content) -> Iterator[Loss]:
     """Yield links, images and footnotes that are in `before` more often than in `after`."""
     left = Counter((mark.kind, mark.key) for mark in after.marks)
-    lost = [mark for mark in before.marks if not take(left, (mark.kind, mark.key))]
-    others: defaultdict[tuple[LossKind, str], list[_Mark]] = defaultdict(list)
-    for mark in after.marks:
-        if take(left, (mark.kind, mark.key)):
-            # Footnotes get other labels when one is added or goes.
-            text = str(mark.area) if mark.kind is LossKind.FOOTNOTE else mark.text
-            others[mark.kind, text].append(mark)
+    lost = [mark for mark in before.marks if not _take(left, (mark.kind, mark.key))]
+    free = [mark for mark in after.marks if _take(left, (mark.kind, mark.key))]
+    hosts: defaultdict[_Group, set[_Group]] = defaultdict(set)
+    for part in before.parts:
+        if part.became is not None:
+            hosts[part.group].add(part.became.group)
+    by_text: defaultdict[tuple[LossKind, str], list[_Mark]] = defaultdict(list)
+    by_group: defaultdict[tuple[LossKind, _Group], list[_Mark]] = defaultdict(list)
+    for mark in free:
+        by_text[mark.kind, mark.text].append(mark)
+        by_group[mark.kind, mark.group].append(mark)
+    # Footnotes get other labels when one is added or goes.
+    renamed = Counter(mark.group[0] for mark in free if mark.kind is LossKind.FOOTNOTE)
+    used: set[int] = set()
     for mark in lost:
-        is_footnote = mark.kind is LossKind.FOOTNOTE
-        alike = others[mark.kind, str(mark.area) if is_footnote else mark.text]
-        became = alike.pop(0).key if alike else ""
-        if not (is_footnote and became):
-            yield Loss(mark.kind, mark.key, mark.area, mark.span, became)
+        area = mark.group[0]
+        if mark.kind is LossKind.FOOTNOTE:
+            if renamed[area] > 0:
+                renamed[area] -= 1
+            else:
+                yield Loss(mark.kind, mark.key, area, mark.span)
+            continue
+        here = (other for group in sorted(hosts[mark.group]) for other in by_group[mark.kind, group])
+        alike = (*by_text[mark.kind, mark.text], *here)
+        other = next((other for other in alike if id(other) not in used), None)
+        if other is not None:
+            used.add(id(other))
+        yield Loss(mark.kind, mark.key, area, mark.span, "" if other is None else other.key)
 
 
-def take(left: "Counter[Any]", key: Hashable) -> bool:
-    """Take one `key` off those that are `left`; return False if there is none."""
+def _take(left: "Counter[tuple[LossKind, str]]", key: tuple[LossKind, str]) -> bool:
     is_left = left[key] > 0
     left[key] -= is_left
     return is_left
@@ -693,10 +785,25 @@ def _lost_numbers(before: _Content, after: _Content) -> Iterator[Loss]:
         old, new = NUMBER.findall(part.text), NUMBER.findall(part.became.text)
         come = [number for number in new if number not in old]
         for number in old:
-            is_there = take(there[part.became.group], number)
-            if not is_there and not (number not in new and take(anywhere, number)):
+            if there[part.became.group][number] > 0:
+                there[part.became.group][number] -= 1
+            elif anywhere[number] > 0 and number not in new:
+                anywhere[number] -= 1
+            else:
                 become = come.pop(0) if come else ""
                 yield Loss(LossKind.NUMBER, number, part.group[0], part.span, become)
+
+
+def _totals(before: _Content, owners: Mapping[int, Owners]) -> dict[int, Counter[LossKind]]:
+    """Return by edit how many paragraphs, items and rows it replaces, and leaves as they are."""
+    groups = {(part.group, _whole(part.kind)): (1, part.span) for part in before.parts}
+    groups |= {(group, kind): (count, span) for kind, count, group, span in before.kept}
+    totals: defaultdict[int, Counter[LossKind]] = defaultdict(Counter)
+    for ((area, _), kind), (count, span) in groups.items():
+        owner = owner_of(owners.get(area, ()), span)
+        if owner is not None:
+            totals[owner][kind] += count
+    return totals
 
 
 # --- Words in place of text

@@ -39,6 +39,13 @@ def test_edit_names_what_it_drops(name: str) -> None:
     assert "".join(each.message for each in warnings(case["old"], case["edit"])) == case["line"]
 
 
+def test_parts_say_what_stands_there_now() -> None:
+    edit = {"op": "replace_lines", "lines": {"start": 1, "end": 3}, "text": "Read [it](b.md) now."}
+    (warning,) = warnings("Read [it](a.md) now.\n\nThen use it.\n", edit)
+    parts = [(each.kind, each.text, each.became) for each in warning.lost or ()]
+    assert parts == [("paragraph", "Then use it.", None), ("link", "a.md", "b.md")]
+
+
 def test_text_that_another_edit_writes_is_moved() -> None:
     old = "## A\n\nFirst text of it.\n\nSecond text of it.\n\n## B\n\nOther.\n"
     edits = [
@@ -56,7 +63,7 @@ def test_text_that_goes_to_another_file_is_moved(tmp_path: Path) -> None:
     more = {"op": "append_to_file", "text": "\nSecond text of it.\n"}
     files = [{"file": "a.md", "edits": [shorter]}, {"file": "b.md", "edits": [more]}]
     of_one, of_both = (engine.plan({"files": each}).edit_results[0].warnings for each in (files[:1], files))
-    assert [each.message for each in of_one] == ["drops 1 paragraph"]
+    assert [each.message for each in of_one] == ["drops 1 of 2 paragraphs"]
     assert of_both == ()
 
 
