@@ -214,7 +214,8 @@ def _with_id(outline: Outline, blocks: Sequence[PlacedBlock], block_id: str) -> 
     """Yield the blocks with this Obsidian ID, inline or on a separate line below."""
     for placed in blocks:
         block = placed.block
-        if block.kind not in INLINE_KINDS or not _has_id(outline, block, block_id):
+        ids = BLOCK_ID.finditer(outline.source.text, block.span.start, block.span.end)
+        if block.kind not in INLINE_KINDS or all(each[1].lower() != block_id.lower() for each in ids):
             continue
         before, _ = placed.siblings
         if is_id_alone(block) and before is not None:
@@ -225,11 +226,6 @@ def _with_id(outline: Outline, blocks: Sequence[PlacedBlock], block_id: str) -> 
             yield from (other for other in blocks if other.block is root)
         else:
             yield placed
-
-
-def _has_id(outline: Outline, block: Block, block_id: str) -> bool:
-    ids = (match[1] for match in BLOCK_ID.finditer(outline.source.text, block.span.start, block.span.end))
-    return any(each.lower() == block_id.lower() for each in ids)
 
 
 def is_id_alone(block: Block | None) -> bool:
@@ -487,7 +483,8 @@ def remove_item(outline: Outline, placed: PlacedItem) -> tuple[BlockChange, Span
         start = lines.start(first)
         if listing.containers.share_line(first):
             start = marker_of(outline, listing, placed.position).span.start
-        claimed = Span(start, max(lines.end(placed.item.last_line), *_ends(change)))
+        ends = [lines.end(placed.item.last_line), *(edit.span.end for edit in change.edits)]
+        claimed = Span(start, max(ends))
     elif listing.containers.share_line(first):
         raise Code.INVALID_ARGUMENT.refused(
             f"the item at line {first} is all that the item around it begins with",
@@ -505,10 +502,6 @@ def remove_item(outline: Outline, placed: PlacedItem) -> tuple[BlockChange, Span
     prefix = listing.containers.prefix(lines, loosened.first_line) or ""
     blank = TextEdit.insert(start, prefix.rstrip(" \t") + line_end_around(lines, start))
     return replace(change, edits=(*change.edits, blank)), claimed
-
-
-def _ends(change: BlockChange) -> list[int]:
-    return [0, *(edit.span.end for edit in change.edits)]
 
 
 def _removals(outline: Outline, placed: PlacedItem) -> Iterator[BlockChange]:
