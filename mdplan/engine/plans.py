@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from mdplan.planning.merging import Choices, Sides
 
 
-_MOST_CLIENTS: Final = 10_000
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
 
 # The size of a plan cache in text edits, matches and files; a plan of one edit of one file has 2 or 3.
@@ -79,7 +78,6 @@ class PlanLibrary:
         self._workspace = workspace
         self._client = client
         self._clock = clock
-        self._clients: dict[str, Client] = {}
 
     def save(
         self,
@@ -111,12 +109,8 @@ class PlanLibrary:
         return self._workspace.root_of(name)
 
     def client_of(self, plan_id: str, root: Root) -> Client | None:
-        """Return the program that made a stored plan of `root`, as far as it is known."""
-        # The first program that made a plan stays the one.
-        known = self._clients.get(plan_id) or self._store_of(root).load_client(plan_id)
-        if known is not None and len(self._clients) < _MOST_CLIENTS:
-            self._clients[plan_id] = known
-        return known
+        """Return the program that first made a stored plan of `root`, as far as it is known."""
+        return self._store_of(root).load_client(plan_id)
 
     def _store_of(self, root: Root) -> PlanStore:
         return next(store for known, store in self._stores if known is root)

@@ -8,7 +8,6 @@ Only a text that is written again, anywhere in the plan, is kept.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -17,7 +16,7 @@ from mdplan.markdown.enclosures import is_hidden
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import ReplacingOperation
-from mdplan.planning.build import BuiltFile, ResolvedEdit
+from mdplan.planning.build import BuiltFile
 from mdplan.planning.losses import (
     MOST_LOST,
     NUMBER,
@@ -137,12 +136,9 @@ def _asked(built: BuiltFile) -> Iterator[Span]:
     """Yield what edits of the file take away by name: of data, too."""
     for item in built.resolved:
         if not item.operation.replaces_text:
-            yield from map(partial(in_base, built.edits_before(item.index)), _removed(item))
-
-
-def _removed(item: ResolvedEdit) -> Iterator[Span]:
-    yield from (edit.span for edit in item.resolution.edits if len(edit.span))
-    yield from item.resolution.deletions
+            removed = (edit.span for edit in item.resolution.edits if len(edit.span))
+            for span in (*removed, *item.resolution.deletions):
+                yield in_base(built.edits_before(item.index), span)
 
 
 # --- The pieces of a file, before and after

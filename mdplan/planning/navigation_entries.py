@@ -102,10 +102,11 @@ def _without_items(built: BuiltFile, gone: Collection[str]) -> BuiltFile:
     """Return `built` without the items of a summary that only link to a page which is `gone`."""
     path, outline = built.file.result_path, built.result
     lines, edits = outline.source.lines, list[TextEdit]()
+    lists = outline.lists.outermost_in(whole(outline))
     for link in destinations(outline, [whole(outline)]):
         if not link.path or followed(folder_of(path), link.path) not in gone:
             continue
-        item = next(items_at(outline, link.span.start), None)
+        item = next(_items_at(lists, link.span.start), None)
         line = lines.line_at(link.span.start)
         if item is not None and not item.lists and _LINK_ALONE.fullmatch(item.text):
             edits.append(TextEdit.delete(lines.span(item.first_line, item.last_line)))
@@ -120,12 +121,8 @@ def _without_items(built: BuiltFile, gone: Collection[str]) -> BuiltFile:
     return built if updated is None else replace(updated, references_updated=len(edits))
 
 
-def items_at(outline: Outline, offset: int) -> Iterator[ListItem]:
-    """Yield the list items of `outline` that contain `offset`, the innermost first."""
-    return _items_at(outline.lists.outermost_in(whole(outline)), offset)
-
-
 def _items_at(lists: Iterable[MarkdownList], offset: int) -> Iterator[ListItem]:
+    """Yield the items of `lists` that contain `offset`, the innermost first."""
     for listing in lists:
         for item in listing.items:
             if item.block.span.start <= offset < item.block.span.end:
