@@ -146,7 +146,8 @@ def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFi
 
     values = matching_values(outline, search.request)
     if values is None:
-        search.note_uncounted(file, uncounted_keys(outline, search.request))
+        for key in uncounted_keys(outline, search.request):
+            search.uncounted.setdefault(key, []).append(file)
         search.note_others(other_values(outline, search.request))
         return None
     if not search.request.pattern:
@@ -169,7 +170,7 @@ class _Search:
         self._needed = request.needed_bytes if request.encoding is None else None
         self._files: list[SearchedFile] = []
         self.warnings: list[Diagnostic] = []
-        self._uncounted: dict[str, list[str]] = {}
+        self.uncounted: dict[str, list[str]] = {}
         self._others: dict[str, dict[str, None]] = {}
         self._where_is_met = False
         self.searched = self._matches = self._listed = 0
@@ -195,11 +196,6 @@ class _Search:
             self._listed += sum(len(group.hits) for group in result.groups)
             self._files.append(replace(result, groups=()) if self.request.files_only else result)
 
-    def note_uncounted(self, file: str, keys: tuple[str, ...]) -> None:
-        """Note that `file` was skipped, in which `min` cannot count what these `keys` have."""
-        for key in keys:
-            self._uncounted.setdefault(key, []).append(file)
-
     def note_others(self, values: Mapping[str, Any] | None) -> None:
         """Note the `values` that a file has instead of those in `where`; None if it lacks a key."""
         self._where_is_met |= values == {}
@@ -217,7 +213,7 @@ class _Search:
             )
 
     def _uncounted_warnings(self) -> Iterator[Diagnostic]:
-        for key, files in self._uncounted.items():
+        for key, files in self.uncounted.items():
             more = f" and {len(files) - 1} more" if len(files) > 1 else ""
             where = f"`{visible(files[0])}`{more}"
             yield Code.INVALID_ARGUMENT.warning(

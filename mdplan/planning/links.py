@@ -248,10 +248,7 @@ class _LinkChecker:
         near = find_near(self.changes.after, here, destination.path)
         named = self.changes.file_now(here, destination)
         if near is not None and near not in {here, named}:
-            written = link_between(folder_of(here), near)
-            is_case = written.casefold() == destination.path.casefold()
-            how = "differs in case only" if is_case else "has nearly this path"
-            return f"did you mean `{written}`? It {how}"
+            return f"did you mean `{link_between(folder_of(here), near)}`?"
         anchors = self.anchors(named) if named is not None else None
         alike = get_close_matches(target_key(destination.fragment or ""), anchors or (), n=3)
         anchor = next((anchor for anchor in alike if not anchor.startswith("#")), None)
