@@ -26,7 +26,7 @@ from mcp import MCPError, types
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp_types.version import is_version_at_least
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from mdplan.mcp.tool import PendingPlan
 
@@ -176,7 +176,7 @@ async def _form_answer(form: types.ElicitRequestFormParams, call: ToolCall) -> t
         answer: types.ElicitResult = await call.ctx.session.elicit_form(
             form.message, form.requested_schema, call.ctx.request_id
         )
-    except MCPError:
+    except (MCPError, ValidationError):
         return None
     return answer
 
@@ -186,7 +186,7 @@ async def _asked_at_once(plan: PendingPlan, message: str, call: ToolCall) -> boo
     asked = secrets.token_hex(16)
     try:
         answer = await call.ctx.session.elicit_url(message, plan.address, asked, call.ctx.request_id)
-    except MCPError:
+    except (MCPError, ValidationError):
         # The client cannot show addresses: tell the agent how to ask.
         return False
     if answer.action != "accept":
