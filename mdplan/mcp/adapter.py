@@ -46,6 +46,8 @@ _LOG: Final = logging.getLogger(__name__)
 
 # The thread that waits for the next line of standard input.
 _READER: Final = 1
+# Of the 40 threads: the others read and send messages, and show pages, while calls wait for a person.
+_MOST_CALLS: Final = 30
 _POLL_SECONDS: Final = 0.02
 
 # Progress of a call is reported when it takes longer than this, and again after as long.
@@ -81,6 +83,7 @@ class McpServer(Server[Sessions]):
         self.catalog: Catalog | None = None
         self.load: Callable[[], Catalog] | None = None
         self._loading = anyio.Lock()
+        self._running = anyio.Semaphore(_MOST_CALLS)
         self._bus = InMemorySubscriptionBus()
         super().__init__(
             "mdplan",
@@ -140,7 +143,8 @@ class McpServer(Server[Sessions]):
         shown = _shown_in_session(call.ctx)
         run = partial(_call, tools[name], decisions, call, shown, self._bus)
         try:
-            return await anyio.to_thread.run_sync(run)
+            async with self._running:
+                return await anyio.to_thread.run_sync(run)
         except MCPError:
             raise
         except Exception:  # noqa: BLE001 (a bug must not end the server)
