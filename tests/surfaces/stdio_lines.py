@@ -5,13 +5,14 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from tests.surfaces.mcp_calls import REPOSITORY
 
 SECONDS = 30
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
 class Lines:
@@ -51,7 +52,8 @@ class Lines:
 
 
 @contextmanager
-def lines_to(*options: str) -> Iterator[Lines]:
+def lines_to(*options: str, hello: Mapping[str, Any] | None = HELLO) -> Iterator[Lines]:
+    """Start `mdplan serve OPTIONS`, and begin with the parameters `hello`, if there are any."""
     server = subprocess.Popen(
         [sys.executable, "-m", "mdplan", "serve", *options],
         cwd=REPOSITORY,
@@ -61,10 +63,9 @@ def lines_to(*options: str) -> Iterator[Lines]:
     )
     try:
         lines = Lines(server)
-        client = {"name": "test", "version": "1"}
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
-        lines.ask("initialize", hello, 0)
-        lines.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        if hello is not None:
+            lines.ask("initialize", dict(hello), 0)
+            lines.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
         yield lines
     finally:
         server.kill()
