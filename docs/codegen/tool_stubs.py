@@ -1,5 +1,6 @@
 """Stubs of the toolset `md` for scripts in TypeScript and Python, made of the published schemas."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ _PYTHON: Final = '''\
 """Calls of mdplan's tools with types; `make schemas` writes this file."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypedDict, cast
+from typing import Any, Literal, Protocol, TypedDict, cast
 
 '''
 _PYTHON_END: Final = '''
@@ -76,6 +77,9 @@ def _titles(types: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _type(language: str, schema: Schema, name: str, made: dict[str, str]) -> str:
     """Return the type of `schema`; that of an object is `made` under `name`, if it has named fields."""
     kind = schema.get("type")
+    if "enum" in schema:
+        values = [json.dumps(value) for value in schema["enum"]]
+        return " | ".join(values) if language == "ts" else f"Literal[{', '.join(values)}]"
     if kind == "array":
         items = _type(language, schema["items"], name, made)
         return f"{items}[]" if language == "ts" else f"list[{items}]"

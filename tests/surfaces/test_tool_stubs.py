@@ -48,3 +48,14 @@ def test_script_plans_many_edits_and_applies_them_as_one_if_it_may(
     assert (answer["plans"], answer["code"]) == (4, code)
     assert answer["planId"].startswith("sha256-")
     assert [(root / name).read_text() for name in ("a.md", "b.md")] == [result, result]
+
+
+@pytest.mark.parametrize(
+    ("file", "choice"),
+    [
+        ("tools.d.mts", 'detail?: "auto" | "brief" | "full";'),
+        ("tools.py", '"detail": Literal["auto", "brief", "full"]'),
+    ],
+)
+def test_choices_are_types_in_the_stubs(file: str, choice: str) -> None:
+    assert choice in (STUBS / file).read_text()
