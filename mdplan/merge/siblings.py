@@ -214,7 +214,7 @@ def alike(
     where: range,
     new_where: range,
     likeness: Callable[[int, int], float],
-    can_be_rewritten: Callable[[int, int], bool],
+    can_be_rewritten: Callable[[int, int], bool] = lambda *_: False,
 ) -> Iterator[tuple[int, int]]:
     """Yield pairs of a gap, in order: the most alike ones, and in between complete rewrites."""
     scores = {(at, new): likeness(at, new) for at in where for new in new_where}

@@ -598,12 +598,13 @@ def matches(old: Sequence[MergeNode], new: Sequence[MergeNode]) -> dict[int, int
     """Match the siblings `old` to `new`, by index."""
 
     def alike_in(where: range, new_where: range) -> Pairs:
-        return alike(
-            where,
-            new_where,
-            lambda at, new_at: _is_same(old[at], new[new_at]),
-            lambda at, new_at: _can_be_rewritten(old[at], new[new_at]),
-        )
+        pairs = dict(alike(where, new_where, lambda at, new_at: _is_same(old[at], new[new_at])))
+        left = [at for at in where if at not in pairs]
+        new_left = [at for at in new_where if at not in pairs.values()]
+        rewritten = list(zip(left, new_left, strict=False))
+        if len(left) == len(new_left) and all(_can_be_rewritten(old[at], new[to]) for at, to in rewritten):
+            pairs |= rewritten
+        return pairs.items()
 
     return same_siblings([_name(each) for each in old], [_name(each) for each in new], alike_in)
 
