@@ -301,7 +301,9 @@ def find_table(
         found = tables_with_header(tables, column) or tables
     like = f" of index {index}" if index is not None else " with that header" if header else ""
     make = say("{append_to_section} with the lines of a table makes one")
-    return _only(Code.TABLE_NOT_FOUND, f"table{{}}{like}", (outline.tables, tables, found), section, make)
+    return _only(
+        Code.TABLE_NOT_FOUND, "table", f"table{{}}{like}", (outline.tables, tables, found), section, make
+    )
 
 
 def find_list(outline: Outline, section: Section | None, index: int | None = None) -> MarkdownList:
@@ -310,7 +312,7 @@ def find_list(outline: Outline, section: Section | None, index: int | None = Non
     lists = every if section is None else outline.lists.outermost_in(section.span)
     found, like = (lists, "") if index is None else (lists[index : index + 1], f" of index {index}")
     make = say("{append_to_section} with an item such as `- text` starts one")
-    return _only(Code.LIST_NOT_FOUND, f"list{{}}{like}", (every, lists, found), section, make)
+    return _only(Code.LIST_NOT_FOUND, "list", f"list{{}}{like}", (every, lists, found), section, make)
 
 
 def find_fence(outline: Outline, section: Section | None, index: int | None, language: str | None) -> Block:
@@ -331,17 +333,27 @@ def find_fence(outline: Outline, section: Section | None, index: int | None, lan
     if index is not None:
         found = found[index : index + 1]
         like = f"{like} and index" if like else f" of index {index}"
-    return _only(Code.CODE_BLOCK_NOT_FOUND, f"fenced code block{{}}{like}", (every, fences, found), section)
+    return _only(
+        Code.CODE_BLOCK_NOT_FOUND,
+        "codeBlock",
+        f"fenced code block{{}}{like}",
+        (every, fences, found),
+        section,
+    )
 
 
 def _only(
     code: Code,
+    field: str,
     noun: str,
     known: tuple[Sequence[_Element], Sequence[_Element], Sequence[_Element]],
     section: Section | None,
     make: str = "",
 ) -> _Element:
-    """Return the only element that is asked for, of those `known`: in the file, in the place, and alike."""
+    """Return the only element that is asked for, of those `known`: in the file, in the place, and alike.
+
+    `field` names it in an edit.
+    """
     every, here, found = known
     if len(found) == 1:
         return found[0]
@@ -352,7 +364,7 @@ def _only(
         message = f"{place} has no {noun.format('')}"
     hint = f"it has no {noun.partition('{')[0]}s"
     if here:
-        hint = f"give the index of one: {_described(here)}"
+        hint = say(f"{{{field}}} has the index of one of: {{}}", _described(here))
     elif every:
         hint = f"those of the file: {_described(every)}"
     raise code.refused(message, hint if every else make or hint)
