@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Refused, or_problem
 from mdplan.markdown.blocks import Block
 from mdplan.markdown.headings import canonical_heading, canonical_names, heading_title, section_id_digits
-from mdplan.markdown.lists import MarkdownList
 from mdplan.markdown.outline import Outline, fence_language, has_language
 from mdplan.markdown.parser import without_attributes
 from mdplan.markdown.sections import Section
@@ -16,6 +15,10 @@ from mdplan.text.source import visible
 from mdplan.text.visible import first_few, nearest_names, shortened
 from mdplan.values import Struct
 from mdplan.words import Argument, Heading, Nearest, Text, join, say
+
+# Few commands need lists.
+if TYPE_CHECKING:
+    from mdplan.markdown.lists import MarkdownList
 
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
@@ -275,7 +278,7 @@ def _path_text(path: Sequence[str]) -> str:
 
 # --- Tables, lists and fenced code blocks, by their 0-based index in a section or the file
 
-_Element = TypeVar("_Element", Block, TableSource, MarkdownList)
+_Element = TypeVar("_Element", Block, TableSource, "MarkdownList")
 _MOST_COLUMNS: Final = 8
 _LONGEST_NAME: Final = 40
 
@@ -306,7 +309,7 @@ def find_table(
     )
 
 
-def find_list(outline: Outline, section: Section | None, index: int | None = None) -> MarkdownList:
+def find_list(outline: Outline, section: Section | None, index: int | None = None) -> "MarkdownList":
     """Return the list of that index, or the only one outside of other lists. Raise LIST_NOT_FOUND."""
     every = outline.lists.outermost
     lists = every if section is None else outline.lists.outermost_in(section.span)
@@ -370,8 +373,10 @@ def _only(
     raise code.refused(message, hint if every else make or hint)
 
 
-def _described(elements: Sequence[Block | TableSource | MarkdownList]) -> str:
+def _described(elements: "Sequence[Block | TableSource | MarkdownList]") -> str:
     """Return elements in words: ``0 (lines 5-9: `Tool`, `Version`)``."""
+    from mdplan.markdown.lists import MarkdownList
+
     listed: list[str] = []
     for index, each in enumerate(elements):
         block = each if isinstance(each, Block) else each.block
