@@ -28,11 +28,12 @@ Each example is run by a test, on the files below. [Recipes](../how-to/bot-recip
 `mdplan bot apply` changes all files that can be edited, ends with exit code 1 if one could not, and changes nothing if all match."""
 _RULES: Final = """\
 A rule names files by `file` or `glob`, and edits. The edits are the same as in a [batch](operations.md); any text in them can have placeholders.
-An edit that would change the file again in every run, such as `append_to_section`, needs a condition."""
+An edit that would change the file again in every run, such as `append_to_section`, needs a condition. Conditions see the file as it is before the run, also with `sequential`.
+`links` of the manifest takes what [`[links]` of `mdplan.toml`](../how-to/keep-links-right.md) takes: a preset, and the folders that links from the root mean."""
 _EDITS: Final = """\
 Each edit has `op` and the fields of that operation, whose page has all of them. A section is named by `heading: Brew`, by `headingPath: [All about tea, Brew]` or by its `anchor`.
-`replace_match` takes its `pattern` by the letter, also inside words; with `matchType: regex` it is a regular expression, and `\\1` in the replacement is a group. Where nothing matches, nothing changes; two matches in a file are an error unless `matchSelection: all`. Code, link destinations and front matter stay, unless `include` lists `codeBlocks`, `inlineCode`, `linkDestinations` or `frontMatter`.
-Edits that set, upsert or delete do nothing where that is done already, and `add_list_item` needs `unique: true`. `create_file` is the only edit of its file, and makes the file with its first content.
+`replace_match` takes its `pattern` by the letter, also inside words; with `matchType: regex` it is a regular expression, and `\\1` in the replacement is a group. Where nothing matches, nothing changes; two matches in a file are an error unless `matchSelection: all`. Code, link destinations and front matter stay, unless `include` lists `codeBlocks`, `inlineCode`, `linkDestinations`, `images` or `frontMatter`.
+Edits that set, upsert or delete do nothing where that is done already, and `add_list_item` needs `unique: true`. `create_file` is the only edit of its file: to make a page and keep it, give that rule `when: {not: {hasText: "<!-- NAME:start -->"}}`, and write the region in another rule.
 A key with dots, such as `ms.date`, is found by its whole name."""
 _CONDITIONS: Final = """\
 Texts can have placeholders. All fields of one condition must be true: `{hasText: a, hasSection: B}`."""

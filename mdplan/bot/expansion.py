@@ -697,25 +697,30 @@ class PagePlace(StrEnum):
 
 
 def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagnostic:
-    """Return the address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND where it is missing."""
-    section = next((section for section in outline.sections if section.level == 1), None)
+    """Return the address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND where it is missing.
+
+    A heading inside a container, such as `:::note`, is neither the title of a page nor one of its sections.
+    """
+    boxes = [(first.start, last.start) for first, last in outline.enclosures.pairs]
+    headed = [
+        each
+        for each in outline.sections
+        if each.heading is not None and not any(start < each.heading_start < end for start, end in boxes)
+    ]
+    section = next((each for each in headed if each.level == 1), None)
     if place is PagePlace.LAST_SECTION:
-        headed = [each for each in outline.sections if each.heading is not None]
         # The title is around the others, where it is the only heading of its level.
         is_title = sum(each.level == 1 for each in headed) == 1
-        below = [each for each in headed if not (is_title and each.level == 1)]
-        if below:
-            least = min(each.level for each in below)
-            return {"sectionId": str([each for each in below if each.level == least][-1].section_id)}
-        return Code.SECTION_NOT_FOUND.problem(
-            "the page has no section below its title", "use `at: below title`, which each page has"
-        )
+        below = [each for each in headed if not (is_title and each is section)]
+        least = min((each.level for each in below), default=0)
+        section = next((each for each in reversed(below) if each.level == least), None)
     if section is not None and place is not PagePlace.TOP_OF_BODY:
         return {"sectionId": str(section.section_id)}
-    if place is not PagePlace.FIRST_H1:
+    if place in {PagePlace.TOP_OF_BODY, PagePlace.BELOW_TITLE}:
         return {"headingPath": []}
+    missing = "heading of level 1" if place is PagePlace.FIRST_H1 else "section below its title"
     return Code.SECTION_NOT_FOUND.problem(
-        "the page has no heading of level 1",
+        f"the page has no {missing}",
         "use `at: below title`: the first H1, or the top of the body of a page without one",
     )
 
