@@ -367,7 +367,7 @@ def _only(
         message = f"{place} has no {noun.format('')}"
     hint = f"it has no {noun.partition('{')[0]}s"
     if here:
-        hint = say(f"{{{field}}} has the index of one of: {{}}", _described(here))
+        hint = say(f"{{{field}}} takes the index of one: {{}}", _described(here))
     elif every:
         hint = f"those of the file: {_described(every)}"
     raise code.refused(message, hint if every else make or hint)
