@@ -47,7 +47,7 @@ from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Position, Span, overlapping
 from mdplan.text.source import DocumentFormat
-from mdplan.text.visible import first_few
+from mdplan.text.visible import first_few, visible
 from mdplan.values import Struct, replace
 from mdplan.words import either, say
 
@@ -217,8 +217,8 @@ class _LinkChecker:
             kind = "block with the ID" if fragment.startswith("^") else "heading with the anchor"
             cause = f"`{target.path}` has no {kind} `{short_name(fragment)}`"
         else:
-            named = destination.path if target is None else target.path
-            cause = f"there is no file `{short_name(named)}`"
+            named = short_name(destination.path) if target is None else visible(target.path)
+            cause = f"there is no file `{named}`"
         written = self._outline.text_of(destination.span)
         return LinkWarning(
             Code.BROKEN_LINK,
