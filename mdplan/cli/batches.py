@@ -16,7 +16,7 @@ from mdplan.cli.options import all_options, flag, intent_options, option
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import STANDARD_INPUT
 from mdplan.diagnostics import Diagnostic, Refused
-from mdplan.field_names import RepeatedNameError, camel_case, fold_names, unique_names
+from mdplan.field_names import RepeatedNameError, camel_case, unique_names
 from mdplan.plan import EditNumbers
 from mdplan.requests.spellings import op_of
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -184,7 +184,9 @@ override_options: Final = all_options(
 def with_overrides(data: object, overrides: Mapping[str, object]) -> object:
     """Return the batch `data` with the fields of `override_options` that were given."""
     given = {camel_case(name): value for name, value in overrides.items() if value}
-    return {**fold_names(data, {}), **given} if isinstance(data, dict) and given else data
+    if not isinstance(data, dict) or not given:
+        return data
+    return {**{name: value for name, value in data.items() if camel_case(str(name)) not in given}, **given}
 
 
 # --- The line of a mistake, with a caret under it
