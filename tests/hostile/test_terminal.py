@@ -138,7 +138,7 @@ def test_displayed_content_contains_no_terminal_escapes(folder: Path, case: str)
 USAGE = {
     "unknown option": ["stat", f"--{EVIL}"],
     "unknown command": [EVIL],
-    "too many files": ["read", "a.md", f"odd{HIDES}.md"],
+    "too many files": ["read", "a.md", "A", f"odd{HIDES}.md"],
     "unknown topic": ["help", EVIL],
     "unknown choice": ["stat", "a.md", "--detail", EVIL],
     "no number": ["stat", "a.md", "--limit", EVIL],

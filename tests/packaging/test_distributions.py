@@ -48,6 +48,7 @@ def test_wheel_contains_only_the_package(distributions: Distributions) -> None:
     assert tracked("mdplan") <= package
     assert {Path(name).suffix for name in package} <= {
         ".mjs",
+        ".md",
         ".mts",
         ".py",
         ".pyi",
