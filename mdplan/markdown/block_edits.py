@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from mdplan.diagnostics import Code, Refused
 from mdplan.markdown.blocks import CONTAINERS, INLINE_KINDS, Block, BlockKind, task_mark
+from mdplan.markdown.formatting import read_fence
 from mdplan.markdown.headings import heading_title
 from mdplan.markdown.links import BLOCK_ID, whole
 from mdplan.markdown.list_edits import (
@@ -358,10 +359,14 @@ class BlockEditor:
         )
         return self._first_safe(changes, [exchange])
 
-    def delete(self) -> tuple[BlockChange, Span]:
-        """Return the deletion and the span that it removes. Raise OUTLINE_CHANGED, or as `remove_item`."""
+    def delete(self, *, keeps_items: bool = False) -> tuple[BlockChange, Span]:
+        """Return the deletion and the span that it removes, with a container that has no other block.
+
+        An item around it stays, empty, if it `keeps_items`. Raise OUTLINE_CHANGED, or as `remove_item`.
+        """
         parent = self.target.parent
-        if parent is None or not self.is_alone:
+        is_kept = parent is not None and keeps_items and parent.block.kind is BlockKind.LIST_ITEM
+        if parent is None or is_kept or not self.is_alone:
             return self._first_safe(self.deletions(), [self.going]), self.span
         if parent.block.kind is BlockKind.FOOTNOTE:
             raise Code.OUTLINE_CHANGED.refused(
@@ -369,7 +374,9 @@ class BlockEditor:
                 say("use {delete_lines}, and remove the references to it"),
             )
         placed = self.outline.lists.item_of(parent.block)
-        return BlockEditor(parent).delete() if placed is None else remove_item(self.outline, placed)
+        if placed is not None:
+            return remove_item(self.outline, placed)
+        return BlockEditor(parent).delete(keeps_items=keeps_items)
 
     def move(self, insertions: Iterable[BlockChange], come: _Exchange) -> BlockChange:
         """Return the deletion joined with the first valid insertion. Raise OUTLINE_CHANGED."""
@@ -494,7 +501,7 @@ def remove_item(outline: Outline, placed: PlacedItem) -> tuple[BlockChange, Span
         claimed = lines.span(first, last_line_with_attributes(outline, listing))
         change = BlockChange(deletions=(claimed,))
     else:
-        change, claimed = BlockEditor(placed_block(outline, listing.block)).delete()
+        change, claimed = BlockEditor(placed_block(outline, listing.block)).delete(keeps_items=True)
     loosened = item_to_loosen(outline, placed)
     if loosened is None:
         return change, claimed
@@ -598,7 +605,9 @@ def _text(outline: Outline, block: Block, following: Block | None) -> object:
     if block.kind in CONTAINERS:
         return None
     if block.kind is BlockKind.FENCE:
-        return block.content, block.code
+        # Blank lines below a fence that nothing closes are a part of it only for the parser.
+        is_open = read_fence(outline, block) is None
+        return block.content, block.code.rstrip("\n") if is_open else block.code
     if block.kind in {BlockKind.PARAGRAPH, BlockKind.HEADING}:
         return " ".join(block.content.split())
     rows = lines_of(to_lf(outline.text_of(block.span)))
