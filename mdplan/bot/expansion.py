@@ -727,9 +727,8 @@ def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagno
 
 # --- Parsing a manifest with positions
 #
-# Of YAML, only JSON values are accepted: texts, numbers, true,
-# false, null, lists and maps. Dates are texts. `yes`, `1.10` and the like are texts that keep their spelling,
-# with the value that they would have in a page.
+# YAML may have JSON values only: texts, numbers, true, false, null, lists and maps. Dates are texts, and so
+# are `yes`, `1.10` and the like: they keep their spelling, with the value that they would have in a page.
 
 _SCHEMA_HINT: Final = say("see {mdplan schema manifest} for what belongs there")
 MAX_CHARACTERS: Final = 16 * 1024 * 1024

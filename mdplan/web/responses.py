@@ -255,7 +255,7 @@ class PlanResponses(Struct):
             if place_name(place) in context.form and to_lf(new) != to_lf(text):
                 own[place] = new
         notes = context.notes(opened)
-        notes.texts = {edit: texts for edit, texts in notes.texts.items() if edit != index}
+        notes.texts.pop(index, None)
         if own:
             notes.texts[index] = own
         notes.version += 1
